@@ -1,4 +1,4 @@
-"""What the gateway asks of an agent, and what an agent asks of the room."""
+"""The border between the gateway and an agent: each says what it asks of the other."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Mount:
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """What a session may have beside the system, its HOME, its workspace and its program.
+    """A session's share of the machine beside the system, its HOME, its workspace and its program.
 
     bwrap: where bubblewrap is. forbidden: nothing of these is shown, whoever asks for it. fixed:
     may be shown, but not written to: what Moot itself runs.
@@ -41,7 +41,7 @@ ACP_SESSION = "acp:"  # begins the ids of such sessions: a terminal may know not
 
 @dataclass(frozen=True, slots=True)
 class TurnContext:
-    """What an agent that is called by API is told of a turn beside its prompt.
+    """A turn's circumstances, for an agent that is called by API, beside its prompt.
 
     context: one line on where and to whom it speaks, "" for none; it differs from turn to turn, so
     it stands behind what a cache may keep. small_talk: the message needs no thinking.
@@ -56,10 +56,10 @@ class Reply(Protocol):
 
     @property
     def occasion(self) -> TurnContext:
-        """What there is to know of the turn beside the prompt."""
+        """The turn's circumstances beside the prompt."""
 
     def draft(self, text: str) -> None:
-        """What the agent has said so far: a snapshot that replaces the one before. Cheap."""
+        """Show the agent's words so far: a snapshot that replaces the one before. Cheap."""
 
     async def choose(self, question: Question) -> int:
         """Ask the room; return the index of the chosen option. Never hangs: refuses in time."""
@@ -139,7 +139,7 @@ class Agent(Protocol):
         """End the program: SIGTERM, then SIGKILL. Never blocks the loop."""
 
     def alive(self) -> bool:
-        """Whether the program still runs."""
+        """True while the program still runs."""
 
     def picture(self) -> Sequence[Sequence[tuple[str, str]]]:
         """The terminal now: rows of (text, CSS classes) runs. Empty for agents without one."""

@@ -83,7 +83,7 @@ class AsideRows:
 
 @dataclass(frozen=True, slots=True)
 class ScreenFrame:
-    """What stands around the conversation."""
+    """The surroundings of the conversation."""
 
     panel: int = 0
     """Columns of a panel at the right."""

@@ -1,4 +1,4 @@
-"""What a program reports of its turn: the values that the readers of records and hooks make.
+"""A program's report of its turn: the values that the readers of records and hooks make.
 
 `turn` is the program's own id of the turn, or "" when it has none; the driver drops events of other
 turns.
@@ -8,13 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from contract.agent import TOOL_TEXT, Question, Usage
 from contract.errors import AgentFault
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +50,7 @@ class ReplyDelta:
 
 @dataclass(frozen=True, slots=True)
 class ReplyRetracted:
-    """What was Said since the turn began is void: the program asks its model once more."""
+    """Every ReplyBlock since the turn began is void: the program asks its model once more."""
 
     turn: str = ""
 
@@ -69,7 +66,7 @@ class ToolUsed:
 
 @dataclass(frozen=True, slots=True)
 class ToolReport:
-    """What is known of one use of a tool, for the memory; several may tell of the same `id`.
+    """A report on one use of a tool, for the memory; several may be on the same `id`.
 
     given, result: see `contract.ToolUse`, made by `cut_tool_text`; result None: not known yet.
     """
@@ -102,7 +99,7 @@ class ContextCompacted:
 
 @dataclass(frozen=True, slots=True)
 class TokensSpent:
-    """What one call of the model took. key: of several with the same one the last counts."""
+    """The tokens of one call of the model. key: of several with the same one the last counts."""
 
     key: str
     usage: Usage
@@ -124,21 +121,19 @@ class HookQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ReplyEnded:
-    """The turn is over.
-
-    text: the exact reply if this sign carries it, else None: the blocks that were Said.
-    whole: False when `text` is the last block only: the driver then waits up to
-    `Record.grace_s` for a Said of that text (or the record's own Ended) and joins all blocks.
-    recorded: the record has all of it by now, so one more look at it is enough; errors are on
-    the screen. mend: puts back what the record leaves out of the text that it holds; pure.
-    interrupted: it was broken off by Esc or the like.
-    """
+    """The turn is over."""
 
     text: str | None = None
+    """The exact reply if this sign carries it; None: it is the blocks that came before."""
     whole: bool = True
+    """False when `text` is the last block only: the driver then waits up to `RecordFormat.grace_s`
+    for a ReplyBlock of that text (or the record's own end) and joins all blocks."""
     interrupted: bool = False
+    """It was broken off by Esc or the like."""
     recorded: bool = False
-    mend: Callable[[str], str] = str
+    """The record has all of it by now: one more look at it is enough; errors are on the screen."""
+    restore: Callable[[str], str] = str
+    """Puts back what the record leaves out of the text that it holds; pure."""
     turn: str = ""
 
 
@@ -175,3 +170,6 @@ Reader = Callable[[Mapping[str, Any]], Sequence[TurnEvent]]
 """Pure. Takes one JSON object; returns () for what does not concern it. Never raises."""
 
 State = Literal["working", "blocked", "done", "idle", "error"]
+
+
+MOST_USES = 300  # of tools in a turn; of more the newest stay

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PromptText:
-    """What is done to a prompt before it is typed."""
+    """The changes made to a prompt before it is typed."""
 
     tab: str = "    "
     """Stands for a TAB."""
@@ -31,8 +31,9 @@ class PromptText:
     """Appended when the text ends in "\\", which would swallow Enter."""
     harmless: Callable[[str], str] = str
     """Takes from a clean text what the program would read as a command."""
-    pieces: Callable[[str], Sequence[str]] = lambda text: (text,)
-    """Cuts it into several pastes, for a program that does something else to a long one."""
+    pieces: Callable[[str], Sequence[str]] | None = None
+    """Cuts it into several pastes, for a program that does something else to a long one; None: it
+    is one paste."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,7 @@ class RecordFormat:
 
 @dataclass(frozen=True, slots=True)
 class Title:
-    """What the window title says. Both are searched in it; `busy` is looked at first."""
+    """Patterns of the window title. Both are searched in it; `busy` is looked at first."""
 
     busy: re.Pattern[str]
     idle: re.Pattern[str]
@@ -111,7 +112,7 @@ class Title:
 
 @dataclass(frozen=True, slots=True)
 class Footer:
-    """What the screen shows while it works (busy) and while it waits for a prompt (idle).
+    """Patterns of the screen while it works (busy) and while it waits for a prompt (idle).
 
     Over when busy was seen (or never is: busy None), then is gone and idle is there (when set)
     for `debounce_s` without a break. Watched without debounce, 20 of 20 replies ended early.
@@ -195,7 +196,7 @@ class Permission:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What the program's screen may show: replies, dialogs, permission prompts."""
+    """The contents of the program's screen: replies, dialogs, permission prompts."""
 
     look: ScreenProfile | None = None
     dialogs: tuple[DialogRule, ...] = ()
@@ -226,7 +227,7 @@ class Interrupt:
 
 @dataclass(frozen=True, slots=True)
 class Controls:
-    """What is done to the program beside prompts: a turn broken off, its context made smaller."""
+    """Keys and commands beside prompts: to break a turn off, to make the context smaller."""
 
     interrupt: Interrupt = field(default_factory=Interrupt)
     compact: str = ""

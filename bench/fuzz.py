@@ -25,9 +25,9 @@ from typing import TypeVar
 import psutil
 
 from adapters.profiles import looks
-from adapters.pty.buffer import OutputBuffer
-from adapters.reading.replay import read_recording
+from adapters.pty.console import OutputBuffer
 from adapters.reading.reply import TranscriptView, find_dialog, read_error, read_reply
+from adapters.replay import read_recording
 from adapters.screen.screen import Screen
 from adapters.screen.signals import Signals
 from bench.streams import Step, size, stream

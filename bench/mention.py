@@ -4,7 +4,7 @@
 some mentions that warm it up, several are traced one after the other; the figures are those of the
 one with the median number of calls. It is traced from the event on the socket until its reply is at
 Slack and its turn is `posted`, in all threads, with all that goes on meanwhile. What follows for it
-in the background (marks, the memory, a look at the screen) until the process is quiet is told on a
+in the background (marks, the memory) until the process is quiet is told on a
 line of its own, without a limit: how much of that falls into the moment differs.
 
 It counts the product's code: every top-level folder or module that is neither tests nor bench.

@@ -13,7 +13,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from adapters.reading.replay import replay
+from adapters.replay import replay
 from bench.cross_check import Mismatch, find_mismatch
 
 RECORDINGS = Path(__file__).parent.parent / "tests" / "adapters" / "recordings"

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pyte
 
-from adapters.reading.replay import Recording, read_recording
+from adapters.replay import Recording, read_recording
 from adapters.screen.screen import Screen
 from adapters.screen.signals import Signals
 

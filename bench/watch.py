@@ -80,8 +80,8 @@ class Watch:
     async def page(self) -> None:
         """The memory of every room as the page shows it."""
         for room, _ in await self.opened.house.transcript.rooms():
-            overview = await self.opened.house.desk.memory.overview(room.id)
-            found = await self.opened.house.desk.memory.search(room.id, "token expiry deploy")
+            overview = await self.opened.house.services.memory.overview(room.id)
+            found = await self.opened.house.services.memory.search(room.id, "token expiry deploy")
             here = self.world.said_in.get(room.id, set())
             for code in self.world.codes(f"{overview}\n{found}"):
                 self.told["page"] = self.told.get("page", 0) + 1

@@ -1,4 +1,4 @@
-"""What the gateway asks of a platform's bot, and what it can count on."""
+"""The bot of a platform, as the gateway sees it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def forget(_secret: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PlatformCapabilities:
-    """What a platform allows. The gateway reads these instead of asking which platform it is.
+    """The gateway reads these instead of asking which platform it is.
 
     draft_interval_s: the least time between two edits of one draft; None: no drafts.
     max_posts: an answer that needs more posts than this goes out as a file with a summary line.
@@ -66,7 +66,7 @@ class Bot(Protocol):
 
     @property
     def capabilities(self) -> PlatformCapabilities:
-        """What the platform allows."""
+        """The platform's limits, as they are now."""
 
     @property
     def own_ids(self) -> frozenset[str]:
@@ -76,13 +76,13 @@ class Bot(Protocol):
         """
 
     async def check(self) -> Sequence[str]:
-        """What is missing (a scope, an intent, a role), one line each with its remedy.
+        """One line with its remedy for each thing that is missing (a scope, an intent, a role).
 
         Asks the platform, and changes nothing there. Raises MootError when it won't have us at all.
         """
 
     def routes(self) -> Sequence[web.RouteDef]:
-        """What the gateway's server mounts for the platform to call; they check who calls."""
+        """Routes that the gateway's server mounts for the platform; they check who calls."""
 
     async def run(self, receive: Receive) -> None:
         """Connect and deliver events until cancelled. May raise; the gateway starts it again."""

@@ -19,8 +19,7 @@ from gateway.cli.access.command import add_access
 from gateway.cli.audit import add_audit
 from gateway.cli.backup import add_backup
 from gateway.cli.command_line import add_config, configured, environment_of
-from gateway.cli.doctor.agents_command import add_agents
-from gateway.cli.doctor.command import add_doctor
+from gateway.cli.diagnosis.commands import add_agents, add_check, add_doctor
 from gateway.cli.init.command import add_init
 from gateway.cli.memory.command import add_memory
 from gateway.core.redaction import CleanStream, Redactor, secrets_in
@@ -69,15 +68,12 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     run = commands.add_parser("run", help="start Moot")
     run.set_defaults(do=_run)
-    check = commands.add_parser("check", help="say what is wrong, and how to mend it")
-    check.set_defaults(do=_check)
-    check.add_argument("--offline", action="store_true", help="don't ask the platforms")
-    for command in (run, check):
-        add_config(command)
+    add_config(run)
     run.add_argument("--log", choices=get_args(LogLevel), help="default: [logs] level, INFO")
     run.add_argument(
         "--log-format", choices=get_args(LogFormat), help="default: human on a terminal, else json"
     )
+    add_check(commands)
     header = commands.add_parser("header", help="print the header for a briefing")
     header.add_argument("briefing", nargs="?", type=Path, metavar="BRIEFING.json")
     header.add_argument("--schema", action="store_true", help="print the briefing's JSON Schema")
@@ -143,24 +139,6 @@ def _started(url: str) -> None:
     print(f"Moot is at {url}", flush=True)  # noqa: T201
 
 
-def _check(arguments: argparse.Namespace) -> int:
-    from gateway.cli.doctor.check import CheckFinding, check, readable_by_others
-    from gateway.cli.doctor.platform_check import check_platforms
-    from gateway.cli.doctor.sandbox_check import check_sandbox
-
-    config = configured(arguments)
-    environment = environment_of(arguments)
-    findings = check(config, environment)
-    findings += asyncio.run(check_sandbox(config, environment))
-    file = arguments.config or Path.cwd() / "moot.toml"
-    findings += [CheckFinding(text, warning=True) for text in readable_by_others(file)]
-    if not arguments.offline:
-        findings += asyncio.run(check_platforms(config, environment))
-    for finding in findings:
-        print(finding)  # noqa: T201
-    return 2 if any(finding.mistake for finding in findings) else 0
-
-
 def _header(arguments: argparse.Namespace) -> int:
     from composer.briefing import briefing_schema, parse_briefing
     from gateway.turns.prompt import finished
@@ -194,7 +172,7 @@ def _mcp(arguments: argparse.Namespace) -> int:
 
 
 def _replay(arguments: argparse.Namespace) -> int:
-    from adapters.reading.replay import replay
+    from adapters.replay import replay
 
     text = replay(arguments.recording, arguments.agent)
     sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n" * bool(text))

@@ -69,7 +69,7 @@ class ApiError(MootError):
 
     @property
     def passing(self) -> bool:
-        """Whether the same call may succeed later."""
+        """True when the same call may succeed later."""
         if self.status is not None:
             return self.status in PASSING or self.status >= 500
         return self.fault in ("timeout", "unreachable")

@@ -1,1 +1,1 @@
-"""What is remembered, and who may see it."""
+"""The memory: layers that remember what was said, and scopes that decide who sees it."""

@@ -142,7 +142,7 @@ def _fitting(shapes: Sequence[_Shape], tool: Tool | None) -> Sequence[_Shape]:
 
 
 def _agrees(one: _Shape, taken: _Shape, tool: Tool) -> bool:
-    """Whether a shape is still to be thought of once another one was taken for a tool."""
+    """True while a shape is still to be thought of once another one was taken for a tool."""
     return one.forced == taken.forced and (one.strict == taken.strict or not is_strict(tool.schema))
 
 

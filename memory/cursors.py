@@ -25,7 +25,7 @@ class ReadCursor:
     tried_at: datetime | None = None
 
     def waits(self, now: datetime) -> bool:
-        """Whether it is too early to try again."""
+        """True while it is too early to try again."""
         if not self.failures or self.tried_at is None:
             return False
         doubled: int = 2 ** min(self.failures - 1, 10)

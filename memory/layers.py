@@ -31,7 +31,7 @@ OWN_TOOLS = "mcp__moot__"  # how an agent's program calls those that read the me
 
 @dataclass(frozen=True, slots=True)
 class BriefRequest:
-    """What a briefing is wanted for.
+    """A request for all that the layers have to say before a turn.
 
     text: the message that triggered. recalls: whether recall may run for it. shown_from: seq of
     the oldest message that the prompt shows anyway; what was made from those need not be
@@ -50,7 +50,7 @@ class BriefRequest:
 
 @dataclass(frozen=True, slots=True)
 class LayerAnswers:
-    """What the layers gave for a briefing.
+    """The layers' answers to a request.
 
     missing: layers that failed or took too long; late: those of them that took too long. ms: how
     long each layer took, in milliseconds.
@@ -102,8 +102,8 @@ class EndedSession:
 
 
 def ends_a_run(interaction: AnsweredTurn, *, last: bool) -> bool:
-    """What a layer wants that reads the chat from where it stopped: of turns that wait together
-    the last, and those in which the agent did something."""
+    """A layer that reads the chat from where it stopped wants these turns: of turns that wait
+    together the last, and those in which the agent did something."""
     return last or bool(interaction.uses) or interaction.compacted
 
 
@@ -113,7 +113,7 @@ class Learner(Protocol):
     name: str
 
     def wants(self, interaction: AnsweredTurn, *, last: bool) -> bool:
-        """Whether a turn has anything for it; asked first, for its texts are read only then.
+        """True if a turn has anything for it; asked first, for its texts are read only then.
 
         last: no other turn of the scope waits. Its texts are as they were typed: keep nothing.
         """
@@ -178,7 +178,7 @@ class Layers:
         self._waiting: dict[str, deque[_Told]] = {}
 
     async def brief(self, ask: BriefRequest) -> LayerAnswers:
-        """What every layer has to say, all asked at once. Never raises."""
+        """Ask every layer at once, and join their answers. Never raises."""
         parts = await asyncio.gather(*(_timed(source, ask) for source in self._sources))
         return _joined(parts)
 
@@ -258,8 +258,8 @@ async def _tell(learner: Learner, lessons: _LearnInputs) -> None:
 
 
 class _LearnInputs:
-    """What may be learned from a turn: read again when a layer took its time, for the message may
-    have been deleted meanwhile."""
+    """All that may be learned from a turn: read again when a layer took its time, for the message
+    may have been deleted meanwhile."""
 
     def __init__(self, told: AnsweredTurn | EndedSession, slices: ReadableMessages) -> None:
         self.told = told

@@ -38,7 +38,7 @@ ModelOf = Callable[[str], Model]
 """The model for a scope: its calls are on record as that scope's."""
 
 
-AT_ONCE = 2  # of the whole house: learning may take its time, and a key has a rate limit
+AT_ONCE = 2  # in the whole process: learning may take its time, and a key has a rate limit
 PAUSE_S = 5.0  # before a second try; doubles. The API's client has already waited for its own
 FAULT_CHARS = 200
 

@@ -59,13 +59,13 @@ def _closed(text: str) -> Iterator[tuple[int, int, int, int]]:
 
 
 def private_spans(text: str) -> list[str]:
-    """What stands in the private parts of a text."""
+    """The texts of the private parts of a text."""
     found = (text[begin:end].strip() for _, _, begin, end in _ranges(text))
     return [span for span in found if span]
 
 
 def has_private(text: str) -> bool:
-    """Whether a text has a private part."""
+    """True if a text has a private part."""
     return bool(_ranges(text))
 
 

@@ -55,9 +55,18 @@ class MessageRange:
         people = {item.by.id: item.by for item in self.spoken if item.by.kind == "human"}
         return tuple(people.values())
 
-    def chars(self) -> int:
-        """Length of all that was said."""
-        return sum(len(item.text) for item in self.spoken)
+    def first(self, most_chars: int, message_chars: int) -> MessageRange:
+        """Its beginning of `most_chars` at most, and at least one message.
+
+        message_chars: so much of a message counts, for the rest of it is cut.
+        """
+        chars = 0
+        for index, item in enumerate(self.spoken):
+            chars += min(len(item.text), message_chars)
+            if index and chars > most_chars:
+                kept = self.spoken[:index]
+                return replace(self, last_seq=kept[-1].seq, spoken=kept)
+        return self
 
 
 _M = messages.c
@@ -157,11 +166,11 @@ class ReadableMessages:
         return MessageRange(scope, rows[0].seq, last, tuple(spoken), spans, len(rows))
 
     def excludes(self, room_id: str) -> bool:
-        """Whether the configuration keeps a room out of memory."""
+        """True if the configuration keeps a room out of memory."""
         return room_id in self._excluded
 
     async def keepable(self, seq: int, text: str) -> str | None:
-        """What may be kept of a text that a person wrote in message `seq` so that it be kept.
+        """The part that may be kept of a text that a person wants kept, from their message `seq`.
 
         None: the message, or its room, is kept out of memory. "": all of it is private.
         """

@@ -104,7 +104,7 @@ class Scoped(Protocol):
 
     @property
     def scope(self) -> str:
-        """What it belongs to."""
+        """The scope that it belongs to."""
 
 
 Row = TypeVar("Row", bound=Scoped)

@@ -21,7 +21,7 @@ _WORDS = {
 
 
 def is_strict(schema: Mapping[str, Any]) -> bool:
-    """Whether every object names all of its keys as required and forbids others, and nothing
+    """True if every object names all of its keys as required and forbids others, and nothing
     stands in the schema that the API might not know."""
     if not schema.keys() <= _WORDS:
         return False

@@ -52,7 +52,7 @@ class Runner(Protocol):
         """Run works one after the other in a transaction of their own; never two at a time."""
 
     async def scrub(self) -> None:
-        """Write the files anew, without what was deleted."""
+        """Write the files again, without what was deleted."""
 
     async def close(self) -> None:
         """Let go of every connection."""
@@ -148,6 +148,7 @@ def _scrub(connection: Connection) -> None:
 class _Job:
     work: Work[Any]
     done: asyncio.Future[Any]
+    later: bool = False  # nobody waits for it
 
 
 class Store:
@@ -212,7 +213,7 @@ class Store:
         return await job.done  # type: ignore[no-any-return]
 
     async def scrub(self) -> None:
-        """Write the database's files anew, so that no byte of what was deleted stays in them.
+        """Write the database's files again, so that no byte of what was deleted stays in them.
 
         Takes as long as copying them. Raises StoreError when somebody else uses the database.
         """
@@ -221,7 +222,7 @@ class Store:
             await self._runner.scrub()
         except SQLAlchemyError as error:
             reason = str(error).splitlines()[0]
-            raise StoreError(f"the database can't be written anew: {reason}") from error
+            raise StoreError(f"the database can't be rewritten: {reason}") from error
 
     def write_later(self, work: Work[T]) -> asyncio.Future[T]:
         """Run `work` before the next `write`, in its commit; after LATER_S in one of its own.
@@ -229,8 +230,7 @@ class Store:
         For what nobody waits for; the future is done when it is on disk. A failure is logged.
         """
         loop = asyncio.get_running_loop()
-        job = _Job(work, loop.create_future())
-        job.done.add_done_callback(_log_failure)
+        job = _Job(work, loop.create_future(), later=True)
         self._later.append(job)
         self._hurrying = self._hurrying or loop.call_later(LATER_S, self._hurry)
         return job.done
@@ -262,15 +262,17 @@ class Store:
                 for job in jobs:
                     await self._commit([job])
             elif not jobs[0].done.done():
-                jobs[0].done.set_exception(error)
+                _fail(jobs[0], error)
             return
         for job, result in zip(jobs, results, strict=True):
             if not job.done.done():
                 job.done.set_result(result)
 
 
-def _log_failure(done: asyncio.Future[Any]) -> None:
-    if not done.cancelled() and (error := done.exception()) is not None:
+def _fail(job: _Job, error: Exception) -> None:
+    job.done.set_exception(error)
+    if job.later:
+        job.done.exception()  # seen, or asyncio would log it as well
         log.error("store.late_write_failed", reason=str(error))
 
 

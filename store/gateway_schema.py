@@ -1,4 +1,4 @@
-"""The tables of the house itself: who may do what, what was done, what it took, what is due.
+"""The tables of the gateway itself: who may do what, what was done, what it took, what is due.
 
 Times are microseconds since 1970 (UTC), as in store/schema.py.
 """

@@ -185,7 +185,7 @@ class Transcript:
         return connection.execute(_SEQ_BY_ID, where).scalar_one(), False
 
     def is_of(self, connection: Connection, seq: int, scope: str) -> bool:
-        """Whether a message belongs to a scope."""
+        """True if a message belongs to a scope."""
         return bool(connection.execute(_BY_SEQ, {"of": seq}).one().scope == scope)
 
     def add_answer(
@@ -207,6 +207,7 @@ class Transcript:
 
         Another of our bots in the room may have heard it before we knew that it was posted.
         """
+        at = micros(now)
         values = {
             **_EMPTY,
             "room_id": room_id,
@@ -220,8 +221,8 @@ class Transcript:
             "turn_id": turn_id,
             "hop": hop,
             "content": text,
-            "sent_at": micros(now),
-            "received_at": micros(now),
+            "sent_at": at,
+            "received_at": at,
             "include_in_memory": True,  # what it answers decides
         }
         seq: int = connection.execute(self._add_answer, values).scalar_one()
@@ -297,7 +298,7 @@ class Transcript:
             row = connection.execute(_BY_SEQ, {"of": seq}).first()
             return None if row is None else _stored(row)
 
-        return await self._store.read(work)
+        return await self._store.read(work, small=True)
 
     async def find(self, room_id: str, message_id: str) -> StoredMessage | None:
         """One message by the platform's own id."""

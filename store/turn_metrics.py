@@ -1,4 +1,4 @@
-"""What a turn that ended came to, as one narrow row: lists and plots never read the wide one."""
+"""Metrics of a turn that ended, as one narrow row: lists and plots never read the wide one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def figure(
     since = {step[0]: step[1] for step in reversed(states)}  # the first time it came to each
     begun, ended = states[0][1], states[-1][1]
     timings = record.get("timings", {})
-    steps = {column: _whole(timings.get(name)) for column, name in STEPS.items()}
+    taken = {column: timings.get(name) for column, name in STEPS.items()}
+    steps = {column: None if ms is None else round(ms) for column, ms in taken.items()}
     prepared_ms = sum(steps[name] or 0 for name in ("ready_ms", "brief_ms", "compose_ms"))
     queued_ms = None
     if "running" in since:  # a turn is told to run when its prompt has been composed
@@ -41,10 +42,6 @@ def figure(
         "queued_ms": queued_ms,
         **steps,
     }
-
-
-def _whole(ms: float | None) -> int | None:
-    return None if ms is None else round(ms)
 
 
 def _ended_as(state: str, fault: str | None) -> str:

@@ -26,7 +26,7 @@ def check_known(found: str, head: str) -> None:
     if found not in {f"{number:04}" for number in range(1, int(head) + 1)}:
         raise ConfigError(
             f"the database has version {found}, and this Moot knows those up to {head}: start the "
-            "newer Moot that made it, or `moot restore` a back-up from before"
+            "newer Moot that made it, or `moot restore` a backup from before"
         )
 
 

@@ -55,9 +55,8 @@ async def client(tmp_path: Path) -> AsyncIterator[tuple[aiohttp.ClientSession, O
     async with (
         gateway(tmp_path, index=WordIndex()) as moot,
         open_page(
-            moot.house.desk,
+            moot.house.services,
             PageSettings(tmp_path / "files"),
-            more=moot.house.persona_api.routes(),
         ) as url,
         aiohttp.ClientSession(url) as session,
     ):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from adapters.profiles.claude_code import CLAUDE_CODE
 from adapters.pty.terminal import PYTHON
-from gateway.cli.doctor.sandbox_check import check_sandbox
+from gateway.cli.diagnosis.configuration import check_sandbox
+from gateway.cli.diagnosis.finding import Installation
 from gateway.settings.config import load_config
 from tests.doubles.cells import bwrap
 from tests.doubles.messages_api import MessagesAPI
@@ -144,9 +146,11 @@ async def test_check_says_whether_sandboxes_can_be_made(tmp_path: Path) -> None:
     bwrap()
     (tmp_path / "moot.toml").write_text(furnish(tmp_path, "dms"))
     config = load_config(tmp_path / "moot.toml", base=tmp_path)
-    (fine,) = await check_sandbox(config, {"PATH": os.environ["PATH"]})
-    assert str(fine) == "· @ash runs in a sandbox in direct messages, network: host"
-    (missing,) = await check_sandbox(config, {"PATH": str(tmp_path)})
+    now = datetime(2026, 4, 21, 12, tzinfo=UTC)
+    here, bare = {"PATH": os.environ["PATH"]}, {"PATH": str(tmp_path)}
+    (fine,) = await check_sandbox(Installation(config, tmp_path, here, now))
+    assert str(fine) == "✓ sandbox: @ash runs in a sandbox in direct messages, network: host"
+    (missing,) = await check_sandbox(Installation(config, tmp_path, bare, now))
     assert missing.mistake
     assert "@ash can't answer: no sandbox can be made here (bubblewrap is not" in missing.text
     assert "install bubblewrap" in missing.text

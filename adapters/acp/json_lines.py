@@ -105,7 +105,7 @@ class JsonLinesProcess(ProcessGroup):
 
 
 def _is_message(value: Any) -> bool:
-    """Whether the library can take it: it trusts these shapes."""
+    """True when the library can take it: it trusts these shapes."""
     return (
         isinstance(value, dict)
         and isinstance(value.get("method", ""), str)

@@ -91,7 +91,7 @@ class AcpPeer:
         return cls(talk, place, on_update=on_update, on_permission=on_permission)
 
     def alive(self) -> bool:
-        """Whether it runs and can be spoken to."""
+        """True while it runs and can be spoken to."""
         return not self.talk.ended.done() and self.talk.code is None
 
     async def close(self) -> None:
@@ -127,7 +127,7 @@ class AcpPeer:
         if not resumes:
             await self._replayed()
         if session is None and self._updates == updates:
-            return None  # hermes knows no such session
+            return None  # hermes has no such session
         if isinstance(session, dict) and _told_id(session.get("_meta")) not in ("", session_id):
             return None  # hermes began another one
         return session if isinstance(session, dict) else {}

@@ -17,8 +17,7 @@ from adapters.acp.question import CANCELLED, question_of, selected
 from adapters.acp.turn import AcpTurn
 from adapters.agent import Reply
 from adapters.cli_profile import Profile
-from adapters.session.questions import RoomQuestions, chosen
-from adapters.session.session import BREAK_OFF_S, DRAFT_S, EXIT_S, readable
+from adapters.session.session import BREAK_OFF_S, DRAFT_S, EXIT_S, RoomQuestions, chosen, readable
 from contract.agent import Answer, Usage
 from contract.errors import AgentError
 
@@ -111,7 +110,7 @@ class AcpRun:
             self._reply.draft(readable(text))
 
     async def decide(self, request: RequestPermissionRequest) -> Json:
-        """What the room decided, as the response."""
+        """The room's decision, as the response."""
         call = self.turn.ask(request.tool_call)
         if not request.options or self._broken_off:
             return CANCELLED
@@ -132,7 +131,7 @@ class AcpRun:
     # ── Its end ─────────────────────────────────────────────────────────────────────────
 
     def partial(self) -> str:
-        """What it has said so far."""
+        """Its words so far."""
         return readable(self.turn.draft())
 
     def usage(self) -> Usage | None:
@@ -140,7 +139,7 @@ class AcpRun:
         return None
 
     def unfinished(self) -> bool:
-        """Whether the program still works on it."""
+        """True while the program still works on it."""
         return self._prompting is not None and not self._prompting.done()
 
     async def break_off(self) -> bool:

@@ -36,7 +36,7 @@ class AcpAgent(AgentSession[AcpRun]):
 
     Like `CliAgent` it starts its program with the first `ask` (or `start`), starts it again after
     a crash, and goes on in the session where the program can. An id of `launch.session_id` that
-    is of another driver begins a session anew.
+    is of another driver begins a new session.
     """
 
     def __init__(self, profile: Profile, launch: Launch) -> None:
@@ -200,7 +200,7 @@ class AcpAgent(AgentSession[AcpRun]):
         return self._peer is not None and self._peer.alive()
 
     def picture(self) -> Sequence[Sequence[tuple[str, str]]]:
-        """What it did and said in this turn or the one before, as far as it fits."""
+        """Its words and deeds in this turn or the one before, as far as they fit."""
         if self._turn is None:
             return []
         cols, rows = self._launch.cols, self._launch.rows
@@ -243,7 +243,7 @@ def acp_command(profile: Profile, command: Sequence[str]) -> Sequence[str]:
 
 
 def settings_differ(profile: Profile, one: Setting, other: Setting) -> bool:
-    """Whether the program's files or variables tell it the difference."""
+    """True when the program's files or variables tell it the difference."""
     files, env = profile.environment.files, profile.environment.env
     return any(file.text(one, "") != file.text(other, "") for file in files) or any(
         one.fill(value) != other.fill(value) for _, value in env

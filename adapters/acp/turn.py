@@ -1,4 +1,4 @@
-"""What an agent told of one prompt in the Agent Client Protocol. Pure."""
+"""An agent's report of one prompt in the Agent Client Protocol, put together. Pure."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ from acp.schema import (
 )
 
 from adapters.records.excerpt import changes
-from adapters.session.tool_uses import MOST
-from adapters.turn_events import cut_tool_text
+from adapters.turn_events import MOST_USES, cut_tool_text
 from contract.agent import ToolUse
 
 TEXT_CHARS = 1_000_000  # of all it says in a turn; a book has half of that
@@ -49,7 +48,7 @@ class Call:
     paths: tuple[str, ...] = ()
 
     def take(self, told: ToolCall | ToolCallUpdate) -> None:
-        """What is told replaces what was known; what isn't stays."""
+        """Replace what was known by what is reported; what isn't stays."""
         self.kind = told.kind or self.kind
         self.title = " ".join((told.title or "").split())[:TITLE_CHARS] or self.title
         self.paths = tuple(place.path for place in told.locations or ()) or self.paths
@@ -62,7 +61,7 @@ class Call:
 
     @property
     def word(self) -> str:
-        """What kind of tool it is, in the words that people and the memory know."""
+        """The kind of tool, in the words that people and the memory know."""
         if self.kind in ("", "other") and "moot" in self.title.lower():
             return f"{OWN}{self.title}"
         return WORDS.get(self.kind) or self.title.partition(":")[0] or "Tool"
@@ -130,20 +129,20 @@ class AcpTurn:
                 self.use(update)
 
     def use(self, told: ToolCall | ToolCallUpdate) -> Call:
-        """What is known more of a use."""
+        """Take in what is reported further of a use."""
         call = self.calls.get(told.tool_call_id)
         if call is None:
             call = self._asked.pop(told.tool_call_id, None) or Call()
             self.calls[told.tool_call_id] = call
             self._after = True
             self._in_a_row = 0
-            if len(self.calls) > MOST:
+            if len(self.calls) > MOST_USES:
                 del self.calls[next(iter(self.calls))]
         call.take(told)
         return call
 
     def ask(self, told: ToolCall | ToolCallUpdate) -> Call:
-        """What a question tells of a use: in hermes of one that nothing else tells of."""
+        """Take in what a question reports of a use: in hermes of one that nothing else reports."""
         known = self.calls.get(told.tool_call_id)
         call = known or self._asked.setdefault(told.tool_call_id, Call())
         call.take(told)
@@ -175,7 +174,7 @@ class AcpTurn:
     # ── What comes of it ────────────────────────────────────────────────────────────────
 
     def circles(self) -> bool:
-        """Whether it says one thing after the other and does nothing."""
+        """True when it says one thing after the other and does nothing."""
         return self._in_a_row > IN_A_ROW
 
     def draft(self) -> str:
@@ -219,7 +218,7 @@ def said(chunk: AgentMessageChunk) -> str:
 
 
 def texts_of(told: ToolCall | ToolCallUpdate) -> list[str]:
-    """What a tool shows as text."""
+    """The texts that a tool shows."""
     return [
         part.content.text
         for part in told.content or ()
@@ -228,7 +227,7 @@ def texts_of(told: ToolCall | ToolCallUpdate) -> list[str]:
 
 
 def edits_of(told: ToolCall | ToolCallUpdate) -> list[str]:
-    """What a tool changes in files."""
+    """A tool's changes of files."""
     return [
         f"{part.path}\n\n{changes(part.old_text or '', part.new_text)}"
         for part in told.content or ()

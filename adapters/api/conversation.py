@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 log = structlog.stdlib.get_logger("moot.conversation")
 
-MOST_BYTES = 4 << 20  # of a file before it is written anew: about 70 of the longest prompts
+MOST_BYTES = 4 << 20  # of a file before it is rewritten: about 70 of the longest prompts
 FOLDER = Path(".moot", "conversations")
 SESSION_ID = re.compile(r"[A-Za-z0-9-]{1,64}")  # it becomes a file's name
 
@@ -30,7 +30,7 @@ Role = Literal["user", "assistant"]
 
 @dataclass(frozen=True, slots=True)
 class ConversationMessage:
-    """What one side said in one go: its text blocks, none of them blank."""
+    """The words of one side in one go: its text blocks, none of them blank."""
 
     role: Role
     texts: tuple[str, ...]
@@ -53,7 +53,7 @@ class _StoredLine(BaseModel):
 
 
 class Conversation:
-    """What was said and is not forgotten, oldest first; it begins with a user's words."""
+    """All that was said and is not forgotten, oldest first; it begins with a user's words."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -143,7 +143,7 @@ class Conversation:
             self._renew()
 
     def _renew(self) -> None:
-        """Write the file anew, without what is forgotten."""
+        """Rewrite the file without what is forgotten."""
         new = self._path.with_suffix(".new")
         fresh = Conversation(new)
         new.unlink(missing_ok=True)

@@ -24,7 +24,7 @@ END_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a tool answered."""
+    """A tool's answer."""
 
     text: str
     failed: bool

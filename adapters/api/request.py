@@ -20,7 +20,7 @@ EPHEMERAL = {"cache_control": {"type": "ephemeral"}}
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What is the same in every request of a session."""
+    """The part that is the same in every request of a session."""
 
     model: str
     system: str
@@ -59,7 +59,7 @@ def make_request(
 
 
 def tool_result(use_id: str, text: str, *, failed: bool) -> dict[str, Any]:
-    """What a tool answered; the API takes no empty text."""
+    """A tool's answer as a block; the API takes no empty text."""
     content = [_text(text if text.strip() else "(nothing)")]
     block = {"type": "tool_result", "tool_use_id": use_id, "content": content}
     return block | ({"is_error": True} if failed else {})

@@ -257,7 +257,7 @@ class ApiAgent(AgentSession["_Turn"]):
 
 
 class _Turn:
-    """What comes of one question. since: messages of the model and of its tools so far."""
+    """One question and all that comes of it. since: messages of the model and of its tools."""
 
     def __init__(self, speech: Speech) -> None:
         self.speech = speech
@@ -281,7 +281,7 @@ class _Turn:
         self.uses.append(use)
 
     def partial(self) -> str:
-        """What it had said when it failed."""
+        """Its words until it failed."""
         return self.speech.all()
 
     def usage(self) -> None:
@@ -296,7 +296,7 @@ class _Turn:
         return True
 
     def kept(self) -> str:
-        """What the conversation keeps of it."""
+        """The words that the conversation keeps of it."""
         if self.retracted:
             return ""
         return self.speech.last() if self.done else self.speech.all()

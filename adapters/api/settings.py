@@ -1,4 +1,4 @@
-"""What moot.toml may say of an agent that is called by API."""
+"""The settings in moot.toml of an agent that is called by API."""
 
 from __future__ import annotations
 

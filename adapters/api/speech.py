@@ -1,4 +1,4 @@
-"""What a model says in one turn, while it grows: one part a message, between its uses of tools."""
+"""A model's words in one turn, while they grow: one part a message, between its uses of tools."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Speech:
         self._between = False
 
     def again(self) -> None:
-        """The message that began last is said anew."""
+        """The message that began last is said again."""
         self._parts[-1].clear()
         self._between = False
 
@@ -58,7 +58,7 @@ class Speech:
             self._show(said)
 
     def all(self) -> str:
-        """What was said so far, the parts a blank line apart."""
+        """All words so far, the parts a blank line apart."""
         return "\n\n".join(said for part in self._parts if (said := "".join(part)).strip())
 
     def last(self) -> str:

@@ -9,7 +9,7 @@ from adapters.agent import Reply, TurnContext
 from adapters.cli.run import PromptRun
 from adapters.cli.turn import Sign
 from adapters.cli_profile import Profile
-from adapters.session.questions import refusal
+from adapters.session.session import refusal
 from adapters.turn_signs import Footer
 from contract.agent import Question
 

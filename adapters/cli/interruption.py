@@ -93,7 +93,7 @@ class Interruption:
         return self._time() - self._pressed_at
 
     async def _shows_busy(self) -> bool:
-        """Whether the screen contradicts a silence; what its own signs tell needs no witness."""
+        """True when the screen contradicts a silence; what its own signs tell needs no witness."""
         if self._turn.finished():
             return False
         screen = await self._console.screen()

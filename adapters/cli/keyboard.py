@@ -20,7 +20,7 @@ _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # C0 but TAB and LF, DE
 
 
 def clean(prompt: str, typing: PromptTyping) -> str:
-    """What is typed of a prompt: no control but LF (and TAB where the program keeps it).
+    """The typed form of a prompt: no control but LF (and TAB where the program keeps it).
 
     Without ESC and the C1 controls nothing in it can end a paste or start a sequence.
     """
@@ -40,12 +40,13 @@ def keystrokes(prompt: str, typing: PromptTyping, *, asks_for_pastes: bool = Tru
     if not pastes(typing, asks_for_pastes):
         lines = text.strip("\n").split("\n")
         return typing.before + typing.newline.join(lines).encode("utf-8", "replace")
-    pieces = [BEGIN + piece.encode("utf-8", "replace") + END for piece in typing.text.pieces(text)]
+    texts = typing.text.pieces(text) if typing.text.pieces else (text,)
+    pieces = [BEGIN + piece.encode("utf-8", "replace") + END for piece in texts]
     return typing.before + b"".join(pieces)
 
 
 def pastes(typing: PromptTyping, asks_for_pastes: bool) -> bool:
-    """Whether a prompt goes in as a bracketed paste."""
+    """True when a prompt goes in as a bracketed paste."""
     return asks_for_pastes if typing.paste is None else typing.paste
 
 
@@ -91,10 +92,10 @@ class PromptEntry:
             await self._shown()
         if quiet_s:
             limit_s = LIMIT_S + len(keys) / ECHO_BYTES_S
-            await self._console.wait_quiet(quiet_s, limit_s, anew=True)
+            await self._console.wait_quiet(quiet_s, limit_s, from_now=True)
 
     async def _shown(self) -> bool:
-        """Whether the box shows the text, for programs that may lose it."""
+        """True when the box shows the text, for programs that may lose it."""
         typing = self._profile.typing
         if not (typing.echo_s and typing.holding):
             return True

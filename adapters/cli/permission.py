@@ -6,16 +6,65 @@ import asyncio
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Literal
 
 import structlog
 
 from adapters.cli_profile import Profile
 from adapters.reading.queries import ScreenChoice, choice_on
 from adapters.screen.screen import Screen
-from adapters.session.questions import RoomQuestions, chosen
+from adapters.session.session import RoomQuestions, chosen
 from adapters.turn_events import State
-from adapters.turn_signs import Permission
+from adapters.turn_signs import DialogRule, Permission
 from contract.agent import Option, Question
+from contract.errors import AgentError
+
+Phase = Literal["start", "turn"]
+
+
+class Dialogs:
+    """Remembers which dialogs were answered, so that each is answered once while it stands."""
+
+    def __init__(self, profile: Profile) -> None:
+        self._profile = profile
+        self._answered: set[int] = set()
+
+    def keys(self, text: str, phase: Phase) -> bytes:
+        """The keys for dialogs that newly stand on the screen."""
+        pressed = b""
+        for number, dialog in enumerate(self._profile.shown.dialogs):
+            if not dialog.keys or dialog.when not in (phase, "always"):
+                continue
+            if not dialog.pattern.search(text):
+                self._answered.discard(number)
+            elif number not in self._answered:
+                self._answered.add(number)
+                pressed += dialog.keys
+        return pressed
+
+    def deaf_s(self, text: str) -> float:
+        """How long the dialogs that stand on the screen take no key."""
+        standing = (dialog for dialog in self._profile.shown.dialogs if dialog.pattern.search(text))
+        return max((dialog.deaf_s for dialog in standing), default=0.0)
+
+    def fault(self, text: str, phase: Phase, *, breaks: bool = False) -> AgentError | None:
+        """The error that the screen shows, if a rule knows it. breaks: one that ends a turn."""
+        for dialog in self._profile.shown.dialogs:
+            if dialog.fault and dialog.when in (phase, "always") and dialog.breaks >= breaks:
+                match = dialog.pattern.search(text)
+                if match:
+                    return self._error(dialog, match)
+        return None
+
+    def _error(self, dialog: DialogRule, match: re.Match[str]) -> AgentError:
+        profile = self._profile
+        assert dialog.fault
+        seen = match["seen"] if "seen" in match.re.groupindex else match[0]
+        say = dialog.say.replace("{0}", seen)
+        if not say and dialog.fault == "login":
+            say = f"{profile.title} is not logged in. {profile.setup.login}"
+        return AgentError(dialog.fault, f"{profile.name}: {seen}", say=say or None)
+
 
 log = structlog.stdlib.get_logger("moot.adapters.permission")
 
@@ -63,7 +112,7 @@ class ScreenPrompt:
         self._by_hook = True
 
     def decided(self) -> bool:
-        """Whether the room's answer waits to be pressed, or something must be looked at again."""
+        """True when the room's answer waits to be pressed, or something must be looked at again."""
         return (self._task is not None and self._task.done()) or self.stands
 
     def see(self, screen: Screen, text: str, state: State | None) -> bytes:
@@ -117,7 +166,7 @@ class ScreenPrompt:
             self._task.add_done_callback(lambda _: self._wake())
 
     def _stays(self, question: Question) -> bool:
-        """Whether it is the one of the last look; the words of an answer may show in it."""
+        """True when it is the one of the last look; the words of an answer may show in it."""
         known = self._question
         if _same(question, known) or known is None:
             return known is not None

@@ -12,8 +12,8 @@ from dataclasses import replace
 import structlog
 
 from adapters.agent import Launch
-from adapters.cli.dialogs import Dialogs
 from adapters.cli.hooks import HookListener, Receive
+from adapters.cli.permission import Dialogs
 from adapters.cli.record import Follower, follow
 from adapters.cli_profile import Profile, Setting
 from adapters.pty.console import Console
@@ -60,7 +60,7 @@ class CliProcess:
         self._command: StartCommand | None = None  # how it was started last
 
     def alive(self) -> bool:
-        """Whether it runs."""
+        """True while it runs."""
         return self.console is not None and self.console.alive()
 
     async def start(self) -> Console:
@@ -186,7 +186,7 @@ async def wait_ready(profile: Profile, console: Console) -> None:
 
 
 def _told(profile: Profile, console: Console) -> bool:
-    """Whether the signs that need no look at the screen are there."""
+    """True when the signs that need no look at the screen are there."""
     ready = profile.program.ready
     return (
         (console.bracketed_paste or not ready.bracketed_paste)

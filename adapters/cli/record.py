@@ -57,8 +57,8 @@ def _matches(home: Path, glob: str) -> list[Path]:
 
 
 def _is_own(path: Path, home: Path) -> bool:
-    """Whether a file lies in HOME. A program could make its record a link to what others wrote, to
-    have it posted."""
+    """True when a file lies in HOME. A program could make its record a link to what others wrote,
+    to have it posted."""
     return path.resolve().is_relative_to(home.resolve())
 
 
@@ -134,7 +134,7 @@ class _Lines:
             size = self._path.stat().st_size
             if size == self._offset:
                 return b""
-            if size < self._offset:  # written anew
+            if size < self._offset:  # rewritten
                 self._offset, self._begun = 0, b""
             with self._path.open("rb") as file:
                 if not _is_own_file(file, self._home):

@@ -1,12 +1,13 @@
-"""What a turn comes to: an answer, or the error that tells why there is none."""
+"""A turn's outcome: an answer, or the error that says why there is none."""
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Literal
 
 import structlog
 
-from adapters.cli.dialogs import Dialogs
+from adapters.cli.permission import Dialogs
 from adapters.cli.turn import Sign, TurnState, cut_reply
 from adapters.cli_profile import Profile
 from adapters.pty.console import Console
@@ -30,18 +31,20 @@ class TurnResult:
     an answer is expected.
     """
 
-    def __init__(
-        self, profile: Profile, console: Console, turn: TurnState, dialogs: Dialogs, prompt: str
-    ) -> None:
+    def __init__(self, profile: Profile, console: Console, turn: TurnState, prompt: str) -> None:
         self.shown = ""
         self.wanted = True
         self.since = console.scrolled
         self._profile = profile
         self._console = console
         self._turn = turn
-        self._dialogs = dialogs
         self._prompt = prompt
         self._frozen: str | None = None
+
+    @cached_property
+    def dialogs(self) -> Dialogs:
+        """The rules for dialogs, and which of them were answered."""
+        return Dialogs(self._profile)
 
     def reply(self, screen: Screen) -> str:
         """The reply as far as it shows."""
@@ -52,7 +55,7 @@ class TurnResult:
         self._frozen = self.partial()
 
     def partial(self) -> str:
-        """What it has said so far."""
+        """Its words so far."""
         if text := self._turn.draft():
             return cut_reply(readable(text))
         if self._frozen is not None:
@@ -108,7 +111,7 @@ class TurnResult:
         return self._answer(shown, "record" if silent else "screen", sign)
 
     def _certain(self) -> bool:
-        """Whether its own signs say that it ended well, so that no error is on the screen."""
+        """True when its own signs say that it ended well, so that no error is on the screen."""
         return self._turn.ended is not None and not self._turn.ended.recorded
 
     def _answer(self, text: str, source: Literal["record", "screen"], sign: Sign) -> Answer:
@@ -125,9 +128,9 @@ class TurnResult:
         )
 
     def _fault(self, screen: Screen) -> AgentError | None:
-        """What the screen says went wrong in this turn."""
+        """The error that the screen shows for this turn."""
         text = text_on(screen)
-        if error := self._dialogs.fault(text, "turn"):
+        if error := self.dialogs.fault(text, "turn"):
             error.partial = self.partial()
             return error
         shown = error_on(screen, self._profile, self._prompt, self.since)
@@ -142,7 +145,7 @@ class TurnResult:
         """The program is gone and its record has no end of the turn."""
         profile, code = self._profile, self._console.exit_code
         text = text_on(await self._console.screen())
-        if error := self._dialogs.fault(text, "turn"):
+        if error := self.dialogs.fault(text, "turn"):
             error.partial = self.partial()
             return error
         then = "its session goes on" if profile.program.resume else "it starts anew"
@@ -151,7 +154,7 @@ class TurnResult:
 
     def refused(self, text: str) -> None:
         """Nothing began after Enter. Raises the fault that the screen shows, if it does."""
-        if error := self._dialogs.fault(text, "turn"):
+        if error := self.dialogs.fault(text, "turn"):
             raise error
 
     def untaken(self, text: str) -> AgentError:

@@ -11,7 +11,6 @@ from typing import Any
 import structlog
 
 from adapters.agent import Reply
-from adapters.cli.dialogs import Dialogs
 from adapters.cli.interruption import Interruption
 from adapters.cli.keyboard import PromptEntry, keystrokes
 from adapters.cli.permission import ScreenPrompt
@@ -23,8 +22,7 @@ from adapters.pty.console import Console
 from adapters.pty.terminal import PtyClosed
 from adapters.reading.queries import above_input_on, text_on
 from adapters.screen.screen import Screen
-from adapters.session.questions import RoomQuestions
-from adapters.session.session import DRAFT_S, EXIT_S, readable
+from adapters.session.session import DRAFT_S, EXIT_S, RoomQuestions, readable
 from adapters.turn_events import HookQuestion, SessionNamed, State, TurnEvent
 from contract.agent import Answer, Usage
 
@@ -66,10 +64,9 @@ class PromptRun:
         self._reply = reply
         self._on_named = on_named
         self._time = asyncio.get_running_loop().time
-        self._dialogs = Dialogs(profile)
         self._asking = RoomQuestions(reply)
-        self._screen_prompt = ScreenPrompt(profile, self._asking, console.changed.set)
-        self._ending = TurnResult(profile, console, self.turn, self._dialogs, prompt)
+        self._prompt_seen: ScreenPrompt | None = None  # once the screen was looked at
+        self._ending = TurnResult(profile, console, self.turn, prompt)
         self._drafted = ""
         self._record_due = self._sight_due = self._draft_due = self._confirm_due = 0.0
         self._drafted_at = self._entered_at = 0.0
@@ -107,7 +104,7 @@ class PromptRun:
         return self.turn.over(self._time())
 
     def _keys(self) -> tuple[bytes, float]:
-        """What is typed before Enter, and for how long its echo must have been quiet."""
+        """The bytes typed before Enter, and for how long their echo must have been quiet."""
         typing = self._profile.typing
         asks = self._console.bracketed_paste
         return keystrokes(self._prompt, typing, asks_for_pastes=asks), typing.settle_s
@@ -173,7 +170,7 @@ class PromptRun:
 
     async def decide(self, asked: HookQuestion) -> Mapping[str, Any]:
         """Let the room answer a hook's question."""
-        self._screen_prompt.asked_by_hook()
+        self._screen_prompt().asked_by_hook()
         return await self._asking.respond(asked)
 
     # ── Looking ─────────────────────────────────────────────────────────────────────────
@@ -185,30 +182,41 @@ class PromptRun:
             self._record_due = now + self._poll_s
         if self.turn.ended or self.turn.failed:
             return
-        if now >= self._sight_due or self._screen_prompt.decided() or self.turn.due(now) == 0:
+        if now >= self._sight_due or self._decided() or self.turn.due(now) == 0:
             await self._see(now)
             self._sight_due = self._time() + SIGHT_S
         if not self.turn.began and now >= self._confirm_due:
             await self._confirm(now)
         self._draft(self.turn.draft(), now)
 
+    def _screen_prompt(self) -> ScreenPrompt:
+        """The permission prompt that may be on the screen."""
+        if self._prompt_seen is None:
+            wake = self._console.changed.set
+            self._prompt_seen = ScreenPrompt(self._profile, self._asking, wake)
+        return self._prompt_seen
+
+    def _decided(self) -> bool:
+        """True when the room's answer to it waits to be pressed."""
+        return self._prompt_seen is not None and self._prompt_seen.decided()
+
     async def _see(self, now: float) -> None:
         """Look at the screen, when something was written to it since."""
         console, turn = self._console, self.turn
         changed = console.output_bytes != self._seen_bytes
         changed |= not turn.began and now >= self._entered_at + UNSEEN_S
-        if not (changed or self._undrafted or self._screen_prompt.decided()):
+        if not (changed or self._undrafted or self._decided()):
             return
         self._seen_bytes = console.output_bytes
         screen = await console.screen()
         text = text_on(screen)
-        if keys := self._screen_prompt.see(screen, text, turn.state):
+        if keys := self._screen_prompt().see(screen, text, turn.state):
             await console.write(keys)
-        turn.blocked = self._screen_prompt.stands or turn.state == "blocked"
-        if fault := self._dialogs.fault(text, "turn", breaks=True):
+        turn.blocked = self._screen_prompt().stands or turn.state == "blocked"
+        if fault := self._ending.dialogs.fault(text, "turn", breaks=True):
             fault.partial = self.partial()
             raise fault
-        if keys := self._dialogs.keys(text, "turn"):
+        if keys := self._ending.dialogs.keys(text, "turn"):
             turn.wake()
             await console.write(keys)
         self._see_footer(screen, text)
@@ -257,7 +265,7 @@ class PromptRun:
         await self._console.write(typing.submit)
 
     def _holds(self, text: str) -> bool:
-        """Whether the input box still holds the text: what changes above it is not its answer."""
+        """True when the input box still holds the text: what changes above it is not its answer."""
         holding = self._profile.typing.holding
         return bool(holding and holding.search(text))
 
@@ -269,7 +277,7 @@ class PromptRun:
     # ── Its end ─────────────────────────────────────────────────────────────────────────
 
     def partial(self) -> str:
-        """What it has said so far."""
+        """Its words so far."""
         return self._ending.partial() if self.submitted else ""
 
     def usage(self) -> Usage | None:
@@ -294,7 +302,7 @@ class PromptRun:
         raise await self._ending.crash()
 
     def unfinished(self) -> bool:
-        """Whether the program may still work on it, or its box hold the text."""
+        """True while the program may still work on it, or its box hold the text."""
         return self.typed and not (self.turn.finished() or self._answered)
 
     async def break_off(self) -> bool:

@@ -17,8 +17,7 @@ from adapters.cli.run import PromptRun
 from adapters.cli.turn import TurnState
 from adapters.cli_profile import Profile
 from adapters.screen.signals import Signal
-from adapters.session.questions import refuse
-from adapters.session.session import AgentSession
+from adapters.session.session import AgentSession, refuse
 from adapters.turn_events import HookQuestion, SessionNamed, State
 from contract.agent import Answer
 from contract.errors import AgentError

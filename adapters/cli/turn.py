@@ -1,13 +1,14 @@
-"""What is known of one turn, gathered from every sign. Pure: the clock is an argument."""
+"""The state of one turn, gathered from every sign. Pure: the clock is an argument."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Literal
 
 from adapters.records.spent import total
-from adapters.session.tool_uses import ToolUses
 from adapters.turn_events import (
+    MOST_USES,
     ContextCompacted,
     PromptTaken,
     ReplyBlock,
@@ -23,6 +24,31 @@ from adapters.turn_events import (
 )
 from adapters.turn_signs import TurnSigns
 from contract.agent import ToolUse, Usage
+
+
+class ToolUses:
+    """Each use once, in the order in which they were first heard of."""
+
+    def __init__(self) -> None:
+        self._uses: dict[str, ToolUse] = {}
+        self._recorded: set[str] = set()  # whose result the record told: as the model saw it
+
+    def note(self, did: ToolReport, source: Literal["hook", "record"]) -> None:
+        """Take in what is known more of a use."""
+        use = self._uses.get(did.id) or ToolUse("", "")
+        use = replace(use, tool=use.tool or did.tool, given=use.given or did.given)
+        if did.result is not None and (source == "record" or did.id not in self._recorded):
+            use = replace(use, result=did.result, failed=did.failed)
+            if source == "record":
+                self._recorded.add(did.id)
+        self._uses[did.id] = use
+        if len(self._uses) > MOST_USES:
+            del self._uses[next(iter(self._uses))]
+
+    def all(self) -> tuple[ToolUse, ...]:
+        """Those whose tool is known."""
+        return tuple(use for use in self._uses.values() if use.tool)
+
 
 Source = Literal["hook", "record"]
 Sign = Literal["hook", "record", "state", "title", "footer"]
@@ -43,7 +69,7 @@ def cut_reply(text: str) -> str:
 
 
 class Passage:
-    """What is said between two uses of tools, while it grows: its middle goes now and then."""
+    """The words between two uses of tools, while they grow: their middle goes now and then."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
@@ -187,14 +213,14 @@ class TurnState:
             self._idle_since.setdefault(sign, now)
 
     def wake(self, *signs: Sign) -> None:
-        """Something happened that shows it isn't idle: idle times (of these signs) start anew."""
+        """Something happened that shows it isn't idle: idle times (of these signs) start again."""
         for sign in signs or tuple(self._idle_since):
             self._idle_since.pop(sign, None)
 
     # ── What comes of it ────────────────────────────────────────────────────────────────
 
     def draft(self) -> str:
-        """What it has said so far, "" when only the screen can tell."""
+        """Its words so far, "" when only the screen can tell."""
         parts = "\n\n".join(part.text() for part in self._parts)
         return max(parts, self._streamed.strip("\n"), key=len)
 
@@ -203,8 +229,8 @@ class TurnState:
         return self._uses.all() or tuple(self._used)
 
     def spent(self) -> Usage | None:
-        """What its calls of the model took, as far as the program tells."""
-        return total(tuple(self._spent.values()))
+        """The tokens that its calls of the model took, as far as the program reports them."""
+        return total(tuple(self._spent.values())) if self._spent else None
 
     def text(self) -> str | None:
         """The exact reply as far as its own signs tell; None: only the screen can."""
@@ -214,7 +240,7 @@ class TurnState:
         parts = (part.text() for part in reversed(self._parts))
         said = next((part for part in parts if part.strip()), None)
         if said is not None and self.ended:
-            said = self.ended.mend(said)
+            said = self.ended.restore(said)
         if last and not self._caught_up(last):  # its record is late
             return last if self._last is None or said is None else f"{said}\n\n{last}"
         return last if said is None else said
@@ -241,15 +267,15 @@ class TurnState:
         return max(min(times) - now, 0.0) if times else None
 
     def finished(self) -> bool:
-        """Whether the program's own signs say that it is done."""
+        """True when the program's own signs say that it is done."""
         return bool(self.ended or (self.failed and not self.failed.goes_on))
 
     def ending(self) -> bool:
-        """Whether a sign says that it is over and the record has still to catch up."""
+        """True when a sign says that it is over and the record has still to catch up."""
         return self._ended_by is not None or self.state in ("done", "error")
 
     def _complete(self) -> bool:
-        """Whether the exact text is all there."""
+        """True when the exact text is all there."""
         ended = self.ended
         if ended is None or ended.recorded or self._recorded_end:
             return True
@@ -258,7 +284,7 @@ class TurnState:
         return ended.whole or self._caught_up(ended.text)
 
     def _caught_up(self, last: str) -> bool:
-        """Whether the record has the block that another sign gave as the last one."""
+        """True when the record has the block that another sign gave as the last one."""
         return self._last is not None and last.strip() == self._last.strip()
 
     def _exact(self) -> bool:

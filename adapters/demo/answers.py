@@ -1,4 +1,4 @@
-"""What the demo agent answers: steps that the program carries out. No I/O."""
+"""The demo agent's answers: steps that the program carries out. No I/O."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def answer(header: Header, session: Session) -> Steps:
 
 
 class Session:
-    """What the program remembers: the questions before this one, and what was allowed for good.
+    """The program's memory: the questions before this one, and what was allowed for good.
 
     persona: characters of the persona that it was given.
     """

@@ -1,4 +1,4 @@
-"""What the demo agent was told: the header taken apart."""
+"""The header that the demo agent was given, taken apart."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Header:
         return match[1] if match else ""
 
     def question(self) -> str:
-        """What was asked, without the mention of this agent."""
+        """The question, without the mention of this agent."""
         if not self.known:
             return self.prompt.strip()
         who = self.asked_by()

@@ -1,4 +1,4 @@
-"""What was typed: bytes in, keys out."""
+"""Keyboard input: bytes in, keys out."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ BULLET = "● "
 
 
 def tell(state: str, title: str) -> str:
-    """What tells the state in-band, and the window title."""
+    """The sequences that report the state in-band, and the window title."""
     return f"\x1b]7501;state={state}:app=demo\x1b\\\x1b]0;{title}\x07"
 
 
@@ -37,7 +37,7 @@ class Paint:
         self._out.append(text)
 
     def frame(self, finished: list[str], live: list[str], after: str = "") -> None:
-        """Draw finished rows for good and the live region anew below them, then send `after`."""
+        """Draw finished rows for good and the live region again below them, then send `after`."""
         live = live[-max(self.lines - 1, 1) :]
         up = f"\x1b[{self._live - 1}A" if self._live > 1 else ""
         body = "\r\n".join([*finished, *live])

@@ -65,7 +65,7 @@ class Program:
         self.paint.frame(fresh, self.live(now))
 
     def resize(self) -> None:
-        """The window has another size: draw everything that is not finished anew."""
+        """The window has another size: draw everything that is not finished again."""
         size = os.get_terminal_size(1)
         self.paint.resize(size.columns, size.lines)
         self.drawn = 0

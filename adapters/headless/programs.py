@@ -25,7 +25,7 @@ from contract.errors import ModelError
 
 @dataclass(frozen=True, slots=True)
 class HeadlessAnswer:
-    """What a program answered: its text and what it took."""
+    """A program's answer: its text and what it took."""
 
     text: str
     usage: Usage

@@ -12,29 +12,10 @@ from typing import Any
 
 import yaml
 
-from adapters.cli_profile import (
-    Environment,
-    HomeFile,
-    ModelChoice,
-    Profile,
-    Program,
-    ReadySigns,
-    Setting,
-    Setup,
-)
+from adapters import cli_profile as profile
+from adapters import turn_signs as signs
 from adapters.screen_profile import AsideRows, PromptRows, ReplyRows, ScreenProfile
 from adapters.turn_events import ReplyBlock, ReplyRetracted, TurnEvent
-from adapters.turn_signs import (
-    Controls,
-    DialogRule,
-    Footer,
-    Interrupt,
-    PromptText,
-    PromptTyping,
-    RecordFormat,
-    Shown,
-    TurnSigns,
-)
 
 # ── Its start ───────────────────────────────────────────────────────────────────────────
 
@@ -42,7 +23,7 @@ from adapters.turn_signs import (
 _REASONING = re.compile(r"(?:^|/)(?:o\d|gpt-5)", re.IGNORECASE)
 
 
-def models_file(setting: Setting, present: str) -> str:
+def models_file(setting: profile.Setting, present: str) -> str:
     """`.aider.model.settings.yml` with the persona before the model's system prompt."""
     try:
         listed = yaml.safe_load(present)
@@ -62,7 +43,7 @@ def models_file(setting: Setting, present: str) -> str:
     return yaml.safe_dump(models, allow_unicode=True, sort_keys=False)
 
 
-def prices_file(_setting: Setting, present: str) -> str:
+def prices_file(_setting: profile.Setting, present: str) -> str:
     """The list of models' prices that aider would fetch when it is a day old: always just written.
 
     The list that came with aider's own packages is looked at all the same.
@@ -147,12 +128,12 @@ def told(words: str) -> re.Pattern[str]:
 
 
 DIALOGS = (
-    DialogRule(re.compile(r"\(Y\)es/\(N\)o[^\n]*\]: *\s*\Z"), keys=b"n\r"),
+    signs.DialogRule(re.compile(r"\(Y\)es/\(N\)o[^\n]*\]: *\s*\Z"), keys=b"n\r"),
     # It would go on for two minutes.
-    DialogRule(
+    signs.DialogRule(
         re.compile(r"Retrying in (?:[2-9]|\d\d)\.\d seconds\.\.\..*(?:\n.*)?\s*\Z"), keys=b"\x03"
     ),
-    DialogRule(
+    signs.DialogRule(
         told(
             "ContextWindowExceededError"
             "|BadRequestError(?:(?!^\\w*> )[^\\0])*?(?i:too long|maximum context)"
@@ -160,12 +141,12 @@ DIALOGS = (
         fault="context",
         say="aider: the conversation is too long for the model. Say `!new` to begin a new one.",
     ),
-    DialogRule(
+    signs.DialogRule(
         re.compile(r"has (?:possibly )?hit a token limit!", re.MULTILINE),
         fault="context",
         say="aider: the conversation is too long for the model. Say `!new` to begin a new one.",
     ),
-    DialogRule(
+    signs.DialogRule(
         told(
             "AuthenticationError|PermissionDeniedError"
             "|BadRequestError(?:(?!^\\w*> )[^\\0])*?(?i:(?:invalid|incorrect)[ \\w-]*api.key)"
@@ -173,22 +154,22 @@ DIALOGS = (
         fault="login",
         say="aider: the API refused the key. An administrator must check it.",
     ),
-    DialogRule(
+    signs.DialogRule(
         told("RateLimitError"),
         fault="limit",
         say="aider: the API's rate limit or quota is reached. Ask again in a few minutes.",
     ),
-    DialogRule(
+    signs.DialogRule(
         told("NotFoundError|BadRequestError(?:(?!^\\w*> )[^\\0])*?LLM Provider NOT provided"),
         fault="api",
         say="aider does not know this model. An administrator must choose another `model`.",
     ),
-    DialogRule(
+    signs.DialogRule(
         told(r"\w+"),
         fault="api",
         say="aider: the API failed. Ask again in a moment; if that fails too, say `!new`.",
     ),
-    DialogRule(
+    signs.DialogRule(
         re.compile(r"^Login to OpenRouter or create a free account", re.MULTILINE),
         fault="login",
         when="start",
@@ -207,28 +188,28 @@ LOOK = ScreenProfile(
     asides=AsideRows(fault=re.compile(r"(litellm\.\w+Error.*)")),
 )
 
-AIDER = Profile(
+AIDER = profile.Profile(
     name="aider",
     title="aider",
     agent="aider, in ask mode",
-    program=Program(
+    program=profile.Program(
         begin=("aider", *HISTORY),
         resume=("aider", *HISTORY, "--restore-chat-history"),
         options=(("--model", "{model}"),),
         chooses_id=True,
-        ready=ReadySigns(prompt=PROMPT),
+        ready=profile.ReadySigns(prompt=PROMPT),
         shell_terminal=True,
     ),
-    environment=Environment(
+    environment=profile.Environment(
         files=(
-            HomeFile(".aider.model.settings.yml", models_file),
-            HomeFile(".aider/caches/model_prices_and_context_window.json", prices_file),
-            HomeFile(".moot/aider/{session_id}.log", lambda _, __: ""),  # it grows fast
+            profile.HomeFile(".aider.model.settings.yml", models_file),
+            profile.HomeFile(".aider/caches/model_prices_and_context_window.json", prices_file),
+            profile.HomeFile(".moot/aider/{session_id}.log", lambda _, __: ""),  # it grows fast
         ),
         env=ENV,
         passes=PASSES,
     ),
-    setup=Setup(
+    setup=profile.Setup(
         missing="Install PyPI's `aider-chat`, or say where it is with `command`.",
         login="Give Moot the key of the model's API, e.g. OPENAI_API_KEY.",
         logins=(".aider/oauth-keys.env",),
@@ -236,19 +217,19 @@ AIDER = Profile(
         at_least="0.80",  # its log marks every line by its role since then
         tested="0.86.2",
     ),
-    model=ModelChoice(context_tokens=128_000),
-    typing=PromptTyping(
-        text=PromptText(nfc=False, harmless=harmless),
+    model=profile.ModelChoice(context_tokens=128_000),
+    typing=signs.PromptTyping(
+        text=signs.PromptText(nfc=False, harmless=harmless),
         settle_s=0.15,
     ),
-    signs=TurnSigns(
-        record=RecordFormat(
+    signs=signs.TurnSigns(
+        record=signs.RecordFormat(
             ".moot/aider/{session_id}.log", read_line, format="text", heads=HEADS, grace_s=0.5
         ),
         paste_mode=True,
-        footer=Footer(busy=None, idle=PROMPT),
+        footer=signs.Footer(busy=None, idle=PROMPT),
         fallback_s=10.0,
     ),
-    shown=Shown(look=LOOK, dialogs=DIALOGS),
-    controls=Controls(interrupt=Interrupt(keys=(b"\x03",)), compact="", clear="/clear"),
+    shown=signs.Shown(look=LOOK, dialogs=DIALOGS),
+    controls=signs.Controls(interrupt=signs.Interrupt(keys=(b"\x03",)), compact="", clear="/clear"),
 )

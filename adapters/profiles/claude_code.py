@@ -16,34 +16,12 @@ from itertools import pairwise
 
 import regex
 
-from adapters.cli_profile import (
-    Environment,
-    HomeFile,
-    MemoryAccess,
-    ModelChoice,
-    Profile,
-    Program,
-    ReadySigns,
-    Setting,
-    Setup,
-)
-from adapters.profiles.json_settings import member_of, object_of
+from adapters import cli_profile as profile
+from adapters import turn_signs as signs
+from adapters.profiles.json_settings import mcp_server, member_of, object_of
 from adapters.records import claude
 from adapters.records.spent import by_claude, telling
 from adapters.screen_profile import RULE, AsideRows, PromptRows, ReplyRows, ScreenProfile, ToolRows
-from adapters.turn_signs import (
-    Controls,
-    DialogRule,
-    Hooks,
-    Interrupt,
-    Permission,
-    PromptText,
-    PromptTyping,
-    RecordFormat,
-    Shown,
-    Title,
-    TurnSigns,
-)
 
 HOOK_TIMEOUT_S = 24 * 3600  # a permission is held open until the room decides
 # Drafts come from MessageDisplay, since with reduced motion the screen shows finished blocks
@@ -66,7 +44,7 @@ MEMORY_TOOLS = f"mcp__{MEMORY_SERVER}__*"  # they only read: nobody is asked
 # ── Its start ───────────────────────────────────────────────────────────────────────────
 
 
-def state_file(setting: Setting, present: str) -> str:
+def state_file(setting: profile.Setting, present: str) -> str:
     """`.claude.json` with its start-up questions answered; what it wrote itself is kept."""
     state = object_of(present)
     state["hasCompletedOnboarding"] = True
@@ -82,8 +60,8 @@ def state_file(setting: Setting, present: str) -> str:
     return json.dumps(state, ensure_ascii=False, indent=1)
 
 
-def settings_file(setting: Setting, _present: str) -> str:
-    """What goes beside the user's own settings: the hooks, and that it asks before it acts."""
+def settings_file(setting: profile.Setting, _present: str) -> str:
+    """The settings beside the user's own: the hooks, and that it asks before it acts."""
     hook = {"type": "http", "url": setting.hook_url, "timeout": HOOK_TIMEOUT_S}
     return json.dumps(
         {
@@ -98,20 +76,13 @@ def settings_file(setting: Setting, _present: str) -> str:
     )
 
 
-def mcp_file(setting: Setting, _present: str) -> str:
+def mcp_file(setting: profile.Setting, _present: str) -> str:
     """The one MCP server that the session has."""
-    memory = setting.memory
-    if memory is None:
-        return json.dumps({"mcpServers": {}})
-    program, *arguments = memory.command
-    server = {
-        "type": "stdio",
-        "command": program,
-        "args": arguments,
-        "env": dict(memory.env),
-        "alwaysLoad": True,  # else 2.1.330 shows the model no tool before it searches for tools
-    }
-    return json.dumps({"mcpServers": {MEMORY_SERVER: server}})
+    servers = {}
+    if setting.memory:
+        # without alwaysLoad 2.1.330 shows the model no tool before it searches for tools
+        servers[MEMORY_SERVER] = mcp_server(setting.memory, type="stdio", alwaysLoad=True)
+    return json.dumps({"mcpServers": servers})
 
 
 ENV = (
@@ -226,7 +197,7 @@ def _cut(line: str, start: int) -> int:
 
 
 def _may_begin(line: str, at: int) -> bool:
-    """Whether a paste may begin there."""
+    """True when a paste may begin there."""
     if at == len(line):
         return True
     return line[at] not in f"{COMMANDS}@" and unicodedata.category(line[at]) != "Cf"
@@ -244,24 +215,24 @@ def alone(phrase: str) -> re.Pattern[str]:
 
 
 DIALOGS = (
-    DialogRule(alone("(?i:new MCP servers? found)"), keys=b"\x1b", when="start"),
-    DialogRule(alone("Allow external CLAUDE\\.md file imports"), keys=b"\x1b", when="start"),
-    DialogRule(alone("Resume full session as-is"), keys=b"\x1b", when="start"),
-    DialogRule(alone("3\\. Continue without these settings"), keys=b"3", when="start"),
-    DialogRule(
+    signs.DialogRule(alone("(?i:new MCP servers? found)"), keys=b"\x1b", when="start"),
+    signs.DialogRule(alone("Allow external CLAUDE\\.md file imports"), keys=b"\x1b", when="start"),
+    signs.DialogRule(alone("Resume full session as-is"), keys=b"\x1b", when="start"),
+    signs.DialogRule(alone("3\\. Continue without these settings"), keys=b"3", when="start"),
+    signs.DialogRule(
         alone("No conversation found with session ID"),
         fault="startup",
         say="Claude Code has lost this conversation. Ask again: it begins anew.",
         when="start",
     ),
-    DialogRule(alone("Select login method"), fault="login", when="start"),
-    DialogRule(
+    signs.DialogRule(alone("Select login method"), fault="login", when="start"),
+    signs.DialogRule(
         alone("Unable to connect to Anthropic services"),
         fault="api",
         say="Claude Code cannot reach its API. Check the network and ANTHROPIC_BASE_URL.",
         when="start",
     ),
-    DialogRule(
+    signs.DialogRule(
         alone("Is this a project you created or one you trust|Do you want to use this API key"),
         fault="startup",
         say="Claude Code asks something at its start that only its terminal can answer.",
@@ -301,11 +272,11 @@ LOOK = ScreenProfile(
     ),
 )
 
-CLAUDE_CODE = Profile(
+CLAUDE_CODE = profile.Profile(
     name="claude-code",
     title="Claude Code",
     agent="Claude Code CLI agent",
-    program=Program(
+    program=profile.Program(
         begin=("claude", "--session-id", "{session_id}"),
         # else 2.1.330 sends the system prompt that the conversation began with
         resume=("claude", "--resume", "{session_id}", "--system-prompt-snapshot", "off"),
@@ -315,53 +286,53 @@ CLAUDE_CODE = Profile(
             ("--model", "{model}"),
         ),
         chooses_id=True,
-        ready=ReadySigns(prompt=re.compile(BOX, re.MULTILINE)),
+        ready=profile.ReadySigns(prompt=re.compile(BOX, re.MULTILINE)),
         reads=("/etc/claude-code",),
     ),
-    environment=Environment(
+    environment=profile.Environment(
         files=(
-            HomeFile(".claude.json", state_file),
-            HomeFile(".moot/settings.json", settings_file),
-            HomeFile(".moot/persona.md", lambda setting, _: setting.persona),
+            profile.HomeFile(".claude.json", state_file),
+            profile.HomeFile(".moot/settings.json", settings_file),
+            profile.HomeFile(".moot/persona.md", lambda setting, _: setting.persona),
         ),
         env=ENV,
         passes=PASSES,
-        memory=MemoryAccess(
-            HomeFile(".moot/mcp.json", mcp_file),
+        memory=profile.MemoryAccess(
+            profile.HomeFile(".moot/mcp.json", mcp_file),
             ("--strict-mcp-config", "--mcp-config", "{home}/.moot/mcp.json"),
         ),
     ),
-    setup=Setup(
+    setup=profile.Setup(
         missing="Install npm's `@anthropic-ai/claude-code`, or say where it is with `command`.",
         login="Give Moot an ANTHROPIC_API_KEY, or a CLAUDE_CODE_OAUTH_TOKEN of "
         "`claude setup-token`.",
     ),
-    model=ModelChoice(own="default", context_tokens=200_000),
-    typing=PromptTyping(
-        text=PromptText(harmless=harmless, pieces=pieces),
+    model=profile.ModelChoice(own="default", context_tokens=200_000),
+    typing=signs.PromptTyping(
+        text=signs.PromptText(harmless=harmless, pieces=pieces),
         settle_s=0.15,  # its paste is over 100 ms after the last byte; an Enter before is lost
         holding=re.compile(
             rf"^(?!❯?\s*$)(?!─).+\n{LINE}.*\n(?:(?!─).*\n){{0,7}}(?:(?!─).*)?\Z", re.MULTILINE
         ),
     ),
-    signs=TurnSigns(
-        hooks=Hooks(claude.from_hook),
-        record=RecordFormat(
+    signs=signs.TurnSigns(
+        hooks=signs.Hooks(claude.from_hook),
+        record=signs.RecordFormat(
             ".claude/projects/*/{session_id}.jsonl",
             telling(claude.from_record, by_claude),
             opens=True,
         ),
-        title=Title(busy=re.compile("^[⠀-⣿◐-◓]"), idle=re.compile("^✳")),
+        title=signs.Title(busy=re.compile("^[⠀-⣿◐-◓]"), idle=re.compile("^✳")),
     ),
-    shown=Shown(
+    shown=signs.Shown(
         look=LOOK,
         dialogs=DIALOGS,
-        permission=Permission(
+        permission=signs.Permission(
             re.compile(r"^ (?:Do you want to|Would you like to) .*\?$", re.MULTILINE)
         ),
     ),
-    controls=Controls(
-        interrupt=Interrupt(clear=b"\x03", clear_gap_s=1.2),  # it ends at two within 0.8 s
+    controls=signs.Controls(
+        interrupt=signs.Interrupt(clear=b"\x03", clear_gap_s=1.2),  # it ends at two within 0.8 s
         compact="/compact",
         tells_compacted=True,
         clear="/clear",

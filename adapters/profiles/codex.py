@@ -12,32 +12,12 @@ from typing import Any
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
-from adapters.cli_profile import (
-    Environment,
-    HomeFile,
-    MemoryAccess,
-    ModelChoice,
-    Profile,
-    Program,
-    ReadySigns,
-    Setting,
-    Setup,
-)
+from adapters import cli_profile as profile
+from adapters import turn_signs as signs
 from adapters.records import codex
 from adapters.records.spent import by_codex, telling
 from adapters.screen_profile import NEVER, AsideRows, PromptRows, ReplyRows, ScreenProfile, ToolRows
 from adapters.turn_events import State
-from adapters.turn_signs import (
-    Controls,
-    DialogRule,
-    Interrupt,
-    Permission,
-    PromptText,
-    PromptTyping,
-    RecordFormat,
-    Shown,
-    TurnSigns,
-)
 
 PROVIDER = SERVER = "moot"  # the names of our own tables
 KEY, URL = "OPENAI_API_KEY", "OPENAI_BASE_URL"
@@ -50,7 +30,7 @@ FROM_NOW_ON = (
 # ── Its settings ────────────────────────────────────────────────────────────────────────
 
 
-def config_file(setting: Setting, present: str) -> str:
+def config_file(setting: profile.Setting, present: str) -> str:
     """`config.toml`: what the administrator or Codex wrote is kept.
 
     Text that is no TOML stays as it is: Codex says at its start what is wrong with it.
@@ -69,7 +49,7 @@ def config_file(setting: Setting, present: str) -> str:
     return tomlkit.dumps(config)
 
 
-def _ask_first(config: Any, setting: Setting) -> None:
+def _ask_first(config: Any, setting: profile.Setting) -> None:
     """Commands may read, in its sandbox, without the network; the rest it must ask for.
 
     A workspace that is not trusted brings no settings of its own, whose servers and hooks would
@@ -97,7 +77,7 @@ def _keep_quiet(config: Any) -> None:
         features.setdefault(name, False)
 
 
-def _provide(config: Any, setting: Setting) -> None:
+def _provide(config: Any, setting: profile.Setting) -> None:
     """With a key in the environment Codex needs no login; without one our table goes."""
     key, url = setting.env.get(KEY), setting.env.get(URL)
     ours = config.get("model_provider") in (None, PROVIDER)
@@ -124,13 +104,13 @@ def _table(parent: Any, name: str) -> Any:
     return parent[name]
 
 
-def agents_file(setting: Setting, _present: str) -> str:
+def agents_file(setting: profile.Setting, _present: str) -> str:
     """The persona for a session that goes on: its developer instructions are those of its start,
     and may be of another form of the persona."""
     return f"{FROM_NOW_ON}{setting.persona}" if setting.persona and setting.resumes else ""
 
 
-def memory_file(setting: Setting, present: str) -> str:
+def memory_file(setting: profile.Setting, present: str) -> str:
     """`config.toml` with the session's MCP server. Its tools only read: nobody is asked."""
     memory = setting.memory
     try:
@@ -168,19 +148,21 @@ _STATE = re.compile(r"7501;state=(working|blocked|done|idle|error)\b")
 
 
 def read_state(osc: str) -> State | None:
-    """What an OSC 7501 says."""
+    """The state that an OSC 7501 reports."""
     match = _STATE.match(osc)
     return match[1] if match else None  # type: ignore[return-value]  # the pattern's words
 
 
 DIALOGS = (
     # the workspace's own settings stay disabled, see `_ask_first`
-    DialogRule(re.compile(r"^› 1\. Open restricted", re.MULTILINE), keys=b"\r", when="start"),
+    signs.DialogRule(re.compile(r"^› 1\. Open restricted", re.MULTILINE), keys=b"\r", when="start"),
     # a newer model is offered
-    DialogRule(re.compile(r"^\W*2\. Use existing model", re.MULTILINE), keys=b"2", when="start"),
-    DialogRule(re.compile(r"^\W*2\. Skip$", re.MULTILINE), keys=b"2", when="start"),
-    DialogRule(re.compile("Sign in with ChatGPT"), fault="login", when="start"),
-    DialogRule(
+    signs.DialogRule(
+        re.compile(r"^\W*2\. Use existing model", re.MULTILINE), keys=b"2", when="start"
+    ),
+    signs.DialogRule(re.compile(r"^\W*2\. Skip$", re.MULTILINE), keys=b"2", when="start"),
+    signs.DialogRule(re.compile("Sign in with ChatGPT"), fault="login", when="start"),
+    signs.DialogRule(
         re.compile(r"Do you trust the contents of this directory|Hooks need review"),
         fault="startup",
         say="Codex asks something at its start that only its terminal can answer.",
@@ -223,31 +205,31 @@ LOOK = ScreenProfile(
     older=(LOOK_2025,),
 )
 
-CODEX = Profile(
+CODEX = profile.Profile(
     name="codex",
     title="Codex",
     agent="Codex CLI agent",
-    program=Program(
+    program=profile.Program(
         begin=("codex", "--no-daemon", "--no-alt-screen"),
         resume=("codex", "resume", "{session_id}", "--no-daemon", "--no-alt-screen"),
         options=(("-C", "{workspace}"), ("--model", "{model}")),
         # the box shows while it is still loading, so its state counts
-        ready=ReadySigns(
+        ready=profile.ReadySigns(
             prompt=re.compile(r"^› (?!\d\. )", re.MULTILINE), state="idle", quiet_s=0.3
         ),
         nests=True,
         reads=("/etc/codex",),
     ),
-    environment=Environment(
+    environment=profile.Environment(
         files=(
-            HomeFile(".codex/config.toml", config_file),
-            HomeFile(".codex/AGENTS.md", agents_file),
+            profile.HomeFile(".codex/config.toml", config_file),
+            profile.HomeFile(".codex/AGENTS.md", agents_file),
         ),
         env=(("CODEX_HOME", "{home}/.codex"),),
         passes=(KEY, URL, "CODEX_CA_CERTIFICATE", "HTTPS_PROXY", "NO_PROXY"),
-        memory=MemoryAccess(HomeFile(".codex/config.toml", memory_file), ()),
+        memory=profile.MemoryAccess(profile.HomeFile(".codex/config.toml", memory_file), ()),
     ),
-    setup=Setup(
+    setup=profile.Setup(
         missing="Install npm's `@openai/codex`, or say where it is with `command`.",
         login="Give Moot an OPENAI_API_KEY, or log in once with `codex login` and share that HOME.",
         logins=(".codex/auth.json",),
@@ -257,26 +239,26 @@ CODEX = Profile(
         tested="0.169.0",
     ),
     # 95 % of 272,000, as it counts itself
-    model=ModelChoice(context_tokens=258_000),
-    typing=PromptTyping(
-        text=PromptText(tab="\t", nfc=False, after_backslash="", harmless=harmless),
+    model=profile.ModelChoice(context_tokens=258_000),
+    typing=signs.PromptTyping(
+        text=signs.PromptText(tab="\t", nfc=False, after_backslash="", harmless=harmless),
         settle_s=0.15,
         holding=re.compile(r"^› (?!Ask Codex to do anything$)(?!\d\. )\S", re.MULTILINE),
     ),
-    signs=TurnSigns(
-        record=RecordFormat(
+    signs=signs.TurnSigns(
+        record=signs.RecordFormat(
             ".codex/sessions/*/*/*/rollout-*-{session_id}.jsonl",
             telling(codex.from_record, by_codex),
             opens=True,
         ),
         states=read_state,
     ),
-    shown=Shown(
+    shown=signs.Shown(
         look=LOOK,
         dialogs=DIALOGS,
-        permission=Permission(re.compile(r"^\s*Would you like to .*\?$", re.MULTILINE)),
+        permission=signs.Permission(re.compile(r"^\s*Would you like to .*\?$", re.MULTILINE)),
     ),
-    controls=Controls(
-        interrupt=Interrupt(), compact="/compact", tells_compacted=True, clear="/clear"
+    controls=signs.Controls(
+        interrupt=signs.Interrupt(), compact="/compact", tells_compacted=True, clear="/clear"
     ),
 )

@@ -8,40 +8,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from adapters.cli_profile import (
-    Acp,
-    Environment,
-    HomeFile,
-    MemoryAccess,
-    Profile,
-    Program,
-    ReadySigns,
-    Setting,
-    Setup,
-)
+from adapters import cli_profile as profile
+from adapters import screen_profile as look
+from adapters import turn_signs as signs
+from adapters.profiles.json_settings import mcp_server
 from adapters.records import copilot
 from adapters.records.spent import by_copilot, telling
-from adapters.screen_profile import (
-    RULE,
-    AsideRows,
-    PromptRows,
-    ReplyRows,
-    ScreenFrame,
-    ScreenProfile,
-    ToolRows,
-)
-from adapters.turn_signs import (
-    Controls,
-    DialogRule,
-    Footer,
-    Interrupt,
-    Permission,
-    PromptText,
-    PromptTyping,
-    RecordFormat,
-    Shown,
-    TurnSigns,
-)
 
 Json = dict[str, Any]
 
@@ -50,7 +22,7 @@ MEMORY_SERVER = "moot"
 # ── Its start ───────────────────────────────────────────────────────────────────────────
 
 
-def state_file(setting: Setting, present: str) -> str:
+def state_file(setting: profile.Setting, present: str) -> str:
     """`config.json`, which the program manages: the workspace is one it may work in."""
     state = _object(present)
     trusted = state.get("trustedFolders")
@@ -60,27 +32,19 @@ def state_file(setting: Setting, present: str) -> str:
     return json.dumps(state, ensure_ascii=False, indent=2)
 
 
-def settings_file(_setting: Setting, present: str) -> str:
+def settings_file(_setting: profile.Setting, present: str) -> str:
     """`settings.json`: the administrator's, but for what would keep a session in others' sight."""
     settings = _object(present)
     settings |= {"banner": "never", "memory": False}  # what is private must not outlive the session
     return json.dumps(settings, ensure_ascii=False, indent=2)
 
 
-def mcp_file(setting: Setting, _present: str) -> str:
+def mcp_file(setting: profile.Setting, _present: str) -> str:
     """The MCP server that looks into the session's memory."""
-    memory = setting.memory
-    if memory is None:
-        return json.dumps({"mcpServers": {}})
-    program, *arguments = memory.command
-    server = {
-        "type": "local",
-        "command": program,
-        "args": arguments,
-        "env": dict(memory.env),
-        "tools": ["*"],
-    }
-    return json.dumps({"mcpServers": {MEMORY_SERVER: server}})
+    servers = {}
+    if setting.memory:
+        servers[MEMORY_SERVER] = mcp_server(setting.memory, type="local", tools=["*"])
+    return json.dumps({"mcpServers": servers})
 
 
 def _object(text: str) -> Json:
@@ -140,87 +104,89 @@ WORKING = r"\w+ing\b[^\n]*\s*\Z|Compacting conversation history \("
 LINE = "─{8,}"
 SPINNER = "[◐◓◑◒○◉◎●]"
 
-_LOOK = ScreenProfile(
+_LOOK = look.ScreenProfile(
     name="copilot",
-    prompt=PromptRows(
+    prompt=look.PromptRows(
         echo=re.compile(r" ❯ (.+?)(?: {2,}\d\d:\d\d)?$"),
         input=re.compile(r"❯(?:\s|$)"),
-        above=re.compile(rf"{RULE}| [~/][^ ]*"),
+        above=re.compile(rf"{look.RULE}| [~/][^ ]*"),
     ),
-    reply=ReplyRows(bullet=re.compile(r" ● "), margin=3, spare=2),
-    tools=ToolRows(tool=re.compile(r" [$✓✗] "), result=re.compile(r"   └ ")),
-    asides=AsideRows(
+    reply=look.ReplyRows(bullet=re.compile(r" ● "), margin=3, spare=2),
+    tools=look.ToolRows(tool=re.compile(r" [$✓✗] "), result=re.compile(r"   └ ")),
+    asides=look.AsideRows(
         aside=re.compile(r" ● Tip: | ! | \[Current\]| ?[◐◓◑◒○◉◎] "), fault=re.compile(r" [✗✘] (.+)")
     ),
-    frame=ScreenFrame(scrollbar="┃│█▌▐"),
+    frame=look.ScreenFrame(scrollbar="┃│█▌▐"),
 )
 
 # Before 1.0; as others published it in 2025.
 LOOK_2025 = replace(
     _LOOK,
     name="copilot-2025",
-    prompt=PromptRows(
+    prompt=look.PromptRows(
         echo=re.compile(r" │ > (\S.*?) *│?$"),
         echo_end=re.compile(r" ╰─+╯"),
         input=re.compile(r" │ [>❯](?:\s|$)"),
-        above=re.compile(rf" ?[╭┌]?{RULE}| [~/][^ ]*"),
+        above=re.compile(rf" ?[╭┌]?{look.RULE}| [~/][^ ]*"),
     ),
     tools=replace(_LOOK.tools, tool=re.compile(r" [$✓✗○] ")),
 )
 
 LOOK = replace(_LOOK, older=(LOOK_2025,))
 
-COPILOT = Profile(
+COPILOT = profile.Profile(
     name="copilot",
     title="Copilot",
     agent="GitHub Copilot CLI agent",
-    program=Program(
+    program=profile.Program(
         begin=("copilot", "--session-id={session_id}"),
         resume=("copilot", "--resume={session_id}"),
         options=OPTIONS,
         chooses_id=True,
-        ready=ReadySigns(
+        ready=profile.ReadySigns(
             prompt=re.compile(rf"^❯[^\n]*\n{LINE}\n(?! *{SPINNER} Loading)", re.MULTILINE),
         ),
     ),
-    environment=Environment(
+    environment=profile.Environment(
         files=(
-            HomeFile(".copilot/config.json", state_file),
-            HomeFile(".copilot/settings.json", settings_file),
-            HomeFile(".copilot/copilot-instructions.md", lambda setting, _: setting.persona),
+            profile.HomeFile(".copilot/config.json", state_file),
+            profile.HomeFile(".copilot/settings.json", settings_file),
+            profile.HomeFile(
+                ".copilot/copilot-instructions.md", lambda setting, _: setting.persona
+            ),
         ),
         derived=offline,
         passes=PASSES,
-        memory=MemoryAccess(
-            HomeFile(".moot/mcp.json", mcp_file),
+        memory=profile.MemoryAccess(
+            profile.HomeFile(".moot/mcp.json", mcp_file),
             ("--additional-mcp-config", "@{home}/.moot/mcp.json", f"--allow-tool={MEMORY_SERVER}"),
         ),
     ),
-    setup=Setup(
+    setup=profile.Setup(
         missing="Install npm's `@github/copilot`, or say where it is with `command`.",
         login="Give Moot a COPILOT_GITHUB_TOKEN, an API by COPILOT_PROVIDER_BASE_URL, or a login.",
         configs=(".copilot/config.json", ".copilot/settings.json", ".copilot/mcp-config.json"),
         at_least="1.0.102",
         tested="1.0.102",
     ),
-    typing=PromptTyping(
-        text=PromptText(harmless=harmless),
+    typing=signs.PromptTyping(
+        text=signs.PromptText(harmless=harmless),
         settle_s=0.2,
         confirm_s=5.0,
         holding=re.compile(rf"^{LINE}\n❯ +\S", re.MULTILINE),
     ),
-    signs=TurnSigns(
-        record=RecordFormat(
+    signs=signs.TurnSigns(
+        record=signs.RecordFormat(
             ".copilot/session-state/{session_id}/events.jsonl",
             telling(copilot.from_record, by_copilot),
             opens=True,
         ),
-        footer=Footer(busy=re.compile(rf"^ *{SPINNER} (?:{WORKING})", re.MULTILINE)),
+        footer=signs.Footer(busy=re.compile(rf"^ *{SPINNER} (?:{WORKING})", re.MULTILINE)),
     ),
-    shown=Shown(
+    shown=signs.Shown(
         look=LOOK,
         dialogs=(
-            DialogRule(
+            signs.DialogRule(
                 re.compile(
                     r"(?i)^.*(?:please use /login|not logged in|no authentication).*$", re.M
                 ),
@@ -228,18 +194,18 @@ COPILOT = Profile(
                 when="start",
             ),
         ),
-        permission=Permission(
+        permission=signs.Permission(
             re.compile(r"^│? *(?:Do you want to|Allow) .*\?", re.MULTILINE),
             worded=re.compile(r"tell Copilot what"),
         ),
     ),
-    controls=Controls(
-        interrupt=Interrupt(keys=(b"\x1b", b"\x1b"), gap_s=0.2),
+    controls=signs.Controls(
+        interrupt=signs.Interrupt(keys=(b"\x1b", b"\x1b"), gap_s=0.2),
         compact="/compact",
         tells_compacted=True,
         clear="/clear",
     ),
-    acp=Acp(
+    acp=profile.Acp(
         command=("copilot", "--acp"),
         options=OPTIONS,
         fault=re.compile(rf"(?<=\AError: )(?:{FAULTS}).*"),

@@ -8,52 +8,34 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from adapters import turn_events as events
+from adapters import turn_signs as signs
 from adapters.cli_profile import Environment, HomeFile, Profile, Program, ReadySigns, Setup
 from adapters.screen_profile import AsideRows, PromptRows, ReplyRows, ScreenProfile
-from adapters.turn_events import (
-    PromptTaken,
-    ReplyBlock,
-    ReplyEnded,
-    ReplyFailed,
-    State,
-    ToolUsed,
-    TurnEvent,
-)
-from adapters.turn_signs import (
-    Controls,
-    Interrupt,
-    Permission,
-    PromptText,
-    PromptTyping,
-    RecordFormat,
-    Shown,
-    Title,
-    TurnSigns,
-)
 
 PROGRAM = Path(__file__).parent.parent / "demo"
 _STATE = re.compile(r"7501;state=(working|blocked|done|idle|error)\b")
 
 
-def read_row(row: Mapping[str, Any]) -> Sequence[TurnEvent]:
+def read_row(row: Mapping[str, Any]) -> Sequence[events.TurnEvent]:
     """A row of the demo agent's record."""
     turn = str(row.get("turn", ""))
     match row:
         case {"type": "prompt"}:
-            return [PromptTaken(turn)]
+            return [events.PromptTaken(turn)]
         case {"type": "tool", "tool": str(tool), "detail": str(detail)}:
-            return [ToolUsed(tool, detail, turn)]
+            return [events.ToolUsed(tool, detail, turn)]
         case {"type": "reply", "text": str(text)}:
-            return [ReplyBlock(text, turn=turn)]
+            return [events.ReplyBlock(text, turn=turn)]
         case {"type": "end", "how": "error", "message": str(message)}:
-            return [ReplyFailed("api", message, f"The demo agent failed: {message}", turn)]
+            return [events.ReplyFailed("api", message, f"The demo agent failed: {message}", turn)]
         case {"type": "end", "how": how}:
-            return [ReplyEnded(interrupted=how == "interrupted", turn=turn)]
+            return [events.ReplyEnded(interrupted=how == "interrupted", turn=turn)]
     return []
 
 
-def read_state(osc: str) -> State | None:
-    """What an OSC 7501 says."""
+def read_state(osc: str) -> events.State | None:
+    """The state that an OSC 7501 reports."""
     match = _STATE.match(osc)
     return match[1] if match else None  # type: ignore[return-value]  # the pattern's words
 
@@ -85,18 +67,18 @@ DEMO = Profile(
     setup=Setup(
         missing="It comes with Moot: install Moot again.", login="It needs no login.", version=()
     ),
-    typing=PromptTyping(
-        text=PromptText(tab="\t", nfc=False),
+    typing=signs.PromptTyping(
+        text=signs.PromptText(tab="\t", nfc=False),
         holding=re.compile(r"^─+\n❯ \S", re.MULTILINE),
     ),
-    signs=TurnSigns(
-        record=RecordFormat(".moot-demo/{session_id}.jsonl", read_row),
+    signs=signs.TurnSigns(
+        record=signs.RecordFormat(".moot-demo/{session_id}.jsonl", read_row),
         states=read_state,
-        title=Title(busy=re.compile("^[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏✋]"), idle=re.compile("^✳")),
+        title=signs.Title(busy=re.compile("^[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏✋]"), idle=re.compile("^✳")),
         timeout_s=600.0,
     ),
-    shown=Shown(
-        look=LOOK, permission=Permission(re.compile(r"^ Run this command\?$", re.MULTILINE))
+    shown=signs.Shown(
+        look=LOOK, permission=signs.Permission(re.compile(r"^ Run this command\?$", re.MULTILINE))
     ),
-    controls=Controls(interrupt=Interrupt(clear=b"\x15")),
+    controls=signs.Controls(interrupt=signs.Interrupt(clear=b"\x15")),
 )

@@ -14,35 +14,12 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from adapters.cli_profile import (
-    Acp,
-    Environment,
-    HomeFile,
-    MemoryAccess,
-    ModelChoice,
-    Profile,
-    Program,
-    ReadySigns,
-    Setting,
-    Setup,
-)
-from adapters.profiles.json_settings import member_of, object_of, set_members
+from adapters import cli_profile as profile
+from adapters import turn_signs as signs
+from adapters.profiles.json_settings import mcp_server, member_of, object_of, set_members
 from adapters.records import gemini, relay
 from adapters.records.spent import by_gemini, telling
 from adapters.screen_profile import RULE, AsideRows, PromptRows, ReplyRows, ScreenProfile, ToolRows
-from adapters.turn_signs import (
-    Controls,
-    DialogRule,
-    Hooks,
-    Interrupt,
-    Permission,
-    PromptText,
-    PromptTyping,
-    RecordFormat,
-    Shown,
-    Title,
-    TurnSigns,
-)
 from contract.errors import AgentFault
 
 HOOK_TIMEOUT_MS = 10_000
@@ -65,20 +42,15 @@ COMMON: Mapping[str, Mapping[str, Any]] = {
 """Settings of both: no question at the start, no other host."""
 
 
-def set_common(setting: Setting, settings: dict[str, Any]) -> None:
+def set_common(setting: profile.Setting, settings: dict[str, Any]) -> None:
     """Settings of both: the common ones, and the session's memory."""
     set_members(settings, COMMON)
     member_of(settings, "telemetry").setdefault("enabled", False)
     servers = member_of(settings, "mcpServers")
     servers.pop(MEMORY_SERVER, None)
     if setting.memory:
-        program, *arguments = setting.memory.command
-        servers[MEMORY_SERVER] = {
-            "command": program,
-            "args": arguments,
-            "env": dict(setting.memory.env),
-            "trust": True,  # its tools only read: nobody is asked
-        }
+        # its tools only read: nobody is asked
+        servers[MEMORY_SERVER] = mcp_server(setting.memory, trust=True)
 
 
 def with_hook(present: object, name: str, hook: Mapping[str, Any] | None) -> list[Any]:
@@ -101,7 +73,7 @@ def harmless(text: str) -> str:
 # ── Its start ───────────────────────────────────────────────────────────────────────────
 
 
-def settings_file(setting: Setting, present: str) -> str:
+def settings_file(setting: profile.Setting, present: str) -> str:
     """`settings.json`: no question at the start, no other host; the rest is the administrator's."""
     settings = object_of(present)
     set_common(setting, settings)
@@ -130,8 +102,8 @@ def settings_file(setting: Setting, present: str) -> str:
     return json.dumps(settings, ensure_ascii=False, indent=1)
 
 
-def _auth(setting: Setting) -> str:
-    """What it logs in with: "" leaves it as it is set."""
+def _auth(setting: profile.Setting) -> str:
+    """The kind of login: "" leaves it as it is set."""
     if setting.env.get("GEMINI_API_KEY"):
         return "gemini-api-key"
     if setting.env.get("GOOGLE_API_KEY") or setting.env.get("GOOGLE_GENAI_USE_VERTEXAI"):
@@ -145,7 +117,7 @@ def _file_names(present: object) -> list[str]:
     return [*(name for name in kept or ["GEMINI.md"] if name != PERSONA_FILE), PERSONA_FILE]
 
 
-def _hook(setting: Setting) -> dict[str, Any] | None:
+def _hook(setting: profile.Setting) -> dict[str, Any] | None:
     """The session's hook: a program that posts to its URL."""
     if not setting.hook_url:
         return None
@@ -160,23 +132,25 @@ URL_FILE = ".moot/hook_url"
 # ── The whole ───────────────────────────────────────────────────────────────────────────
 
 
-def refused(words: str, fault: AgentFault, remedy: str) -> DialogRule:
+def refused(words: str, fault: AgentFault, remedy: str) -> signs.DialogRule:
     """An error of the last turn: no prompt's echo follows it. words: one of them is in it."""
     pattern = rf"^[✕ℹ] (?:.|\n  )*?(?:{words})(?![\s\S]*^ > \S)"
-    return DialogRule(re.compile(pattern, re.MULTILINE), fault=fault, say=remedy, when="turn")
+    return signs.DialogRule(re.compile(pattern, re.MULTILINE), fault=fault, say=remedy, when="turn")
 
 
 DIALOGS = (
     # what it asks when a request was refused again and again: Stop is the last of 2 or 3 choices
     *(
-        DialogRule(re.compile(rf"^│\s+{n}\. Stop\s+│$", re.MULTILINE), str(n).encode(), when="turn")
+        signs.DialogRule(
+            re.compile(rf"^│\s+{n}\. Stop\s+│$", re.MULTILINE), str(n).encode(), when="turn"
+        )
         for n in (2, 3)
     ),
-    DialogRule(
+    signs.DialogRule(
         re.compile("Get started\\s+How would you like to authenticate"), fault="login", when="start"
     ),
-    DialogRule(re.compile("Enter Gemini API Key"), fault="login"),
-    DialogRule(
+    signs.DialogRule(re.compile("Enter Gemini API Key"), fault="login"),
+    signs.DialogRule(
         re.compile(r"Error resuming session|Invalid session identifier"),
         fault="startup",
         say="Gemini CLI has lost this conversation. Ask again: it begins anew.",
@@ -219,26 +193,26 @@ LOOK = ScreenProfile(
     ),
 )
 
-GEMINI = Profile(
+GEMINI = profile.Profile(
     name="gemini",
     title="Gemini CLI",
     agent="Gemini CLI agent",
-    program=Program(
+    program=profile.Program(
         begin=("gemini", "--session-id", "{session_id}"),
         resume=("gemini", "--resume", "{session_id}"),
         options=(("--model", "{model}"),),
         chooses_id=True,
-        ready=ReadySigns(
+        ready=profile.ReadySigns(
             prompt=re.compile(r"^ > +Type your message", re.MULTILINE),
             title=re.compile("Ready"),
         ),
         reads=("/etc/gemini-cli", sys.executable, relay.__file__),
     ),
-    environment=Environment(
+    environment=profile.Environment(
         files=(
-            HomeFile(".gemini/settings.json", settings_file),
-            HomeFile(f".gemini/{PERSONA_FILE}", lambda setting, _: setting.persona),
-            HomeFile(URL_FILE, lambda setting, _: setting.hook_url),
+            profile.HomeFile(".gemini/settings.json", settings_file),
+            profile.HomeFile(f".gemini/{PERSONA_FILE}", lambda setting, _: setting.persona),
+            profile.HomeFile(URL_FILE, lambda setting, _: setting.hook_url),
         ),
         env=(("GEMINI_CLI_NO_RELAUNCH", "1"),),
         passes=(
@@ -254,9 +228,9 @@ GEMINI = Profile(
             "NO_PROXY",
             "NODE_EXTRA_CA_CERTS",
         ),
-        memory=MemoryAccess(HomeFile(".gemini/settings.json", settings_file), ()),
+        memory=profile.MemoryAccess(profile.HomeFile(".gemini/settings.json", settings_file), ()),
     ),
-    setup=Setup(
+    setup=profile.Setup(
         missing="Install npm's `@google/gemini-cli`, or say where it is with `command`.",
         login="Give Moot a GEMINI_API_KEY, or log in once with `gemini` and share its HOME.",
         logins=(".gemini/oauth_creds.json", ".gemini/google_accounts.json"),
@@ -264,33 +238,33 @@ GEMINI = Profile(
         at_least="0.61.0",
         tested="0.61.0",
     ),
-    model=ModelChoice(context_tokens=1_048_576),
-    typing=PromptTyping(
-        text=PromptText(harmless=harmless, tab="    "),
+    model=profile.ModelChoice(context_tokens=1_048_576),
+    typing=signs.PromptTyping(
+        text=signs.PromptText(harmless=harmless, tab="    "),
         echo_s=5.0,
         settle_s=0.3,  # an Enter within 40 ms of a paste is a newline
         holding=re.compile(r"^ > +(?!Type your message)\S(?![\s\S]*^ > )", re.MULTILINE),
     ),
-    signs=TurnSigns(
-        hooks=Hooks(gemini.from_hook),
-        record=RecordFormat(
+    signs=signs.TurnSigns(
+        hooks=signs.Hooks(gemini.from_hook),
+        record=signs.RecordFormat(
             ".gemini/tmp/*/chats/session-*.jsonl", telling(gemini.from_record, by_gemini)
         ),
-        title=Title(busy=re.compile("^(?:✦|✋|⏲)"), idle=re.compile("^◇")),
+        title=signs.Title(busy=re.compile("^(?:✦|✋|⏲)"), idle=re.compile("^◇")),
         fallback_s=2.0,  # an error and a refusal fire no hook
     ),
-    shown=Shown(
+    shown=signs.Shown(
         look=LOOK,
         dialogs=DIALOGS,
-        permission=Permission(re.compile(r"^│ +●? *1\. ", re.MULTILINE), late_s=0.0),
+        permission=signs.Permission(re.compile(r"^│ +●? *1\. ", re.MULTILINE), late_s=0.0),
     ),
-    controls=Controls(
-        interrupt=Interrupt(clear=b"\x03", clear_gap_s=3.5),
+    controls=signs.Controls(
+        interrupt=signs.Interrupt(clear=b"\x03", clear_gap_s=3.5),
         compact="/compress",
         tells_compacted=True,
         compacting=re.compile(r"^ +Compressing chat history\b", re.MULTILINE),
         clear="/clear",
     ),
     # it offers only its own list of models
-    acp=Acp(command=("gemini", "--acp"), options=(("--model", "{model}"),)),
+    acp=profile.Acp(command=("gemini", "--acp"), options=(("--model", "{model}"),)),
 )

@@ -12,6 +12,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
+from adapters import turn_signs as signs
 from adapters.cli_profile import Acp, Environment, ModelChoice, Profile, Program, ReadySigns, Setup
 from adapters.profiles import looks
 from adapters.profiles.other_looks import OTHER_LOOKS
@@ -25,15 +26,6 @@ from adapters.screen_profile import (
     ScreenFrame,
     ScreenProfile,
     ToolRows,
-)
-from adapters.turn_signs import (
-    Controls,
-    Footer,
-    Interrupt,
-    Permission,
-    PromptTyping,
-    Shown,
-    TurnSigns,
 )
 from contract.agent import Option
 
@@ -81,12 +73,12 @@ class ChoiceSettings(BaseModel):
 
     @property
     def keys(self) -> bytes:
-        """What is pressed."""
+        """The bytes to press."""
         return b"".join(KEYS.get(word.lower(), word.encode()) for word in self.press)
 
 
 class GenericSettings(BaseModel):
-    """What moot.toml may say of a program. Patterns are searched in the screen's rows.
+    """A program as moot.toml describes it. Patterns are searched in the screen's rows.
 
     command: its argv; words like {workspace}, {model}, {session_id} are filled in. resume: argv
     that resumes {session_id}. ready: shows that it takes a prompt. busy: shows that it works;
@@ -158,37 +150,45 @@ def generic_profile(name: str, settings: GenericSettings) -> Profile:
         name=name,
         title=title,
         agent=given.agent or f"{title} CLI agent",
-        program=Program(
-            begin=tuple(given.command),
-            resume=tuple(given.resume),
-            chooses_id=any("{session_id}" in word for word in given.command),
-            ready=ReadySigns(
-                prompt=given.ready,
-                bracketed_paste=bool(given.paste),
-                quiet_s=given.ready_quiet_s,
-                timeout_s=given.ready_timeout_s,
-            ),
-            shell_terminal=True,
-            size=_size(given),
-        ),
+        program=_program(given),
         environment=Environment(env=tuple(given.env.items()), passes=tuple(given.passes)),
         setup=Setup(missing=given.missing, login=given.login),
         model=ModelChoice(context_tokens=given.context_tokens),
-        typing=PromptTyping(
+        typing=signs.PromptTyping(
             paste=given.paste,
             newline=given.newline,
             submit=given.submit,
             settle_s=given.settle_s,
         ),
-        signs=TurnSigns(
+        signs=signs.TurnSigns(
             record=given.record.record() if given.record else None,
-            footer=Footer(given.busy, given.prompt or given.ready, debounce_s=_quiet_s(given)),
+            footer=signs.Footer(
+                given.busy, given.prompt or given.ready, debounce_s=_quiet_s(given)
+            ),
             timeout_s=given.turn_timeout_s,
         ),
-        shown=Shown(look=_look(name, given), permission=_permission(given)),
-        controls=Controls(interrupt=Interrupt(tuple(given.interrupt), clear=b"".join(given.clear))),
+        shown=signs.Shown(look=_look(name, given), permission=_permission(given)),
+        controls=signs.Controls(
+            interrupt=signs.Interrupt(tuple(given.interrupt), clear=b"".join(given.clear))
+        ),
         # as far as anybody knows
         acp=Acp(command=tuple(given.command)),
+    )
+
+
+def _program(given: GenericSettings) -> Program:
+    return Program(
+        begin=tuple(given.command),
+        resume=tuple(given.resume),
+        chooses_id=any("{session_id}" in word for word in given.command),
+        ready=ReadySigns(
+            prompt=given.ready,
+            bracketed_paste=bool(given.paste),
+            quiet_s=given.ready_quiet_s,
+            timeout_s=given.ready_timeout_s,
+        ),
+        shell_terminal=True,
+        size=_size(given),
     )
 
 
@@ -197,10 +197,10 @@ def _size(given: GenericSettings) -> tuple[int, int]:
     return given.cols or cols, given.rows or rows
 
 
-def _permission(given: GenericSettings) -> Permission | None:
+def _permission(given: GenericSettings) -> signs.Permission | None:
     if given.permission is None:
         return None
-    return Permission(
+    return signs.Permission(
         given.permission,
         keys=tuple(choice.keys for choice in given.choices),
         options=tuple(Option(choice.label, choice.refuses) for choice in given.choices),
@@ -267,4 +267,4 @@ _DESCRIBED = generic_profile(
     ),
 )
 
-GENERIC = replace(_DESCRIBED, shown=Shown(look=LOOK))
+GENERIC = replace(_DESCRIBED, shown=signs.Shown(look=LOOK))

@@ -13,42 +13,10 @@ from typing import Any
 
 import yaml
 
-from adapters.cli_profile import (
-    Acp,
-    Environment,
-    HomeFile,
-    MemoryAccess,
-    ModelChoice,
-    Profile,
-    Program,
-    ReadySigns,
-    Setting,
-    Setup,
-)
+from adapters import cli_profile as profile
+from adapters import turn_events as events
+from adapters import turn_signs as signs
 from adapters.screen_profile import RULE, PromptRows, ReplyRows, ScreenProfile, ToolRows
-from adapters.turn_events import (
-    ContextCompacted,
-    PromptTaken,
-    ReplyBlock,
-    ReplyEnded,
-    SessionNamed,
-    ToolReport,
-    ToolUsed,
-    TurnEvent,
-    cut_tool_text,
-)
-from adapters.turn_signs import (
-    Controls,
-    DialogRule,
-    Footer,
-    Interrupt,
-    Permission,
-    PromptText,
-    PromptTyping,
-    RecordFormat,
-    Shown,
-    TurnSigns,
-)
 
 FOLDER = ".hermes"
 DETAIL_CHARS = 200
@@ -77,7 +45,7 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = {
 DEFAULTS = {("approvals", "mode"), ("agent", "api_max_retries"), ("security", "tirith_enabled")}
 
 
-def config_file(setting: Setting, present: str) -> str:
+def config_file(setting: profile.Setting, present: str) -> str:
     """`config.yaml`, with the API that the environment names."""
     try:
         config = yaml.safe_load(present)
@@ -99,20 +67,20 @@ def config_file(setting: Setting, present: str) -> str:
     return yaml.safe_dump(config, allow_unicode=True, sort_keys=False)
 
 
-def update_file(_setting: Setting, present: str) -> str:
+def update_file(_setting: profile.Setting, present: str) -> str:
     """The outcome of its look for a newer version, which no setting turns off: none, for ever."""
     never = {"ts": 4_102_444_800, "behind": 0, "rev": None, "ver": TESTED}
     return present if present and TESTED not in present else json.dumps(never)
 
 
-def catalog_file(setting: Setting, present: str) -> str:
+def catalog_file(setting: profile.Setting, present: str) -> str:
     """Its copy of the list of the world's models, just written. One's own API is not in it."""
     if not (setting.env.get("OPENAI_BASE_URL") or setting.env.get("OPENAI_API_BASE")):
         return present
     return '{"custom": {"models": {}}}\n' + ("" if present.endswith("\n\n") else "\n")
 
 
-def memory_file(setting: Setting, present: str) -> str:
+def memory_file(setting: profile.Setting, present: str) -> str:
     """The same with the session's MCP server; its key comes from the environment."""
     config = yaml.safe_load(present) or {}
     assert setting.memory
@@ -142,7 +110,7 @@ def harmless(text: str) -> str:
 
 # ── Its record ──────────────────────────────────────────────────────────────────────────
 
-# When it compacts, also in mid-turn, it writes anew what it keeps: some microseconds apart, the old
+# When it compacts, also in mid-turn, it rewrites what it keeps: some microseconds apart, the old
 # rows marked. These copies are none of the turn's.
 QUERY = """
 SELECT id, session_id, role, content, tool_call_id, tool_calls, tool_name, finish_reason
@@ -160,25 +128,29 @@ FROM messages AS m WHERE id > ? AND NOT (
 SUMMARY = "[CONTEXT COMPACTION"  # begins what stands for the compacted messages, in any role
 
 
-def read_row(row: Mapping[str, Any]) -> Sequence[TurnEvent]:
+def read_row(row: Mapping[str, Any]) -> Sequence[events.TurnEvent]:
     """The events of one message."""
-    named = SessionNamed(str(row.get("session_id", "")))
+    named = events.SessionNamed(str(row.get("session_id", "")))
     text = row.get("content")
     text = text if isinstance(text, str) else ""
     if text.startswith(SUMMARY):
-        return (ContextCompacted(f"{row.get('session_id')}:{row.get('id')}"),)
+        return (events.ContextCompacted(f"{row.get('session_id')}:{row.get('id')}"),)
     match row.get("role"):
         case "user":
-            return (named, PromptTaken(f"{row.get('session_id')}:{row.get('id')}"))
+            return (named, events.PromptTaken(f"{row.get('session_id')}:{row.get('id')}"))
         case "assistant":
             if calls := _calls(row.get("tool_calls")):
-                said = (ReplyBlock(text),) if text else ()
+                said = (events.ReplyBlock(text),) if text else ()
                 return (named, *said, *(event for call in calls for event in _used(call)))
-            return (named, ReplyEnded(text))
+            return (named, events.ReplyEnded(text))
         case "tool":
             ident = str(row.get("tool_call_id") or "")
             name = str(row.get("tool_name") or "")
-            return (ToolReport(ident, name, result=cut_tool_text(text)),) if ident else ()
+            return (
+                (events.ToolReport(ident, name, result=events.cut_tool_text(text)),)
+                if ident
+                else ()
+            )
     return ()
 
 
@@ -190,12 +162,12 @@ def _calls(value: object) -> Sequence[Mapping[str, Any]]:
     return [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else ()
 
 
-def _used(call: Mapping[str, Any]) -> Sequence[TurnEvent]:
+def _used(call: Mapping[str, Any]) -> Sequence[events.TurnEvent]:
     function = call.get("function")
     function = function if isinstance(function, dict) else call
     name, given = str(function.get("name") or ""), str(function.get("arguments") or "")
-    did = ToolReport(str(call.get("id") or name), name, cut_tool_text(given))
-    return (ToolUsed(name, _detail(given)), did)
+    did = events.ToolReport(str(call.get("id") or name), name, events.cut_tool_text(given))
+    return (events.ToolUsed(name, _detail(given)), did)
 
 
 def _detail(given: str) -> str:
@@ -216,36 +188,36 @@ IDLE = re.compile(r"^ ⚕ .*✓ .*\n─+\n❯(?:\s|$)", re.MULTILINE)
 
 
 def told(words: str) -> re.Pattern[str]:
-    """What it reports behind the last prompt."""
+    """Its report behind the last prompt."""
     return re.compile(rf"^\s*(?:❌|📝|💀|⚠️)[^\n]*?(?:{words})(?![\s\S]*^● )", re.MULTILINE)
 
 
 DIALOGS = (
-    DialogRule(
+    signs.DialogRule(
         told("(?i:context (?:length|too large)|too long)"),
         fault="context",
         say="hermes-agent: the conversation is too long. Say `!new` to begin a new one.",
         when="turn",
     ),
-    DialogRule(
+    signs.DialogRule(
         told("HTTP 40[13]|AuthenticationError"),
         fault="login",
         say="hermes-agent: the API refused the key. An administrator must check it.",
         when="turn",
     ),
-    DialogRule(
+    signs.DialogRule(
         told("HTTP 429|RateLimitError|Rate limited"),
         fault="limit",
         say="hermes-agent: the API's rate limit is reached. Ask again in a few minutes.",
         when="turn",
     ),
-    DialogRule(
+    signs.DialogRule(
         told("HTTP 404"),
         fault="api",
         say="hermes-agent: the API has no such model. An administrator must choose another.",
         when="turn",
     ),
-    DialogRule(
+    signs.DialogRule(
         told(r"HTTP \d+|API (?:call )?failed"),
         fault="api",
         say="hermes-agent: the API failed. Ask again in a moment; if that fails too, say `!new`.",
@@ -268,22 +240,24 @@ LOOK = ScreenProfile(
     tools=ToolRows(tool=re.compile(r"  ┊ ")),
 )
 
-HERMES = Profile(
+HERMES = profile.Profile(
     name="hermes",
     title="hermes-agent",
     agent="hermes-agent CLI agent",
-    program=Program(
+    program=profile.Program(
         begin=("hermes", "chat", "--cli"),
         resume=("hermes", "chat", "--cli", "--no-restore-cwd", "--resume", "{session_id}"),
         options=(("--model", "{model}"),),
-        ready=ReadySigns(prompt=PROMPT),
+        ready=profile.ReadySigns(prompt=PROMPT),
     ),
-    environment=Environment(
+    environment=profile.Environment(
         files=(
-            HomeFile(f"{FOLDER}/config.yaml", config_file),
-            HomeFile(f"{FOLDER}/SOUL.md", lambda setting, present: setting.persona or present),
-            HomeFile(f"{FOLDER}/.update_check", update_file),
-            HomeFile(f"{FOLDER}/models_dev_cache.json", catalog_file),
+            profile.HomeFile(f"{FOLDER}/config.yaml", config_file),
+            profile.HomeFile(
+                f"{FOLDER}/SOUL.md", lambda setting, present: setting.persona or present
+            ),
+            profile.HomeFile(f"{FOLDER}/.update_check", update_file),
+            profile.HomeFile(f"{FOLDER}/models_dev_cache.json", catalog_file),
         ),
         env=(("HERMES_HOME", f"{{home}}/{FOLDER}"),),
         passes=(
@@ -297,9 +271,9 @@ HERMES = Profile(
             "HTTPS_PROXY",
             "SSL_CERT_FILE",
         ),
-        memory=MemoryAccess(HomeFile(f"{FOLDER}/config.yaml", memory_file), ()),
+        memory=profile.MemoryAccess(profile.HomeFile(f"{FOLDER}/config.yaml", memory_file), ()),
     ),
-    setup=Setup(
+    setup=profile.Setup(
         missing="Install PyPI's `hermes-agent`, or say where it is with `command`.",
         login="Give Moot the key of the model's API, or run `hermes setup` once.",
         logins=(f"{FOLDER}/auth.json", f"{FOLDER}/.env"),
@@ -307,29 +281,29 @@ HERMES = Profile(
         at_least=TESTED,  # its settings change with every release
         tested=TESTED,
     ),
-    model=ModelChoice(context_tokens=CONTEXT),
-    typing=PromptTyping(
-        text=PromptText(nfc=False, harmless=harmless),
+    model=profile.ModelChoice(context_tokens=CONTEXT),
+    typing=signs.PromptTyping(
+        text=signs.PromptText(nfc=False, harmless=harmless),
         settle_s=0.2,
         prompt=PROMPT,
     ),
-    signs=TurnSigns(
-        record=RecordFormat(
+    signs=signs.TurnSigns(
+        record=signs.RecordFormat(
             f"{FOLDER}/state.db", read_row, format="sqlite", query=QUERY, opens=True
         ),
-        footer=Footer(busy=re.compile(r"Ctrl\+C (?:to )?(?:cancel|interrupt)"), idle=IDLE),
+        footer=signs.Footer(busy=re.compile(r"Ctrl\+C (?:to )?(?:cancel|interrupt)"), idle=IDLE),
         fallback_s=2.0,  # its status line says that it is done
     ),
-    shown=Shown(
+    shown=signs.Shown(
         look=LOOK,
         dialogs=DIALOGS,
-        permission=Permission(re.compile(r"Dangerous Command")),
+        permission=signs.Permission(re.compile(r"Dangerous Command")),
     ),
-    controls=Controls(
-        interrupt=Interrupt(keys=(b"\x03",)),
+    controls=signs.Controls(
+        interrupt=signs.Interrupt(keys=(b"\x03",)),
         compact="/compress",
         tells_compacted=True,
         clear="/new",
     ),
-    acp=Acp(command=("hermes", "acp"), fault=SPOKEN_FAULT),
+    acp=profile.Acp(command=("hermes", "acp"), fault=SPOKEN_FAULT),
 )

@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from adapters.agent import MemoryServer
+
 
 def object_of(text: str) -> dict[str, Any]:
     """The object in a file; an empty one where there is none."""
@@ -22,6 +24,12 @@ def member_of(parent: dict[str, Any], name: str) -> dict[str, Any]:
         parent[name] = {}
     member: dict[str, Any] = parent[name]
     return member
+
+
+def mcp_server(memory: MemoryServer, **more: object) -> dict[str, Any]:
+    """The session's MCP server as most programs have it in their settings."""
+    program, *arguments = memory.command
+    return {"command": program, "args": arguments, "env": dict(memory.env), **more}
 
 
 def set_members(settings: dict[str, Any], members: Mapping[str, Mapping[str, Any]]) -> None:

@@ -14,37 +14,18 @@ from typing import Any
 
 import yaml
 
-from adapters.cli_profile import (
-    Environment,
-    HomeFile,
-    ModelChoice,
-    Profile,
-    Program,
-    ReadySigns,
-    Setting,
-    Setup,
-)
+from adapters import cli_profile as profile
+from adapters import turn_signs as signs
 from adapters.records.spent import by_llm, telling
 from adapters.screen_profile import NEVER, AsideRows, PromptRows, ScreenProfile
 from adapters.turn_events import ReplyBlock, ReplyEnded, SessionNamed, ToolUsed, TurnEvent
-from adapters.turn_signs import (
-    Controls,
-    DialogRule,
-    Footer,
-    Interrupt,
-    PromptText,
-    PromptTyping,
-    RecordFormat,
-    Shown,
-    TurnSigns,
-)
 
 FOLDER = ".config/io.datasette.llm"
 
 # ── Its start ───────────────────────────────────────────────────────────────────────────
 
 
-def models_file(setting: Setting, present: str) -> str:
+def models_file(setting: profile.Setting, present: str) -> str:
     """`extra-openai-models.yaml` with the model at OPENAI_BASE_URL, which llm itself does not read.
 
     Entries of others are kept; ours is marked.
@@ -71,7 +52,7 @@ def models_file(setting: Setting, present: str) -> str:
     return yaml.safe_dump(kept, allow_unicode=True, sort_keys=False)
 
 
-def template_file(setting: Setting, _present: str) -> str:
+def template_file(setting: profile.Setting, _present: str) -> str:
     """A template whose system prompt is the persona. `$` would begin a variable."""
     system = setting.persona.replace("$", "$$")
     return yaml.safe_dump({"system": system}, allow_unicode=True)
@@ -131,33 +112,33 @@ def last(words: str) -> re.Pattern[str]:
 
 
 DIALOGS = (
-    DialogRule(
+    signs.DialogRule(
         last(r"(?i:[^\0]{0,400}(?:too long|context.length|maximum context))"),
         fault="context",
         say="llm: the conversation is too long for the model. Say `!new` to begin a new one.",
     ),
-    DialogRule(
+    signs.DialogRule(
         last(r"Error code: 40[13]|No key found|[^\0]{0,200}api_key client option must be set"),
         fault="login",
         say="llm: the API refused the key. An administrator must check OPENAI_API_KEY, "
         "or `llm keys set`.",
     ),
-    DialogRule(
+    signs.DialogRule(
         last("Error code: 429"),
         fault="limit",
         say="llm: the API's rate limit or quota is reached. Ask again in a few minutes.",
     ),
-    DialogRule(
+    signs.DialogRule(
         last(r"'?[^'\n]+'? is not a known model|Unknown model|Error code: 404"),
         fault="api",
         say="llm does not know this model. An administrator must choose another `model`.",
     ),
-    DialogRule(
+    signs.DialogRule(
         re.compile(r"^openai\.API(?:Connection|Timeout)Error: [^\0]*\Z", re.MULTILINE),
         fault="api",
         say="llm cannot reach its API. Ask again in a moment.",
     ),
-    DialogRule(
+    signs.DialogRule(
         last(r"Error code: \d+"),
         fault="api",
         say="llm: the API failed. Ask again; if that fails too, say `!new`.",
@@ -175,26 +156,26 @@ LOOK = ScreenProfile(
     asides=AsideRows(fault=re.compile(r"Error: (.+)")),
 )
 
-LLM = Profile(
+LLM = profile.Profile(
     name="llm",
     title="llm",
     agent="llm chat, a model without tools",
-    program=Program(
+    program=profile.Program(
         begin=("llm", "chat"),
         resume=("llm", "chat", "--cid", "{session_id}"),
         options=(
             ("-t", "{home}/.moot/persona.yaml"),
             ("-m", "{model}"),
         ),
-        ready=ReadySigns(prompt=PROMPT, bracketed_paste=False, quiet_s=0.2),
+        ready=profile.ReadySigns(prompt=PROMPT, bracketed_paste=False, quiet_s=0.2),
         shell_terminal=True,
     ),
-    environment=Environment(
+    environment=profile.Environment(
         files=(
-            HomeFile(f"{FOLDER}/extra-openai-models.yaml", models_file),
-            HomeFile(".moot/persona.yaml", template_file),
+            profile.HomeFile(f"{FOLDER}/extra-openai-models.yaml", models_file),
+            profile.HomeFile(".moot/persona.yaml", template_file),
             # an old readline has it off
-            HomeFile(".moot/inputrc", lambda _, __: "set enable-bracketed-paste on\n"),
+            profile.HomeFile(".moot/inputrc", lambda _, __: "set enable-bracketed-paste on\n"),
         ),
         env=(("LLM_USER_PATH", f"{{home}}/{FOLDER}"), ("INPUTRC", "{home}/.moot/inputrc")),
         passes=(
@@ -208,7 +189,7 @@ LLM = Profile(
             "SSL_CERT_FILE",
         ),
     ),
-    setup=Setup(
+    setup=profile.Setup(
         missing="Install PyPI's `llm`, or say where it is with `command`.",
         login="Give Moot an OPENAI_API_KEY, or run `llm keys set openai` once.",
         logins=(f"{FOLDER}/keys.json",),
@@ -220,21 +201,21 @@ LLM = Profile(
         at_least="0.36",  # its record of turns is younger than 0.27's tables
         tested="0.36",
     ),
-    model=ModelChoice(context_tokens=128_000),
-    typing=PromptTyping(
-        text=PromptText(nfc=False, harmless=harmless),
+    model=profile.ModelChoice(context_tokens=128_000),
+    typing=signs.PromptTyping(
+        text=signs.PromptText(nfc=False, harmless=harmless),
         prompt=PROMPT,
         before=b"!multi\r",
         submit=b"\r!end\r",
         settle_s=0.1,
     ),
-    signs=TurnSigns(
-        record=RecordFormat(
+    signs=signs.TurnSigns(
+        record=signs.RecordFormat(
             f"{FOLDER}/logs.db", telling(read_row, by_llm), format="sqlite", query=QUERY
         ),
-        footer=Footer(busy=None, idle=PROMPT),
+        footer=signs.Footer(busy=None, idle=PROMPT),
         fallback_s=10.0,  # a quotation that is streamed slowly looks like the prompt
     ),
-    shown=Shown(look=LOOK, dialogs=DIALOGS),
-    controls=Controls(interrupt=Interrupt(ends=True)),
+    shown=signs.Shown(look=LOOK, dialogs=DIALOGS),
+    controls=signs.Controls(interrupt=signs.Interrupt(ends=True)),
 )

@@ -12,33 +12,11 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from adapters.cli_profile import (
-    Acp,
-    Environment,
-    HomeFile,
-    MemoryAccess,
-    ModelChoice,
-    Profile,
-    Program,
-    ReadySigns,
-    Setting,
-    Setup,
-)
+from adapters import cli_profile as profile
+from adapters import turn_signs as signs
 from adapters.records import opencode
 from adapters.records.spent import by_opencode, telling
 from adapters.screen_profile import PromptRows, ReplyRows, ScreenFrame, ScreenProfile, ToolRows
-from adapters.turn_signs import (
-    Controls,
-    DialogRule,
-    Footer,
-    Interrupt,
-    Permission,
-    PromptText,
-    PromptTyping,
-    RecordFormat,
-    Shown,
-    TurnSigns,
-)
 from contract.errors import AgentError
 
 Json = dict[str, Any]
@@ -63,13 +41,13 @@ ASKS: Json = {
 }
 
 
-def defaults_file(_setting: Setting, _present: str) -> str:
-    """What the administrator's own settings may change."""
+def defaults_file(_setting: profile.Setting, _present: str) -> str:
+    """The settings that the administrator's own may change."""
     return json.dumps({"permission": ASKS}, indent=1)
 
 
-def relied_file(setting: Setting, _present: str) -> str:
-    """What Moot relies on, and the API that the environment names."""
+def relied_file(setting: profile.Setting, _present: str) -> str:
+    """The settings that Moot relies on, and the API that the environment names."""
     relied: Json = {
         "autoupdate": False,
         "share": "disabled",
@@ -84,7 +62,7 @@ def relied_file(setting: Setting, _present: str) -> str:
     return json.dumps(relied | api(setting), indent=1)
 
 
-def api(setting: Setting) -> Json:
+def api(setting: profile.Setting) -> Json:
     """The model, and the provider that OPENAI_BASE_URL makes. Raises AgentError without a model."""
     model = setting.model or setting.env.get("OPENAI_MODEL", "")
     url = setting.env.get("OPENAI_BASE_URL", "")
@@ -104,7 +82,7 @@ def api(setting: Setting) -> Json:
     return {"model": chosen, "small_model": chosen, "provider": {PROVIDER: provider}}
 
 
-def memory_server(setting: Setting) -> Json:
+def memory_server(setting: profile.Setting) -> Json:
     """The MCP server that looks into the session's memory."""
     assert setting.memory
     return {
@@ -115,7 +93,7 @@ def memory_server(setting: Setting) -> Json:
     }
 
 
-def registry_file(_setting: Setting, present: str) -> str:
+def registry_file(_setting: profile.Setting, present: str) -> str:
     """It looks for a package of types at each start, unless its package manager is offline."""
     line = "offline=true"
     return present if line in present.split("\n") else f"{present.rstrip()}\n{line}\n".lstrip()
@@ -174,14 +152,14 @@ RETRYING = (
 LIMITED = r"(?=(?i:.*(?:rate.?limit|usage limit|limit reached|quota|too many requests|\b429\b))).+?"
 
 DIALOGS = (
-    DialogRule(
+    signs.DialogRule(
         re.compile(RETRYING.format(what=LIMITED), re.MULTILINE),
         fault="limit",
         say="opencode: {0}. Ask again in a few minutes.",
         when="turn",
         breaks=True,
     ),
-    DialogRule(
+    signs.DialogRule(
         re.compile(RETRYING.format(what=".+?"), re.MULTILINE),
         fault="api",
         say="opencode: {0}. Ask again in a moment.",
@@ -217,27 +195,27 @@ LOOK_1_0 = replace(
 
 LOOK = replace(_LOOK, older=(LOOK_1_0,))
 
-OPENCODE = Profile(
+OPENCODE = profile.Profile(
     name="opencode",
     title="opencode",
     agent="opencode CLI agent",
-    program=Program(
+    program=profile.Program(
         begin=("opencode",),
         resume=("opencode", "--session", "{session_id}"),
-        ready=ReadySigns(prompt=re.compile(BOX, re.MULTILINE)),
+        ready=profile.ReadySigns(prompt=re.compile(BOX, re.MULTILINE)),
     ),
-    environment=Environment(
+    environment=profile.Environment(
         files=(
-            HomeFile(".config/opencode/config.json", defaults_file),
-            HomeFile(".config/opencode/.npmrc", registry_file),
-            HomeFile(RELIED, relied_file),
-            HomeFile(PERSONA, lambda setting, _: setting.persona),
+            profile.HomeFile(".config/opencode/config.json", defaults_file),
+            profile.HomeFile(".config/opencode/.npmrc", registry_file),
+            profile.HomeFile(RELIED, relied_file),
+            profile.HomeFile(PERSONA, lambda setting, _: setting.persona),
         ),
         env=ENV,
         passes=PASSES,
-        memory=MemoryAccess(HomeFile(RELIED, relied_file), ()),
+        memory=profile.MemoryAccess(profile.HomeFile(RELIED, relied_file), ()),
     ),
-    setup=Setup(
+    setup=profile.Setup(
         missing="Install npm's `opencode-ai`, or say where it is with `command`.",
         login="Give Moot an API's key, or OPENAI_BASE_URL, or a login of `opencode auth login`.",
         logins=(".local/share/opencode/auth.json",),
@@ -245,29 +223,29 @@ OPENCODE = Profile(
         at_least="1.18.0",
         tested="1.18.33",
     ),
-    model=ModelChoice(in_files=True),
-    typing=PromptTyping(
-        text=PromptText(harmless=harmless),
+    model=profile.ModelChoice(in_files=True),
+    typing=signs.PromptTyping(
+        text=signs.PromptText(harmless=harmless),
         settle_s=0.2,
         holding=re.compile(r"^ *┃  .*\[Pasted ~\d+ lines\]", re.MULTILINE),
         confirm_s=5.0,
     ),
-    signs=TurnSigns(
-        record=RecordFormat(
+    signs=signs.TurnSigns(
+        record=signs.RecordFormat(
             DATABASE,
             telling(opencode.from_record, by_opencode),
             "sqlite",
             opencode.QUERY,
         ),
-        footer=Footer(
+        footer=signs.Footer(
             busy=re.compile(r"\besc (?:again to )?interrupt\b"), idle=re.compile(BOX, re.MULTILINE)
         ),
         fallback_s=30.0,  # of looking idle: on a busy machine its first request takes so long
     ),
-    shown=Shown(
+    shown=signs.Shown(
         look=LOOK,
         dialogs=DIALOGS,
-        permission=Permission(
+        permission=signs.Permission(
             re.compile(
                 r"^ *┃ +△ (?:Permission required|Always allow|Reject permission)", re.MULTILINE
             ),
@@ -275,10 +253,10 @@ OPENCODE = Profile(
             half=HALF,
         ),
     ),
-    controls=Controls(
-        interrupt=Interrupt(keys=(ESC, ESC, ESC), again_s=1.0, clear=b"\x15"),
+    controls=signs.Controls(
+        interrupt=signs.Interrupt(keys=(ESC, ESC, ESC), again_s=1.0, clear=b"\x15"),
         compact="/compact",
         clear="/new",
     ),
-    acp=Acp(command=("opencode", "acp"), last_message=True),
+    acp=profile.Acp(command=("opencode", "acp"), last_message=True),
 )

@@ -5,42 +5,13 @@ from __future__ import annotations
 import json
 import re
 
-from adapters.cli_profile import (
-    Acp,
-    Environment,
-    HomeFile,
-    MemoryAccess,
-    ModelChoice,
-    Profile,
-    Program,
-    ReadySigns,
-    Setting,
-    Setup,
-)
+from adapters import cli_profile as profile
+from adapters import screen_profile as look
+from adapters import turn_signs as signs
 from adapters.profiles.gemini import harmless, set_common, with_hook
 from adapters.profiles.json_settings import member_of, object_of, set_members
 from adapters.records import qwen
 from adapters.records.spent import by_qwen, telling
-from adapters.screen_profile import (
-    AsideRows,
-    PromptRows,
-    ReplyRows,
-    ScreenFrame,
-    ScreenProfile,
-    ToolRows,
-)
-from adapters.turn_signs import (
-    Controls,
-    Hooks,
-    Interrupt,
-    Permission,
-    PromptText,
-    PromptTyping,
-    RecordFormat,
-    Shown,
-    Title,
-    TurnSigns,
-)
 
 HOOK_TIMEOUT_S = 10
 HOOKED = ("UserPromptSubmit", "Stop", "StopFailure", "PreCompact")
@@ -52,7 +23,7 @@ RETRIES = {"maxRetries": 0, "retryInitialDelayMs": 1000, "retryMaxDelayMs": 4000
 # ── Its start ───────────────────────────────────────────────────────────────────────────
 
 
-def settings_file(setting: Setting, present: str) -> str:
+def settings_file(setting: profile.Setting, present: str) -> str:
     """`settings.json`: no question at the start, no other host; the rest is the administrator's."""
     settings = object_of(present)
     set_common(setting, settings)
@@ -95,37 +66,39 @@ def settings_file(setting: Setting, present: str) -> str:
 
 BOX = r"^[ │]{0,2}> "
 
-LOOK = ScreenProfile(
+LOOK = look.ScreenProfile(
     name="qwen",
-    prompt=PromptRows(
+    prompt=look.PromptRows(
         echo=re.compile(r"  > (.+)"),
         input=re.compile(r"[ │]{0,2}>(?:\s*$|\s{2,}Type your message)"),
     ),
-    reply=ReplyRows(bullet=re.compile(r"  [◆✦]\ufe0e?(?: |$)"), margin=4, spare=3, numbered=True),
-    tools=ToolRows(tool=re.compile(r"  [✓✗✕x⊷?o-] \w")),
-    asides=AsideRows(
+    reply=look.ReplyRows(
+        bullet=re.compile(r"  [◆✦]\ufe0e?(?: |$)"), margin=4, spare=3, numbered=True
+    ),
+    tools=look.ToolRows(tool=re.compile(r"  [✓✗✕x⊷?o-] \w")),
+    asides=look.AsideRows(
         aside=re.compile(r"  (?:●\ufe0e? |[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] |[ℹ⚠])"),
         fault=re.compile(r"  [✕✗]\ufe0e? (.+)"),
     ),
-    frame=ScreenFrame(scrollbar="│█"),
+    frame=look.ScreenFrame(scrollbar="│█"),
 )
 
-QWEN = Profile(
+QWEN = profile.Profile(
     name="qwen",
     title="Qwen Code",
     agent="Qwen Code CLI agent",
-    program=Program(
+    program=profile.Program(
         begin=("qwen", "--session-id", "{session_id}"),
         resume=("qwen", "--resume", "{session_id}"),
         options=(("--append-system-prompt", "{persona}"), ("--model", "{model}")),
         chooses_id=True,
-        ready=ReadySigns(
+        ready=profile.ReadySigns(
             prompt=re.compile(r"^[ │]{0,2}> +Type your message", re.MULTILINE), timeout_s=120.0
         ),
         reads=("/etc/qwen-code",),
     ),
-    environment=Environment(
-        files=(HomeFile(".qwen/settings.json", settings_file),),
+    environment=profile.Environment(
+        files=(profile.HomeFile(".qwen/settings.json", settings_file),),
         env=(
             ("NO_PROXY", "127.0.0.1,localhost,::1"),  # the hooks
             (
@@ -140,9 +113,9 @@ QWEN = Profile(
             "HTTPS_PROXY",
             "NODE_EXTRA_CA_CERTS",
         ),
-        memory=MemoryAccess(HomeFile(".qwen/settings.json", settings_file), ()),
+        memory=profile.MemoryAccess(profile.HomeFile(".qwen/settings.json", settings_file), ()),
     ),
-    setup=Setup(
+    setup=profile.Setup(
         missing="Install npm's `@qwen-code/qwen-code` (Node 22 or newer), or say where it is.",
         login="Give Moot an OPENAI_API_KEY and OPENAI_BASE_URL.",
         logins=(".qwen/oauth_creds.json",),
@@ -150,30 +123,30 @@ QWEN = Profile(
         at_least="0.24.4",
         tested="0.24.4",
     ),
-    model=ModelChoice(context_tokens=131_072),
-    typing=PromptTyping(
-        text=PromptText(harmless=harmless),
+    model=profile.ModelChoice(context_tokens=131_072),
+    typing=signs.PromptTyping(
+        text=signs.PromptText(harmless=harmless),
         echo_s=5.0,
         settle_s=0.3,
         holding=re.compile(rf"{BOX} *(?!Type your message)\S(?![\s\S]*{BOX})", re.MULTILINE),
     ),
-    signs=TurnSigns(
-        hooks=Hooks(qwen.from_hook),
-        record=RecordFormat(
+    signs=signs.TurnSigns(
+        hooks=signs.Hooks(qwen.from_hook),
+        record=signs.RecordFormat(
             ".qwen/projects/*/chats/{session_id}.jsonl", telling(qwen.from_record, by_qwen)
         ),
-        title=Title(busy=re.compile("^[◐◑◒◓✳]"), idle=re.compile("^(?![◐◑◒◓✳])")),
+        title=signs.Title(busy=re.compile("^[◐◑◒◓✳]"), idle=re.compile("^(?![◐◑◒◓✳])")),
         fallback_s=3.0,
     ),
-    shown=Shown(
+    shown=signs.Shown(
         look=LOOK,
-        permission=Permission(re.compile(r"^\W*1\. ", re.MULTILINE), late_s=0.0),
+        permission=signs.Permission(re.compile(r"^\W*1\. ", re.MULTILINE), late_s=0.0),
     ),
-    controls=Controls(
-        interrupt=Interrupt(clear=b"\x03", clear_gap_s=3.5),
+    controls=signs.Controls(
+        interrupt=signs.Interrupt(clear=b"\x03", clear_gap_s=3.5),
         compact="/compress",
         tells_compacted=True,
         clear="/clear",
     ),
-    acp=Acp(command=("qwen", "--acp")),
+    acp=profile.Acp(command=("qwen", "--acp")),
 )

@@ -12,42 +12,12 @@ from typing import Any, cast
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
-from adapters.cli_profile import (
-    Acp,
-    Environment,
-    HomeFile,
-    MemoryAccess,
-    ModelChoice,
-    Profile,
-    Program,
-    ReadySigns,
-    Setting,
-    Setup,
-)
+from adapters import cli_profile as profile
+from adapters import screen_profile as look
+from adapters import turn_signs as signs
 from adapters.records import vibe
 from adapters.records.spent import by_vibe, telling
-from adapters.screen_profile import (
-    RULE,
-    AsideRows,
-    PromptRows,
-    ReplyRows,
-    ScreenFrame,
-    ScreenProfile,
-    ToolRows,
-)
 from adapters.turn_events import State
-from adapters.turn_signs import (
-    Controls,
-    DialogRule,
-    Interrupt,
-    Permission,
-    PromptText,
-    PromptTyping,
-    RecordFormat,
-    Shown,
-    Title,
-    TurnSigns,
-)
 
 FOLDER = ".vibe"
 PROVIDER = "moot"  # the provider and the MCP server that we write
@@ -59,7 +29,7 @@ RETRY_S = 10.0  # its own 300 s are silence in the room
 # ── Its start ───────────────────────────────────────────────────────────────────────────
 
 
-def config_file(setting: Setting, present: str) -> str:
+def config_file(setting: profile.Setting, present: str) -> str:
     """`config.toml`: what the administrator or Vibe wrote is kept.
 
     Text that is no TOML stays as it is: Vibe says at its start what is wrong with it.
@@ -100,7 +70,7 @@ def _keep_quiet(config: Any) -> None:
     off.extend(name for name in ("cron", "ask_user_question") if name not in off)
 
 
-def _provide(config: Any, setting: Setting) -> None:
+def _provide(config: Any, setting: profile.Setting) -> None:
     """A provider at OPENAI_BASE_URL with the persona's model, which Vibe has no variable for."""
     _without(config, "providers")
     models = _without(config, "models", "provider")
@@ -150,7 +120,7 @@ def _table(parent: Any, name: str) -> Any:
     return parent[name]
 
 
-def memory_file(setting: Setting, present: str) -> str:
+def memory_file(setting: profile.Setting, present: str) -> str:
     """`config.toml` with the session's MCP server."""
     memory = setting.memory
     try:
@@ -167,7 +137,7 @@ def memory_file(setting: Setting, present: str) -> str:
             "env": dict(memory.env),
         }
         _append(config, "mcp_servers", server)
-        for name in MEMORY_TOOLS:  # it knows no pattern for these
+        for name in MEMORY_TOOLS:  # it has no pattern for these
             _table(_table(config, "tools"), f"{PROVIDER}_{name}")["permission"] = "always"
     return tomlkit.dumps(config)
 
@@ -200,7 +170,7 @@ _STATE = re.compile(r"7501;state=(working|blocked|done|idle|error)\b")
 
 
 def told_state(osc: str) -> State | None:
-    """What it tells of itself in-band, e.g. "7501;state=idle:app=vibe"."""
+    """The state that it reports in-band, e.g. "7501;state=idle:app=vibe"."""
     match = _STATE.match(osc)
     return cast(State, match[1]) if match else None
 
@@ -211,36 +181,36 @@ LINE = "─{8,}"
 BOX = re.compile(rf"^{LINE}.*─\n>.*\n(?:.*\n){{0,12}}?{LINE}$", re.MULTILINE)
 DIALOGS = (
     # what lies in the workspace brings no settings, hooks and servers of its own
-    DialogRule(re.compile(r"Trust this folder\?"), keys=b"2", when="start", deaf_s=DEAF_S),
+    signs.DialogRule(re.compile(r"Trust this folder\?"), keys=b"2", when="start", deaf_s=DEAF_S),
 )
 
-LOOK = ScreenProfile(
+LOOK = look.ScreenProfile(
     name="vibe",
-    prompt=PromptRows(
+    prompt=look.PromptRows(
         echo=re.compile(r"> (.+)"),
-        echo_end=re.compile(RULE),
+        echo_end=re.compile(look.RULE),
         input=re.compile(r">(?:\s|$)"),
-        above=re.compile(RULE),
+        above=re.compile(look.RULE),
     ),
-    reply=ReplyRows(margin=2, spare=2),
-    tools=ToolRows(tool=re.compile(r"[■⏵✓✗] \w")),
-    asides=AsideRows(aside=re.compile(r"  [⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] ")),
-    frame=ScreenFrame(scrollbar="▁▂▃▄▅▆▇█▔▀"),
+    reply=look.ReplyRows(margin=2, spare=2),
+    tools=look.ToolRows(tool=re.compile(r"[■⏵✓✗] \w")),
+    asides=look.AsideRows(aside=re.compile(r"  [⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] ")),
+    frame=look.ScreenFrame(scrollbar="▁▂▃▄▅▆▇█▔▀"),
 )
 
-VIBE = Profile(
+VIBE = profile.Profile(
     name="vibe",
     title="Mistral Vibe",
     agent="Mistral Vibe CLI agent",
-    program=Program(
+    program=profile.Program(
         begin=("vibe",),
         resume=("vibe", "--resume", "{session_id}"),
-        ready=ReadySigns(prompt=BOX, state="idle", quiet_s=0.0),
+        ready=profile.ReadySigns(prompt=BOX, state="idle", quiet_s=0.0),
     ),
-    environment=Environment(
+    environment=profile.Environment(
         files=(
-            HomeFile(f"{FOLDER}/config.toml", config_file),
-            HomeFile(f"{FOLDER}/AGENTS.md", lambda setting, _: setting.persona),
+            profile.HomeFile(f"{FOLDER}/config.toml", config_file),
+            profile.HomeFile(f"{FOLDER}/AGENTS.md", lambda setting, _: setting.persona),
         ),
         passes=(
             "MISTRAL_API_KEY",
@@ -249,9 +219,9 @@ VIBE = Profile(
             "HTTPS_PROXY",
             "SSL_CERT_FILE",
         ),
-        memory=MemoryAccess(HomeFile(f"{FOLDER}/config.toml", memory_file), ()),
+        memory=profile.MemoryAccess(profile.HomeFile(f"{FOLDER}/config.toml", memory_file), ()),
     ),
-    setup=Setup(
+    setup=profile.Setup(
         missing="Install PyPI's `mistral-vibe`, or say where it is with `command`.",
         login="Give Moot a MISTRAL_API_KEY, or OPENAI_BASE_URL and a `model`.",
         logins=(f"{FOLDER}/.env",),
@@ -259,13 +229,13 @@ VIBE = Profile(
         at_least="3.0.2",
         tested="3.0.2",
     ),
-    model=ModelChoice(in_files=True, context_tokens=200_000),
-    typing=PromptTyping(
-        text=PromptText(harmless=harmless, tab="\t", nfc=False, after_backslash=""),
+    model=profile.ModelChoice(in_files=True, context_tokens=200_000),
+    typing=signs.PromptTyping(
+        text=signs.PromptText(harmless=harmless, tab="\t", nfc=False, after_backslash=""),
         settle_s=0.2,
     ),
-    signs=TurnSigns(
-        record=RecordFormat(
+    signs=signs.TurnSigns(
+        record=signs.RecordFormat(
             # of all sessions: after `/clear` it is another one
             f"{FOLDER}/logs/session/unified/*/journal/*.jsonl",
             telling(vibe.read_row, by_vibe),
@@ -273,19 +243,19 @@ VIBE = Profile(
             segments=True,
         ),
         states=told_state,
-        title=Title(busy=re.compile("^>> "), idle=re.compile(r"^(?!>> |\? )")),
+        title=signs.Title(busy=re.compile("^>> "), idle=re.compile(r"^(?!>> |\? )")),
         ends_at=frozenset({"login"}),  # it never tries a refused key again
     ),
-    shown=Shown(
+    shown=signs.Shown(
         look=LOOK,
         dialogs=DIALOGS,
-        permission=Permission(
+        permission=signs.Permission(
             re.compile(r"^│ Permission for the .* tool", re.MULTILINE),
             deaf_s=DEAF_S,
         ),
     ),
-    controls=Controls(
-        interrupt=Interrupt(), compact="/compact", tells_compacted=True, clear="/clear"
+    controls=signs.Controls(
+        interrupt=signs.Interrupt(), compact="/compact", tells_compacted=True, clear="/clear"
     ),
-    acp=Acp(command=("vibe-acp",)),
+    acp=profile.Acp(command=("vibe-acp",)),
 )

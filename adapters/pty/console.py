@@ -4,14 +4,124 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from adapters.pty.buffer import OutputBuffer
 from adapters.pty.terminal import PtyClosed, Terminal
 from adapters.screen.screen import Screen
-from adapters.screen.signals import Signal
+from adapters.screen.signals import Signal, Signals
 from adapters.turn_events import State
+
+SLICE_BYTES = 4_096  # 1 to 3 ms of drawing, if it is the output of a sane program
+
+LONG_BYTES = 64 * 1024
+
+FULL_BYTES = 512 * 1024
+
+
+class OutputBuffer:
+    """Output that is not drawn yet, and the screen behind it. No byte is ever left out.
+
+    size_bytes: what waits. `long`: it is time to draw some. `full`: before more is read.
+    `asked`: the program waits for where its cursor is, which only drawing can tell.
+    """
+
+    def __init__(self, cols: int, rows: int) -> None:
+        self.signals = Signals(cols, rows)
+        self.size_bytes = 0
+        self.asked = 0
+        self.scrolled = 0  # see `Screen.scrolled`; as far as it is drawn
+        self._waiting: deque[bytes | Signal] = deque()  # output, and what to answer behind it
+        self._slice_bytes = 0
+        self._slice: Iterator[bytes] = iter(())  # what is being drawn
+        self._answers: list[bytes] = []
+        self._screen = Screen(cols, rows, answers=False)
+
+    @property
+    def long(self) -> bool:
+        """True when so much waits that somebody who looks would have to wait as well."""
+        return self.size_bytes > LONG_BYTES
+
+    @property
+    def full(self) -> bool:
+        """True when more waits than it should keep."""
+        return self.size_bytes > FULL_BYTES
+
+    def feed(self, data: bytes) -> list[Signal]:
+        """Take output; the signals in it."""
+        signals = self.signals.feed(data)
+        start = 0
+        for signal in signals:
+            if signal.kind == "cursor":
+                end = len(data) - signal.behind
+                self._keep(data[start:end])
+                start = max(start, end)
+                self.asked += 1
+                self._waiting.append(signal)
+            elif signal.kind == "query":
+                if self.asked:  # programs count on answers in the order of their questions
+                    self._waiting.append(signal)
+                else:
+                    self._answers.append(signal.answer)
+        self._keep(data[start:])
+        return signals
+
+    def _keep(self, data: bytes) -> None:
+        if data:
+            self._waiting.append(data)
+            self.size_bytes += len(data)
+
+    def answers(self) -> bytes:
+        """The bytes to send to the program now, given out once."""
+        answers, self._answers = b"".join(self._answers), []
+        return answers
+
+    def draw(self, budget_s: float) -> bool:
+        """Draw what waits, at most about so long; True when all is drawn."""
+        end = time.monotonic() + budget_s
+        while self._slice_bytes or self._waiting:
+            for _ in self._slice:
+                if time.monotonic() >= end:
+                    self.scrolled = self._screen.scrolled
+                    return False
+            self.size_bytes -= self._slice_bytes
+            self._slice_bytes = 0
+            self._next_slice()
+            if time.monotonic() >= end:  # a slice may have no bits
+                break
+        self.scrolled = self._screen.scrolled
+        return not (self._slice_bytes or self._waiting)
+
+    def _next_slice(self) -> None:
+        """Begin with what comes next."""
+        while self._waiting and isinstance(signal := self._waiting[0], Signal):
+            self._answer(signal)
+            self._waiting.popleft()
+        data = b""
+        while self._waiting and isinstance(piece := self._waiting[0], bytes):
+            if data and len(data) + len(piece) > SLICE_BYTES:
+                break
+            data += piece
+            self._waiting.popleft()
+        if len(data) > SLICE_BYTES:
+            self._waiting.appendleft(data[SLICE_BYTES:])
+            data = data[:SLICE_BYTES]
+        self._slice, self._slice_bytes = self._screen.digest(data), len(data)
+
+    def _answer(self, signal: Signal) -> None:
+        if signal.kind == "cursor":
+            self.asked -= 1
+            self._answers.append(self._screen.cursor_report(signal.text))
+        else:
+            self._answers.append(signal.answer)
+
+    @property
+    def screen(self) -> Screen:
+        """The screen as far as it is drawn."""
+        return self._screen
+
 
 SLICE_S = 0.005  # of drawing, between two turns of the loop
 REST_S = 0.025  # between slices when much waits: 0.3 MB/s and more
@@ -31,7 +141,7 @@ class Console:
     ) -> None:
         self._shell = shell
         self._loop = asyncio.get_running_loop()
-        self._tape = OutputBuffer(cols, rows)
+        self._buffer = OutputBuffer(cols, rows)
         self._on_signal = on_signal
         self._terminal: Terminal | None = None
         self._drawing: asyncio.TimerHandle | None = None
@@ -49,7 +159,7 @@ class Console:
         enclosure: Sequence[str] = (),
     ) -> None:
         """Run the program. enclosure: see `Command`. Raises OSError."""
-        screen = self._tape.screen
+        screen = self._buffer.screen
         self._terminal = Terminal.open(
             argv,
             env=env,
@@ -73,28 +183,28 @@ class Console:
         return self._terminal.exit_code if self._terminal else None
 
     def alive(self) -> bool:
-        """Whether the program runs."""
+        """True while the program runs."""
         return self._terminal is not None and self._terminal.exit_code is None
 
     @property
     def title(self) -> str:
         """The window's title."""
-        return self._tape.signals.title
+        return self._buffer.signals.title
 
     @property
     def bracketed_paste(self) -> bool:
-        """Whether it wants pastes marked."""
-        return self._tape.signals.bracketed_paste
+        """True when it wants pastes marked."""
+        return self._buffer.signals.bracketed_paste
 
     @property
     def waiting_bytes(self) -> int:
         """Output that is not drawn yet."""
-        return self._tape.size_bytes
+        return self._buffer.size_bytes
 
     @property
     def scrolled(self) -> int:
         """See `Screen.scrolled`; as far as it is drawn."""
-        return self._tape.screen.scrolled
+        return self._buffer.scrolled
 
     def quiet_s(self) -> float:
         """Seconds since its last output."""
@@ -105,32 +215,32 @@ class Console:
     def _take(self, data: bytes) -> None:
         self.last_output = self._loop.time()
         self.output_bytes += len(data)
-        for signal in self._tape.feed(data):
+        for signal in self._buffer.feed(data):
             if signal.kind in ("title", "osc", "mode"):
                 self._on_signal(signal)
                 self.changed.set()
-        if self._tape.asked:
+        if self._buffer.asked:
             self._draw()
         self._answer()
-        if self._tape.full and self._terminal:
+        if self._buffer.full and self._terminal:
             self._terminal.pause()
-        if (self._tape.long or self._tape.asked) and self._drawing is None:
+        if (self._buffer.long or self._buffer.asked) and self._drawing is None:
             self._drawing = self._loop.call_later(self._rest_s(), self._catch_up)
 
     def _draw(self) -> bool:
         """Draw for a few milliseconds; True when all is drawn."""
-        done = self._tape.draw(SLICE_S)
+        done = self._buffer.draw(SLICE_S)
         self._answer()
         return done
 
     def _answer(self) -> None:
         """Answer what the program asked its terminal."""
-        if (answers := self._tape.answers()) and self._terminal:
+        if (answers := self._buffer.answers()) and self._terminal:
             with contextlib.suppress(PtyClosed):
                 self._terminal.send(answers)
 
     def _rest_s(self) -> float:
-        return FLOOD_REST_S if self._tape.full or self._tape.asked else REST_S
+        return FLOOD_REST_S if self._buffer.full or self._buffer.asked else REST_S
 
     def _catch_up(self) -> None:
         """Draw slice by slice, faster when the program or reading has to wait for it."""
@@ -138,25 +248,25 @@ class Console:
         rest_s = self._rest_s()
         if not self._draw():
             self._drawing = self._loop.call_later(rest_s, self._catch_up)
-        if not self._tape.full and self._terminal:
+        if not self._buffer.full and self._terminal:
             self._terminal.resume()
 
     async def screen(self) -> Screen:
         """The screen with everything that has been read, drawn without holding the loop."""
         while True:
             if self._draw():
-                return self._tape.screen
+                return self._buffer.screen
             await asyncio.sleep(0)
 
     def glance(self) -> Screen:
         """The screen as far as a few milliseconds of drawing get."""
         self._draw()
-        return self._tape.screen
+        return self._buffer.screen
 
     # ── Input ───────────────────────────────────────────────────────────────────────────
 
     async def write(self, data: bytes) -> None:
-        """Write all of it while reading goes on. Raises Hangup."""
+        """Write all of it while reading goes on. Raises PtyClosed."""
         if self._terminal is None:
             raise PtyClosed("not started")
         await self._terminal.write(data)
@@ -168,14 +278,14 @@ class Console:
                 await self.changed.wait()
         self.changed.clear()
 
-    async def wait_quiet(self, quiet_s: float, limit_s: float, *, anew: bool = False) -> None:
+    async def wait_quiet(self, quiet_s: float, limit_s: float, *, from_now: bool = False) -> None:
         """Wait until it has written nothing for so long, at most `limit_s`.
 
-        anew: what it was quiet before does not count.
+        from_now: what it was quiet before does not count.
         """
         begin = self._loop.time()
         while (now := self._loop.time()) < begin + limit_s:
-            quiet = min(self.quiet_s(), now - begin) if anew else self.quiet_s()
+            quiet = min(self.quiet_s(), now - begin) if from_now else self.quiet_s()
             if quiet >= quiet_s:
                 return
             await asyncio.sleep(quiet_s - quiet)

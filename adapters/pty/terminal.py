@@ -194,7 +194,7 @@ class Terminal:
             self._on_output(b"".join(chunks))
 
     def _read_once(self) -> bytes:
-        """What is there; b"" when there is nothing (more)."""
+        """The output that is there; b"" when there is nothing (more)."""
         try:
             chunk = os.read(self._master, READ_BYTES)
         except BlockingIOError:
@@ -220,7 +220,7 @@ class Terminal:
     # ── Input ───────────────────────────────────────────────────────────────────────────
 
     async def write(self, data: bytes) -> None:
-        """Return when the kernel has taken it all; reading goes on meanwhile. Raises Hangup.
+        """Return when the kernel has taken it all; reading goes on meanwhile. Raises PtyClosed.
 
         Cancelled, the rest is not sent. Calls wait for one another.
         """

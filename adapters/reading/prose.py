@@ -86,7 +86,7 @@ def _paragraph(lines: Sequence[str], start: int, width: int) -> tuple[str, int]:
 
 
 def _glue(above: str, row: str, width: int) -> str | None:
-    """What joins a row to the one above if that was broken to fit: "" or " "; else None."""
+    """The joint of a row and the one above if that was broken to fit: "" or " "; else None."""
     if not row.strip() or _OWN_LINE.match(row) or _RULE.match(row):
         return None
     return seam(above, row, width)

@@ -1,4 +1,4 @@
-"""What the driver reads from a screen, as the profile's look says."""
+"""The driver's questions to a screen, answered as the profile's look says."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def choice_on(screen: Screen, profile: Profile) -> ScreenChoice | None:
 
 
 def asks_on(screen: Screen, profile: Profile, text: str) -> bool:
-    """Whether a permission prompt waits. text: the screen's."""
+    """True when a permission prompt waits. text: the screen's."""
     permission = profile.shown.permission
     if permission is None or not permission.pattern.search(text):
         return False

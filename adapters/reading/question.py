@@ -27,7 +27,7 @@ UP, DOWN = b"\x1b[A", b"\x1b[B"
 
 @dataclass(frozen=True, slots=True)
 class ScreenDialog:
-    """What the program asks.
+    """A question of the program.
 
     options: its real choices in order. selected: index of the one that Enter takes. keys: what
     chooses each; empty: its number. typed: what stands in its answer's place already. moves:

@@ -168,7 +168,7 @@ def _echo_of(
 
 
 def _head(prompt: str) -> str:
-    """What a prompt's echo begins with."""
+    """The letters that a prompt's echo begins with."""
     line = next((line for line in prompt.splitlines() if line.strip()), "")
     return _letters(line)[:HEAD_LETTERS]
 
@@ -195,7 +195,7 @@ def _typed(prompt: str, rows: Sequence[VisibleRow]) -> PromptEcho | None:
 
 
 def _letters(text: str) -> str:
-    """What survives any rendering: letters and digits."""
+    """The letters and digits: they survive any rendering."""
     return "".join(char for char in text if char.isalnum())
 
 
@@ -245,7 +245,7 @@ def _unmarked(rows: Sequence[VisibleRow], look: ScreenProfile) -> list[MessageRo
 
 
 def _behind_tools(blocks: list[MessageRows], broken_off: bool) -> list[MessageRows]:
-    """What was said since the last tool; of a turn that ends with tools, what was said before."""
+    """The words since the last tool; of a turn that ends with tools, those before."""
     said: list[MessageRows] = []
     for block in reversed(blocks):
         if not block.tool:
@@ -276,7 +276,7 @@ def _is_muted(row: VisibleRow) -> bool:
 
 
 def _is_coloured(row: VisibleRow) -> bool:
-    """Whether its mark is neither black, white, grey nor the default."""
+    """True when its mark is neither black, white, grey nor the default."""
     colour = row.style_at(row.indent).fg
     if colour.startswith("x"):
         return not colour[1:3] == colour[3:5] == colour[5:7]

@@ -16,7 +16,7 @@ NARROW = 24  # where a word alone in its row is more likely broken than one behi
 
 
 def seam(above: str, below: str, width: int) -> str | None:
-    """What stood between two rows if the line was broken there: "", " "; None if it was not.
+    """The characters between two rows if the line was broken there: "", " "; None if it was not.
 
     width: columns that the rows could have filled; nothing is known of lines that end exactly
     where the next word would not have fitted, so these count as broken.
@@ -31,7 +31,7 @@ def seam(above: str, below: str, width: int) -> str | None:
 
 
 def is_one_word(above: str, below: str, width: int) -> bool:
-    """Whether a word goes on in the row below, its line being broken there."""
+    """True when a word goes on in the row below, its line being broken there."""
     (*before, last), first = above.split(), below.split()[0]
     too_long = columns(last) + columns(first) > width - indent(below)
     if columns(above) >= width and too_long and (width > NARROW or not before):
@@ -47,7 +47,7 @@ def indent(line: str) -> int:
 
 
 def _is_ideograph(char: str) -> bool:
-    """Whether it is of a script that is written without blanks; Hangul has them."""
+    """True when it is of a script that is written without blanks; Hangul has them."""
     return columns(char) == 2 and char.isalpha() and not "\uac00" <= char <= "\ud7a3"
 
 

@@ -1,4 +1,4 @@
-"""What stands above the input box, now and, for full-screen programs, since they began.
+"""The rows above the input box, now and, for full-screen programs, since they began.
 
 A program on the alternate screen keeps no scrollback: what left its top is gone from the
 screen. A `TranscriptView` that looks at every frame pieces it together again.
@@ -44,7 +44,7 @@ def rows_above_input(screen: Screen, look: ScreenProfile, since: int = 0) -> lis
 
 
 def _is_within_echo(rows: list[VisibleRow], i: int, look: ScreenProfile) -> bool:
-    """Whether it is an empty row of a prompt that goes on below."""
+    """True when it is an empty row of a prompt that goes on below."""
     pair = rows[i : i + 2]
     return len(pair) == 2 and all(look.prompt.echo.match(row.text) for row in pair)
 
@@ -94,12 +94,12 @@ class TranscriptView:
 
 
 def _key(row: VisibleRow) -> str:
-    """What stays of a row when a table around it gets wider."""
+    """The part of a row that stays when a table around it gets wider."""
     return "".join(filter(str.isalnum, row.text))
 
 
 def _goes_on(old: str, new: str) -> bool:
-    """Whether it is the same row, or one that was being written."""
+    """True when it is the same row, or one that was being written."""
     return bool(old) and (new == old or (len(old) > 3 and new.startswith(old)))
 
 

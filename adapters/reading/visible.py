@@ -30,7 +30,7 @@ class VisibleRow(NamedTuple):
 
     @property
     def blank(self) -> bool:
-        """Whether it shows nothing."""
+        """True when it shows nothing."""
         return not self.text.strip()
 
     def style_at(self, index: int) -> Style:
@@ -69,7 +69,7 @@ def _cut(text: str, width: int) -> str:
 
 
 def _is_scrollbar(text: str, cols: int) -> bool:
-    """Whether its last character stands in the last column and is no border of a box."""
+    """True when its last character stands in the last column and is no border of a box."""
     boxed = text[-1] in _FRAMES and text[:2].strip()[:1] in (*_FRAMES,)
     return not boxed and columns(text) == cols
 
@@ -114,13 +114,13 @@ def guess_reply(rows: Sequence[VisibleRow], cols: int) -> tuple[list[str], int]:
 
 
 def _is_quiet(row: VisibleRow) -> bool:
-    """Whether all of it is dim or grey, as footers are, and no quotation."""
+    """True when all of it is dim or grey, as footers are, and no quotation."""
     styles = [style for text, style in row.runs if text.strip()]
     return all(is_muted(style) and not style.italic for style in styles)
 
 
 def is_muted(style: Style) -> bool:
-    """Whether text in it stands back: dim, or grey."""
+    """True when text in it stands back: dim, or grey."""
     red, green, blue = style.fg[1:3], style.fg[3:5], style.fg[5:7]
     grey = len(style.fg) == 7 and red == green == blue and "40" <= red <= "b8"
     return style.dim or grey or style.fg == "8"

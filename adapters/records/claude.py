@@ -1,4 +1,4 @@
-"""What Claude Code's hooks and its transcript say, as events of a turn. Pure."""
+"""Claude Code's hooks and its transcript, read as events of a turn. Pure."""
 
 from __future__ import annotations
 
@@ -6,20 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from adapters import turn_events as events
 from adapters.records.claude_questions import asked
 from adapters.records.faults import AGAIN, fault_in
-from adapters.turn_events import (
-    ContextCompacted,
-    PromptTaken,
-    ReplyBlock,
-    ReplyDelta,
-    ReplyEnded,
-    ReplyFailed,
-    ToolReport,
-    ToolUsed,
-    TurnEvent,
-    cut_tool_text,
-)
+from adapters.records.values import text_of
 from contract.errors import AgentFault
 
 Json = Mapping[str, Any]
@@ -31,15 +21,17 @@ NO_REPLY = "No response requested."  # it fills the gap after a turn that was ki
 # ── Hooks ───────────────────────────────────────────────────────────────────────────────
 
 
-def from_hook(payload: Json) -> Sequence[TurnEvent]:
+def from_hook(payload: Json) -> Sequence[events.TurnEvent]:
     """The events of one hook payload. `prompt_id` is the turn."""
-    turn = _text(payload.get("prompt_id"))
+    turn = text_of(payload.get("prompt_id"))
     match payload.get("hook_event_name"):
         case "UserPromptSubmit":
-            return (PromptTaken(turn),)
+            return (events.PromptTaken(turn),)
         case "Stop":
             return (
-                ReplyEnded(_text(payload.get("last_assistant_message")), whole=False, turn=turn),
+                events.ReplyEnded(
+                    text_of(payload.get("last_assistant_message")), whole=False, turn=turn
+                ),
             )
         case "StopFailure":
             return (failure(payload, turn),)
@@ -48,25 +40,25 @@ def from_hook(payload: Json) -> Sequence[TurnEvent]:
         case "PreToolUse" | "PostToolUse" | "PostToolUseFailure" as event:
             return _did(event, payload, turn)
         case "PreCompact":
-            return (ContextCompacted(turn),)
+            return (events.ContextCompacted(turn),)
         case "MessageDisplay" if not payload.get("agent_id"):
             first = "\n\n" if payload.get("index") == 0 else ""
-            return (ReplyDelta(f"{first}{_text(payload.get('delta'))}", turn),)
+            return (events.ReplyDelta(f"{first}{text_of(payload.get('delta'))}", turn),)
     return ()
 
 
-def _did(event: str, payload: Json, turn: str) -> Sequence[TurnEvent]:
-    if not (use := _text(payload.get("tool_use_id"))):
+def _did(event: str, payload: Json, turn: str) -> Sequence[events.TurnEvent]:
+    if not (use := text_of(payload.get("tool_use_id"))):
         return ()
     result, failed = None, False
     if event == "PostToolUse":
         result = _told(payload.get("tool_response"))
     elif event == "PostToolUseFailure":
-        result, failed = _text(payload.get("error")), True
-    given = cut_tool_text(_told(payload.get("tool_input")))
-    tool = _text(payload.get("tool_name"))
-    cut = None if result is None else cut_tool_text(result)
-    return (ToolReport(use, tool, given, cut, failed, turn),)
+        result, failed = text_of(payload.get("error")), True
+    given = events.cut_tool_text(_told(payload.get("tool_input")))
+    tool = text_of(payload.get("tool_name"))
+    cut = None if result is None else events.cut_tool_text(result)
+    return (events.ToolReport(use, tool, given, cut, failed, turn),)
 
 
 def _told(value: object) -> str:
@@ -74,19 +66,19 @@ def _told(value: object) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, Mapping) and isinstance(printed := value.get("stdout"), str):
-        return "\n".join(part for part in (printed, _text(value.get("stderr"))) if part)
+        return "\n".join(part for part in (printed, text_of(value.get("stderr"))) if part)
     if isinstance(value, list):
-        return "\n".join(_text(block.get("text")) for block in _blocks({"content": value}))
+        return "\n".join(text_of(block.get("text")) for block in _blocks({"content": value}))
     return "" if value is None else json.dumps(value, ensure_ascii=False)
 
 
-def failure(payload: Json, turn: str) -> ReplyFailed:
+def failure(payload: Json, turn: str) -> events.ReplyFailed:
     """Why a turn ended without an answer, with one line that says what to do."""
-    error = _text(payload.get("error"))
-    message = " ".join(_text(payload.get("last_assistant_message")).split()) or error
+    error = text_of(payload.get("error"))
+    message = " ".join(text_of(payload.get("last_assistant_message")).split()) or error
     kind, remedy = _remedy(error, message)
     said = message.partition(". ")[0].rstrip(".")
-    return ReplyFailed(kind, f"{error}: {message}", f"Claude Code: {said}. {remedy}.", turn)
+    return events.ReplyFailed(kind, f"{error}: {message}", f"Claude Code: {said}. {remedy}.", turn)
 
 
 def _remedy(error: str, message: str) -> tuple[AgentFault, str]:
@@ -110,13 +102,13 @@ def _remedy(error: str, message: str) -> tuple[AgentFault, str]:
 # ── The transcript ──────────────────────────────────────────────────────────────────────
 
 
-def from_record(row: Json) -> Sequence[TurnEvent]:
+def from_record(row: Json) -> Sequence[events.TurnEvent]:
     """The events of one line of the session's JSONL.
 
     Errors are left out: they carry no id of their turn, and the hook has told them before.
     """
     if row.get("type") == "system" and row.get("subtype") == "compact_boundary":
-        return (ContextCompacted(),)
+        return (events.ContextCompacted(),)
     message = row.get("message")
     if row.get("isSidechain") or row.get("isMeta") or not isinstance(message, Mapping):
         return ()
@@ -125,21 +117,21 @@ def from_record(row: Json) -> Sequence[TurnEvent]:
             return ()  # withheld by the API; it goes on, or fails
         return [event for block in _blocks(message) for event in _said(block, message)]
     if row.get("type") == "user" and not row.get("isCompactSummary"):
-        return _prompted(message.get("content"), _text(row.get("promptId")))
+        return _prompted(message.get("content"), text_of(row.get("promptId")))
     return ()
 
 
-def _said(block: Json, message: Json) -> Sequence[TurnEvent]:
+def _said(block: Json, message: Json) -> Sequence[events.TurnEvent]:
     if block.get("type") == "text":
-        text = _text(block.get("text"))
+        text = text_of(block.get("text"))
         if text == NO_REPLY and message.get("model") == "<synthetic>":
             return ()
-        return (ReplyBlock(text, sep=""),)
+        return (events.ReplyBlock(text, sep=""),)
     if block.get("type") == "tool_use":
-        name, given = _text(block.get("name")), block.get("input")
-        use = _text(block.get("id"))
-        did = (ToolReport(use, name, cut_tool_text(_told(given))),) if use else ()
-        return (ToolUsed(name, detail(given)), *did)
+        name, given = text_of(block.get("name")), block.get("input")
+        use = text_of(block.get("id"))
+        did = (events.ToolReport(use, name, events.cut_tool_text(_told(given))),) if use else ()
+        return (events.ToolUsed(name, detail(given)), *did)
     return ()
 
 
@@ -153,22 +145,24 @@ def detail(arguments: object) -> str:
     return ""
 
 
-def _prompted(content: object, turn: str) -> Sequence[TurnEvent]:
+def _prompted(content: object, turn: str) -> Sequence[events.TurnEvent]:
     """A row of the user: a prompt, a tool's result, or the mark of an interrupt."""
     if isinstance(content, str):
-        return (PromptTaken(turn),)
+        return (events.PromptTaken(turn),)
     blocks = _blocks({"content": content})
     if results := [block for block in blocks if block.get("type") == "tool_result"]:
-        return [_gave(block, turn) for block in results if _text(block.get("tool_use_id"))]
+        return [_gave(block, turn) for block in results if text_of(block.get("tool_use_id"))]
     if len(blocks) == 1 and blocks[0].get("text") in INTERRUPTED:
-        return (ReplyEnded(interrupted=True, turn=turn),)
-    return (PromptTaken(turn),) if blocks else ()
+        return (events.ReplyEnded(interrupted=True, turn=turn),)
+    return (events.PromptTaken(turn),) if blocks else ()
 
 
-def _gave(block: Json, turn: str) -> ToolReport:
-    result = cut_tool_text(_told(block.get("content")))
+def _gave(block: Json, turn: str) -> events.ToolReport:
+    result = events.cut_tool_text(_told(block.get("content")))
     failed = block.get("is_error") is True
-    return ToolReport(_text(block.get("tool_use_id")), result=result, failed=failed, turn=turn)
+    return events.ToolReport(
+        text_of(block.get("tool_use_id")), result=result, failed=failed, turn=turn
+    )
 
 
 def _blocks(message: Json) -> Sequence[Json]:
@@ -176,7 +170,3 @@ def _blocks(message: Json) -> Sequence[Json]:
     if isinstance(content, str):
         return ({"type": "text", "text": content},)
     return [b for b in content if isinstance(b, Mapping)] if isinstance(content, list) else ()
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""

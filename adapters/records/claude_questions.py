@@ -1,4 +1,4 @@
-"""What Claude Code asks in mid-turn, as questions for the room with its real choices. Pure."""
+"""Claude Code's questions in mid-turn, as questions for the room with their real choices. Pure."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adapters.records.excerpt import changes, excerpt
+from adapters.records.values import text_of
 from adapters.turn_events import HookQuestion
 from contract.agent import Option, Question
 
@@ -31,7 +32,7 @@ TITLES = {
 
 def asked(payload: Json, turn: str) -> HookQuestion:
     """The question of a PermissionRequest hook, and the response to each choice."""
-    tool, arguments = _text(payload.get("tool_name")), payload.get("tool_input")
+    tool, arguments = text_of(payload.get("tool_name")), payload.get("tool_input")
     arguments = arguments if isinstance(arguments, Mapping) else {}
     if tool == "AskUserQuestion":
         questions = arguments.get("questions")
@@ -93,7 +94,7 @@ def _detail(tool: str, arguments: Json) -> str:
 
 
 def _lasting(suggestions: Sequence[object]) -> str:
-    """What "Yes, and ..." would allow beyond this time; "" when it cannot be told in full."""
+    """The effect of "Yes, and ..." beyond this time; "" when it cannot be told in full."""
     labels = [_suggested(s) if isinstance(s, Mapping) else "" for s in suggestions]
     label = ", and ".join(labels)
     return label if all(labels) and len(label) <= LABEL_CHARS else ""
@@ -113,7 +114,7 @@ def _suggested(suggestion: Json) -> str:
 def _rule(rule: object) -> str:
     if not isinstance(rule, Mapping):
         return str(rule)
-    tool, content = _text(rule.get("toolName")), _text(rule.get("ruleContent"))
+    tool, content = text_of(rule.get("toolName")), text_of(rule.get("ruleContent"))
     if not content:
         return tool
     return content if tool == "Bash" else f"{tool} {content}"
@@ -155,13 +156,9 @@ def _choices(arguments: Json, asks: Sequence[Json], answers: Json, turn: str) ->
 
 
 def _label(option: object) -> str:
-    return _text(option.get("label")) if isinstance(option, Mapping) else ""
+    return text_of(option.get("label")) if isinstance(option, Mapping) else ""
 
 
 def _described(option: Json) -> str:
-    description = _text(option.get("description"))
+    description = text_of(option.get("description"))
     return f"- {_label(option)}" + (f" — {description}" if description else "")
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""

@@ -1,4 +1,4 @@
-"""What Codex's rollout says, as events of a turn. Pure.
+"""Codex's rollout, read as events of a turn. Pure.
 
 A call of a tool stands there when the model made it, an item of what was done when it is over: a
 script of the model's may do several things in one call.
@@ -11,18 +11,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from adapters.turn_events import (
-    ContextCompacted,
-    PromptTaken,
-    ReplyBlock,
-    ReplyEnded,
-    ReplyFailed,
-    SessionNamed,
-    ToolReport,
-    ToolUsed,
-    TurnEvent,
-    cut_tool_text,
-)
+from adapters import turn_events as events
+from adapters.records.values import list_of, mapping_of, text_of
 from contract.errors import AgentFault
 
 Json = Mapping[str, Any]
@@ -32,61 +22,65 @@ WAITS = ("write_stdin", "wait", "sleep")  # they go on with a command that was t
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 
 
-def from_record(row: Json) -> Sequence[TurnEvent]:
+def from_record(row: Json) -> Sequence[events.TurnEvent]:
     """The events of one line of the session's JSONL."""
     payload = row.get("payload")
     if not isinstance(payload, Mapping):
         return ()
     match row.get("type"):
         case "session_meta":
-            ident = _text(payload.get("id"))
-            return (SessionNamed(ident),) if ident else ()
+            ident = text_of(payload.get("id"))
+            return (events.SessionNamed(ident),) if ident else ()
         case "event_msg":
-            return _told(payload, _text(payload.get("turn_id")))
+            return _told(payload, text_of(payload.get("turn_id")))
         case "response_item":
             return _called(payload)
         case "compacted":
-            return (ContextCompacted(),)
+            return (events.ContextCompacted(),)
     return ()
 
 
-def _told(payload: Json, turn: str) -> Sequence[TurnEvent]:
+def _told(payload: Json, turn: str) -> Sequence[events.TurnEvent]:
     match payload.get("type"):
         case "task_started":
-            return (PromptTaken(turn),)
+            return (events.PromptTaken(turn),)
         case "item_completed" if isinstance(item := payload.get("item"), Mapping):
             return _item(item, turn)
         case "task_complete":
             if isinstance(error := payload.get("error"), Mapping):
                 return (failure(error, turn),)
-            return (ReplyEnded(_text(payload.get("last_agent_message")), whole=False, turn=turn),)
+            return (
+                events.ReplyEnded(
+                    text_of(payload.get("last_agent_message")), whole=False, turn=turn
+                ),
+            )
         case "turn_aborted":
-            return (ReplyEnded(interrupted=True, turn=turn),)
+            return (events.ReplyEnded(interrupted=True, turn=turn),)
     return ()
 
 
 # ── What it called ──────────────────────────────────────────────────────────────────────
 
 
-def _called(payload: Json) -> Sequence[TurnEvent]:
+def _called(payload: Json) -> Sequence[events.TurnEvent]:
     """A call in the model's own words."""
-    name = _text(payload.get("name"))
+    name = text_of(payload.get("name"))
     match payload.get("type"):
         case "function_call" if name not in WAITS:
-            return (ToolUsed(name, _one_line(_argument(payload.get("arguments")))),)
+            return (events.ToolUsed(name, _one_line(_argument(payload.get("arguments")))),)
         case "custom_tool_call":
-            given = _text(payload.get("input"))
-            return (ToolUsed(name, _one_line(", ".join(_PATCHED.findall(given)) or given)),)
+            given = text_of(payload.get("input"))
+            return (events.ToolUsed(name, _one_line(", ".join(_PATCHED.findall(given)) or given)),)
         case "web_search_call":
-            query = _mapping(payload.get("action")).get("query")
-            return (ToolUsed("web_search", _one_line(_text(query))),)
+            query = mapping_of(payload.get("action")).get("query")
+            return (events.ToolUsed("web_search", _one_line(text_of(query))),)
     return ()
 
 
 def _argument(arguments: object) -> str:
     """The one argument that tells most: a command, a file, a query."""
     try:
-        given = _mapping(json.loads(_text(arguments)))
+        given = mapping_of(json.loads(text_of(arguments)))
     except ValueError:
         return ""
     for name in ("cmd", "command", "path", "query", "pattern", "url"):
@@ -101,42 +95,48 @@ def _argument(arguments: object) -> str:
 # ── What it said and did ────────────────────────────────────────────────────────────────
 
 
-def _item(item: Json, turn: str) -> Sequence[TurnEvent]:
-    use = _text(item.get("id"))
+def _item(item: Json, turn: str) -> Sequence[events.TurnEvent]:
+    use = text_of(item.get("id"))
     status = item.get("status")
     match item.get("type"):
         case "AgentMessage":
-            parts = [_mapping(part) for part in _list(item.get("content"))]
-            return (ReplyBlock("".join(_text(part.get("text")) for part in parts), turn=turn),)
+            parts = [mapping_of(part) for part in list_of(item.get("content"))]
+            return (
+                events.ReplyBlock("".join(text_of(part.get("text")) for part in parts), turn=turn),
+            )
         case "CommandExecution":
             failed = status == "failed" or item.get("exit_code") not in (0, None)
-            printed = _text(item.get("aggregated_output"))
+            printed = text_of(item.get("aggregated_output"))
             return _did(use, "exec_command", _command(item.get("command")), printed, failed, turn)
         case "FileChange":
-            printed = "".join(_text(item.get(name)) for name in ("stdout", "stderr"))
+            printed = "".join(text_of(item.get(name)) for name in ("stdout", "stderr"))
             failed = status not in ("completed", None)
             return _did(use, "apply_patch", _json(item.get("changes")), printed, failed, turn)
         case "McpToolCall":
-            tool = f"{_text(item.get('server'))}.{_text(item.get('tool'))}"
+            tool = f"{text_of(item.get('server'))}.{text_of(item.get('tool'))}"
             result = _json(item.get("error") or item.get("result"))
             given = _json(item.get("arguments"))
             return _did(use, tool, given, result, status == "failed", turn)
         case "ContextCompaction":
-            return (ContextCompacted(turn),)
+            return (events.ContextCompacted(turn),)
     return ()
 
 
 def _did(
     use: str, tool: str, given: str, result: str, failed: bool, turn: str
-) -> Sequence[TurnEvent]:
+) -> Sequence[events.TurnEvent]:
     if not use:
         return ()
-    return (ToolReport(use, tool, cut_tool_text(given), cut_tool_text(result), failed, turn),)
+    return (
+        events.ToolReport(
+            use, tool, events.cut_tool_text(given), events.cut_tool_text(result), failed, turn
+        ),
+    )
 
 
 def _command(argv: object) -> str:
     """`/bin/bash -lc SCRIPT` as its script."""
-    words = [word for word in _list(argv) if isinstance(word, str)]
+    words = [word for word in list_of(argv) if isinstance(word, str)]
     if len(words) == 3 and words[1] in ("-c", "-lc"):
         return words[2]
     return " ".join(words)
@@ -150,18 +150,6 @@ def _json(value: object) -> str:
     return "" if value is None else json.dumps(value, ensure_ascii=False)
 
 
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _list(value: object) -> Sequence[object]:
-    return value if isinstance(value, list) else ()
-
-
-def _mapping(value: object) -> Json:
-    return value if isinstance(value, Mapping) else {}
-
-
 # ── Why it gave no answer ───────────────────────────────────────────────────────────────
 
 # where in the world it was, which nobody in the room can use
@@ -170,12 +158,12 @@ _STATUS = re.compile(r"\bstatus:? (\d{3})\b")
 SAID_CHARS = 200
 
 
-def failure(error: Json, turn: str) -> ReplyFailed:
+def failure(error: Json, turn: str) -> events.ReplyFailed:
     """From a turn's error: its message, and what Codex knows of its kind."""
-    message = " ".join(_text(error.get("message")).split()) or "an error without a message"
+    message = " ".join(text_of(error.get("message")).split()) or "an error without a message"
     kind, remedy = _remedy(*_kind(error.get("codex_error_info")), message)
     said = _WHERE.sub("", _sentence(message))[:SAID_CHARS].rstrip(". ")
-    return ReplyFailed(kind, message, f"Codex: {said}. {remedy}.", turn)
+    return events.ReplyFailed(kind, message, f"Codex: {said}. {remedy}.", turn)
 
 
 def _kind(info: object) -> tuple[str, int]:
@@ -184,7 +172,7 @@ def _kind(info: object) -> tuple[str, int]:
         name, more = next(iter(info.items()))
         status = more.get("http_status_code") if isinstance(more, Mapping) else None
         return str(name), status if isinstance(status, int) else 0
-    return _text(info), 0
+    return text_of(info), 0
 
 
 def _remedy(name: str, status: int, message: str) -> tuple[AgentFault, str]:
@@ -209,6 +197,6 @@ def _sentence(message: str) -> str:
     """The message; of an API's error as JSON the sentence in it."""
     try:
         error = json.loads(message)["error"]
-        return " ".join(_text(error["message"]).split()) or message
+        return " ".join(text_of(error["message"]).split()) or message
     except (ValueError, KeyError, TypeError):
         return message

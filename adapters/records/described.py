@@ -61,12 +61,12 @@ class RecordSettings(BaseModel):
 
 
 def matches(row: Mapping[str, Any], values: Mapping[str, Value]) -> bool:
-    """Whether the row has all of these values."""
+    """True when the row has all of these values."""
     return all(at(row, path) == value for path, value in values.items())
 
 
 def at(row: object, path: str) -> object:
-    """What stands at a dotted path, e.g. "content.0.text"; None: nothing."""
+    """The value at a dotted path, e.g. "content.0.text"; None: nothing."""
     for key in path.split("."):
         if isinstance(row, Mapping):
             row = row.get(key)

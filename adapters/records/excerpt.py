@@ -1,4 +1,4 @@
-"""What a question is about, as much of it as people will read. Pure."""
+"""The subject of a question, as much of it as people will read. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a program's own words say went wrong: the kind of a fault, and what to do. Pure."""
+"""A program's own words for what went wrong: the kind of a fault, and what to do. Pure."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ _COMPILED = tuple((re.compile(pattern, re.IGNORECASE), fault) for pattern, fault
 
 
 def fault_in(text: str) -> Fault | None:
-    """What a program's error text means; None: nothing that is known.
+    """The meaning of a program's error text; None: nothing that is known.
 
     Only for what the program shows as an error of its own: an answer may hold the same words.
     """

@@ -1,4 +1,4 @@
-"""What Gemini CLI's hook and its session file say, as events of a turn. Pure."""
+"""Gemini CLI's hook and its session file, read as events of a turn. Pure."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from adapters.records.values import text_of
 from adapters.turn_events import (
     ContextCompacted,
     ReplyBlock,
@@ -30,11 +31,11 @@ def from_hook(payload: Json) -> Sequence[TurnEvent]:
     """
     if payload.get("hook_event_name") != "AfterAgent":
         return ()
-    heard = _text(payload.get("prompt_response"))
-    return (ReplyEnded(recorded=True, mend=partial(mended, heard=heard)),)
+    heard = text_of(payload.get("prompt_response"))
+    return (ReplyEnded(recorded=True, restore=partial(restored, heard=heard)),)
 
 
-def mended(recorded: str, heard: str) -> str:
+def restored(recorded: str, heard: str) -> str:
     """The record's text with the invisible characters and comments that it left out of it.
 
     heard: all that was said in the turn, with pieces of the stream repeated behind each message.
@@ -87,20 +88,23 @@ def from_record(row: Json) -> Sequence[TurnEvent]:
 
 
 def _summed_up(changed: object) -> bool:
-    """Whether the whole conversation was replaced by one that begins with a summary."""
+    """True when the whole conversation was replaced by one that begins with a summary."""
     messages = changed.get("messages") if isinstance(changed, Mapping) else None
     return isinstance(messages, list) and "<state_snapshot>" in json.dumps(messages[:3])
 
 
 def _called(call: Json) -> Sequence[TurnEvent]:
     """A tool that has run, or was refused."""
-    tool, arguments = _text(call.get("displayName")) or _text(call.get("name")), call.get("args")
+    tool, arguments = (
+        text_of(call.get("displayName")) or text_of(call.get("name")),
+        call.get("args"),
+    )
     given = cut_tool_text(json.dumps(arguments, ensure_ascii=False))
     failed = call.get("status") in ("error", "cancelled")
     result = cut_tool_text(_result(call))
     return (
         ToolUsed(tool, _detail(arguments)),
-        ToolReport(_text(call.get("id")), tool, given, result, failed),
+        ToolReport(text_of(call.get("id")), tool, given, result, failed),
     )
 
 
@@ -115,7 +119,7 @@ def _detail(arguments: object) -> str:
 
 
 def _result(call: Json) -> str:
-    """What the tool gave back to the model."""
+    """The tool's result, as the model got it."""
     parts = call.get("result")
     responses = (
         [
@@ -128,8 +132,4 @@ def _result(call: Json) -> str:
         if isinstance(parts, list)
         else []
     )
-    return "\n".join(_text(response) for response in responses)
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
+    return "\n".join(text_of(response) for response in responses)

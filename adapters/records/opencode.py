@@ -1,4 +1,4 @@
-"""What opencode's database says of a session, as events of a turn. Pure.
+"""opencode's database, read as events of a turn. Pure.
 
 It writes each change of a message and of its parts into an append-only table `event`; texts come
 whole, when their block is finished.
@@ -10,18 +10,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from adapters.turn_events import (
-    ContextCompacted,
-    PromptTaken,
-    ReplyBlock,
-    ReplyEnded,
-    ReplyFailed,
-    SessionNamed,
-    ToolReport,
-    ToolUsed,
-    TurnEvent,
-    cut_tool_text,
-)
+from adapters import turn_events as events
+from adapters.records.values import text_of
 from contract.errors import AgentFault
 
 Json = Mapping[str, Any]
@@ -68,7 +58,7 @@ FROM (
 """
 
 
-def from_record(row: Json) -> Sequence[TurnEvent]:
+def from_record(row: Json) -> Sequence[events.TurnEvent]:
     """The events of one row of QUERY."""
     try:
         data = json.loads(row["data"])
@@ -83,43 +73,43 @@ def from_record(row: Json) -> Sequence[TurnEvent]:
     return _finished(info, row, turn) if mine and info else ()
 
 
-def _prompted(part: Json, row: Json, turn: str) -> Sequence[TurnEvent]:
+def _prompted(part: Json, row: Json, turn: str) -> Sequence[events.TurnEvent]:
     if part.get("type") == "compaction":
         return (
-            (ContextCompacted(turn),)
+            (events.ContextCompacted(turn),)
             if row.get("full", 0) < 2
-            else (ContextCompacted(turn), _too_full(turn))
+            else (events.ContextCompacted(turn), _too_full(turn))
         )
     if part.get("type") == "text" and row.get("message") == turn:
-        return (SessionNamed(_text(row.get("session"))), PromptTaken(turn))
+        return (events.SessionNamed(text_of(row.get("session"))), events.PromptTaken(turn))
     return ()
 
 
-def _worked(part: Json, turn: str) -> Sequence[TurnEvent]:
+def _worked(part: Json, turn: str) -> Sequence[events.TurnEvent]:
     if part.get("type") == "text" and _member(part, "time").get("end"):
-        text = _text(part.get("text"))
-        return (ReplyBlock(text, turn=turn),) if text and not part.get("synthetic") else ()
+        text = text_of(part.get("text"))
+        return (events.ReplyBlock(text, turn=turn),) if text and not part.get("synthetic") else ()
     if part.get("type") == "tool":
         return _used(part, turn)
     return ()
 
 
-def _used(part: Json, turn: str) -> Sequence[TurnEvent]:
-    """A tool's call, told anew with each of its states."""
-    state, tool = _member(part, "state"), _text(part.get("tool"))
+def _used(part: Json, turn: str) -> Sequence[events.TurnEvent]:
+    """A tool's call, reported again with each of its states."""
+    state, tool = _member(part, "state"), text_of(part.get("tool"))
     given = _member(state, "input")
-    call = _text(part.get("callID")) or _text(part.get("id"))
+    call = text_of(part.get("callID")) or text_of(part.get("id"))
     told = json.dumps(given, ensure_ascii=False) if given else ""
-    did = ToolReport(call, tool, cut_tool_text(told), turn=turn)
+    did = events.ToolReport(call, tool, events.cut_tool_text(told), turn=turn)
     match state.get("status"):
         case "running":
-            return (ToolUsed(tool, _detail(given), turn), did)
+            return (events.ToolUsed(tool, _detail(given), turn), did)
         case "completed":
-            result = cut_tool_text(_text(state.get("output")))
-            return (ToolReport(call, tool, did.given, result, turn=turn),)
+            result = events.cut_tool_text(text_of(state.get("output")))
+            return (events.ToolReport(call, tool, did.given, result, turn=turn),)
         case "error":
-            result = cut_tool_text(_text(state.get("error")))
-            return (ToolReport(call, tool, did.given, result, failed=True, turn=turn),)
+            result = events.cut_tool_text(text_of(state.get("error")))
+            return (events.ToolReport(call, tool, did.given, result, failed=True, turn=turn),)
     return ()
 
 
@@ -136,33 +126,33 @@ NEW = "Say `!new` to begin a new conversation"
 GOES_ON = ("tool-calls", "unknown")  # how a message ended that others follow
 
 
-def _finished(info: Json, row: Json, turn: str) -> Sequence[TurnEvent]:
+def _finished(info: Json, row: Json, turn: str) -> Sequence[events.TurnEvent]:
     """The end of the turn, if this message is its last.
 
     A message that is complete without a `finish` was too much for the API: it is asked again.
     """
     if error := _member(info, "error"):
         if error.get("name") == "MessageAbortedError":
-            return (ReplyEnded(interrupted=True, turn=turn),)
+            return (events.ReplyEnded(interrupted=True, turn=turn),)
         return (failure(error, turn),)
     goes_on = row.get("calls") or row.get("summary") == 1 or info.get("finish") in GOES_ON
     done = _member(info, "time").get("completed") and info.get("finish")
-    return (ReplyEnded(turn=turn),) if done and not goes_on else ()
+    return (events.ReplyEnded(turn=turn),) if done and not goes_on else ()
 
 
-def _too_full(turn: str) -> ReplyFailed:
+def _too_full(turn: str) -> events.ReplyFailed:
     """Compacted, it is still too much; opencode would compact for ever."""
     say = f"opencode: the conversation does not fit the model's context. {NEW}."
-    return ReplyFailed("context", "too long after a compaction", say, turn, goes_on=True)
+    return events.ReplyFailed("context", "too long after a compaction", say, turn, goes_on=True)
 
 
-def failure(error: Json, turn: str = "") -> ReplyFailed:
+def failure(error: Json, turn: str = "") -> events.ReplyFailed:
     """Why a turn ended without an answer, with one line that says what to do."""
-    name, told = _text(error.get("name")), _member(error, "data")
-    message = " ".join(_text(told.get("message")).split()) or name
+    name, told = text_of(error.get("name")), _member(error, "data")
+    message = " ".join(text_of(told.get("message")).split()) or name
     kind, remedy = _remedy(name, told.get("statusCode"), message)
     said = message[:DETAIL_CHARS].rstrip(".")
-    return ReplyFailed(kind, f"{name}: {message}", f"opencode: {said}. {remedy}.", turn)
+    return events.ReplyFailed(kind, f"{name}: {message}", f"opencode: {said}. {remedy}.", turn)
 
 
 def _remedy(name: str, status: object, message: str) -> tuple[AgentFault, str]:
@@ -179,7 +169,3 @@ def _remedy(name: str, status: object, message: str) -> tuple[AgentFault, str]:
 def _member(value: object, key: str) -> Json:
     member = value.get(key) if isinstance(value, Mapping) else None
     return member if isinstance(member, Mapping) else {}
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""

@@ -1,4 +1,4 @@
-"""What Qwen Code's hooks and its session file say, as events of a turn. Pure."""
+"""Qwen Code's hooks and its session file, read as events of a turn. Pure."""
 
 from __future__ import annotations
 
@@ -6,17 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from adapters.turn_events import (
-    ContextCompacted,
-    PromptTaken,
-    ReplyBlock,
-    ReplyEnded,
-    ReplyFailed,
-    ToolReport,
-    ToolUsed,
-    TurnEvent,
-    cut_tool_text,
-)
+from adapters import turn_events as events
+from adapters.records.values import text_of
 from contract.errors import AgentFault
 
 Json = Mapping[str, Any]
@@ -27,29 +18,31 @@ SAID_CHARS = 200
 # ── Hooks ───────────────────────────────────────────────────────────────────────────────
 
 
-def from_hook(payload: Json) -> Sequence[TurnEvent]:
+def from_hook(payload: Json) -> Sequence[events.TurnEvent]:
     """The events of one hook payload; those of its helpers are nobody's."""
     if payload.get("agent_id"):
         return ()
     match payload.get("hook_event_name"):
         case "UserPromptSubmit":
-            return (PromptTaken(),)
+            return (events.PromptTaken(),)
         case "Stop":
-            return (ReplyEnded(_text(payload.get("last_assistant_message")), whole=False),)
+            return (events.ReplyEnded(text_of(payload.get("last_assistant_message")), whole=False),)
         case "StopFailure":
             return (failure(payload),)
         case "PreCompact":
-            return (ContextCompacted(),)
+            return (events.ContextCompacted(),)
     return ()
 
 
-def failure(payload: Json) -> ReplyFailed:
+def failure(payload: Json) -> events.ReplyFailed:
     """Why a turn ended without an answer, with one line that says what to do."""
-    error, details = _text(payload.get("error")), _text(payload.get("error_details"))
+    error, details = text_of(payload.get("error")), text_of(payload.get("error_details"))
     message = " ".join(details.split())
     kind, remedy = _remedy(error, message.lower())
     shown = message if len(message) <= SAID_CHARS else f"{message[:SAID_CHARS]}…"
-    return ReplyFailed(kind, f"{error}: {message}", f"Qwen Code: {shown or error}. {remedy}.")
+    return events.ReplyFailed(
+        kind, f"{error}: {message}", f"Qwen Code: {shown or error}. {remedy}."
+    )
 
 
 def _remedy(error: str, message: str) -> tuple[AgentFault, str]:
@@ -72,7 +65,7 @@ def _remedy(error: str, message: str) -> tuple[AgentFault, str]:
 # ── The session file ────────────────────────────────────────────────────────────────────
 
 
-def from_record(row: Json) -> Sequence[TurnEvent]:
+def from_record(row: Json) -> Sequence[events.TurnEvent]:
     """The events of one line of the session's JSONL."""
     message = row.get("message")
     if row.get("isSidechain") or not isinstance(message, Mapping):
@@ -80,20 +73,23 @@ def from_record(row: Json) -> Sequence[TurnEvent]:
     parts = message.get("parts")
     known = [p for p in parts if isinstance(p, Mapping)] if isinstance(parts, list) else []
     if row.get("type") == "assistant":
-        said = "".join(_text(part.get("text")) for part in known if not part.get("thought"))
+        said = "".join(text_of(part.get("text")) for part in known if not part.get("thought"))
         calls = [part["functionCall"] for part in known if "functionCall" in part]
         used = [event for call in calls if isinstance(call, Mapping) for event in _called(call)]
-        return [*([ReplyBlock(said)] if said else []), *used]
+        return [*([events.ReplyBlock(said)] if said else []), *used]
     if row.get("type") == "tool_result":
         results = [part["functionResponse"] for part in known if "functionResponse" in part]
         return [_gave(result) for result in results if isinstance(result, Mapping)]
     return ()
 
 
-def _called(call: Json) -> Sequence[TurnEvent]:
-    name, arguments = _text(call.get("name")), call.get("args")
-    given = cut_tool_text(json.dumps(arguments, ensure_ascii=False))
-    return (ToolUsed(name, _detail(arguments)), ToolReport(_text(call.get("id")), name, given))
+def _called(call: Json) -> Sequence[events.TurnEvent]:
+    name, arguments = text_of(call.get("name")), call.get("args")
+    given = events.cut_tool_text(json.dumps(arguments, ensure_ascii=False))
+    return (
+        events.ToolUsed(name, _detail(arguments)),
+        events.ToolReport(text_of(call.get("id")), name, given),
+    )
 
 
 def _detail(arguments: object) -> str:
@@ -106,17 +102,13 @@ def _detail(arguments: object) -> str:
     return ""
 
 
-def _gave(result: Json) -> ToolReport:
+def _gave(result: Json) -> events.ToolReport:
     response = result.get("response")
     told = response if isinstance(response, Mapping) else {}
-    text = _text(told.get("output")) or _text(told.get("error"))
-    return ToolReport(
-        _text(result.get("id")),
-        _text(result.get("name")),
-        result=cut_tool_text(text),
+    text = text_of(told.get("output")) or text_of(told.get("error"))
+    return events.ToolReport(
+        text_of(result.get("id")),
+        text_of(result.get("name")),
+        result=events.cut_tool_text(text),
         failed="error" in told,
     )
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""

@@ -52,7 +52,7 @@ class SandboxView:
 def wrap(
     sandbox: Sandbox, view: SandboxView, *, cwd: Path, nests: bool = False, root: bool = False
 ) -> tuple[str, ...]:
-    """What is put before a command line to have it run so. Pure.
+    """The words that go before a command line to have it run so. Pure.
 
     nests: the program makes namespaces of its own, for a sandbox of its own.
     root: so is its account. Others can't set anything there, and where parts of /proc are covered
@@ -88,5 +88,5 @@ def _shown(view: SandboxView) -> list[str]:
 
 
 def overlap(one: Path, other: Path) -> bool:
-    """Whether one of them is the other, or lies in it."""
+    """True when one of them is the other, or lies in it."""
     return one.is_relative_to(other) or other.is_relative_to(one)

@@ -43,7 +43,7 @@ def enclose(profile: Profile, launch: Launch, command: StartCommand) -> StartCom
 
 
 def _needed(profile: Profile, launch: Launch, command: StartCommand) -> Installation:
-    """What the program is started with and reads, beside what every program needs."""
+    """The files that the program is started with and reads, beside what every program needs."""
     found = find_installation(Path(command.argv[0]), command.env.get("PATH", ""))
     for word in (*(launch.command or profile.program.begin)[1:], *profile.program.reads):
         if word.startswith("/") and Path(word).exists():
@@ -56,7 +56,7 @@ def _needed(profile: Profile, launch: Launch, command: StartCommand) -> Installa
 
 
 def _written(profile: Profile, launch: Launch, sandbox: Sandbox, found: Installation) -> list[Path]:
-    """What it may write; the mounts that it may only read are added to `found`."""
+    """The paths it may write; the mounts that it may only read are added to `found`."""
     writes = [found.follow(launch.home), found.follow(launch.workspace)]
     if launch.login:
         logins = (launch.login.absolute() / name for name in profile.setup.logins)
@@ -70,7 +70,7 @@ def _written(profile: Profile, launch: Launch, sandbox: Sandbox, found: Installa
 
 
 def _add_memory(launch: Launch, found: Installation) -> None:
-    """What the memory's server is started with and reads."""
+    """Add what the memory's server is started with and reads."""
     if launch.memory is None:
         return
     found.join(find_installation(Path(launch.memory.command[0]), ""))
@@ -79,7 +79,7 @@ def _add_memory(launch: Launch, found: Installation) -> None:
 
 
 def _system(env: Mapping[str, str]) -> Installation:
-    """What every program needs of the machine."""
+    """The part of the machine that every program needs."""
     found = Installation({USR})
     found.join(find_installation(Path(PYTHON), ""))
     for name in SYSTEM:

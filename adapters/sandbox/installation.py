@@ -1,4 +1,4 @@
-"""What of a machine a program needs to run: itself, its package, its interpreter, links to them."""
+"""A program's needs of a machine: itself, its package, its interpreter, links to them."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _base(root: Path) -> Iterator[Path]:
 
 
 def _interpreters(real: Path, path: str) -> Iterator[Path]:
-    """What a script's first line names."""
+    """The interpreters that a script's first line names."""
     try:
         with real.open("rb") as file:
             head = file.read(SHEBANG_BYTES)

@@ -27,7 +27,7 @@ def cluster_width(cluster: str) -> int:
 
 
 def joins(cell: str, char: str) -> bool:
-    """Whether `char` belongs into the cell before it: marks, emoji parts, flags."""
+    """True when `char` belongs into the cell before it: marks, emoji parts, flags."""
     if width(char) == 0:
         return True
     if cell.isascii():

@@ -50,7 +50,7 @@ class Grid:
 
     @property
     def blank(self) -> Style:
-        """What erased cells look like: the current background and nothing else."""
+        """The look of erased cells: the current background and nothing else."""
         return Style(bg=self.style.bg) if self.style.bg else PLAIN
 
     # ── Writing ─────────────────────────────────────────────────────────────────────────
@@ -268,7 +268,7 @@ class Grid:
         self.alternate = on
 
     def resize(self, cols: int, rows: int) -> None:
-        """Change the size; nothing is wrapped anew. Rows leave at the top, to the scrollback."""
+        """Change the size; nothing is wrapped again. Rows leave at the top, to the scrollback."""
         main = self._main if self.alternate else self.lines
         surplus = max(0, min(self.y, self.rows - 1) + 1 - rows)
         if not self.alternate:

@@ -1,4 +1,4 @@
-"""What a terminal answers when a program asks it about itself.
+"""A terminal's answers when a program asks it about itself.
 
 Without these answers Gemini CLI starts two seconds later and aider prints a warning. Left
 unanswered on purpose: title reports, reads of the clipboard (OSC 52), the kitty keyboard
@@ -96,7 +96,7 @@ class Modes:
         self._on |= {6: False, 7: True, 25: True}
 
     def is_on(self, number: int) -> bool:
-        """Whether it is known and set."""
+        """True when it is known and set."""
         return self._on.get(number, False)
 
     def report(self, number: int) -> int:

@@ -69,7 +69,7 @@ class CellRow:
         self.wrapped = 0
 
     def resize(self, cols: int) -> None:
-        """Cut it or fill it up with blanks; it is not wrapped anew."""
+        """Cut it or fill it up with blanks; it is not wrapped again."""
         missing = cols - len(self.chars)
         if missing:
             self._part(cols)
@@ -87,7 +87,7 @@ class CellRow:
             self.chars[x - 1] = self.chars[x] = " "
 
     def text(self) -> str:
-        """What it reads: blanks at the end are dropped unless the line goes on."""
+        """Its characters: blanks at the end are dropped unless the line goes on."""
         if self.wrapped:
             return "".join(self.chars[:-1] if self.wrapped == 2 else self.chars)
         return "".join(self.chars).rstrip(" ")

@@ -41,7 +41,7 @@ class Osc(NamedTuple):
 
 
 class Saved(NamedTuple):
-    """What ESC 7 saves and ESC 8 brings back."""
+    """The values that ESC 7 saves and ESC 8 brings back."""
 
     x: int = 0
     y: int = 0
@@ -252,7 +252,7 @@ class Screen:
         self._saved[grid.alternate] = Saved()
 
     def resize(self, cols: int, rows: int) -> None:
-        """Change the size; nothing is wrapped anew, since programs draw again."""
+        """Change the size; nothing is wrapped again, since programs draw again."""
         self._grid.resize(max(MIN_COLS, cols), max(1, rows))
 
     # ── Out ─────────────────────────────────────────────────────────────────────────────
@@ -274,27 +274,27 @@ class Screen:
 
     @property
     def cursor_visible(self) -> bool:
-        """Whether the cursor shows (mode 25)."""
+        """True when the cursor shows (mode 25)."""
         return self._modes.is_on(25)
 
     @property
     def application_cursor(self) -> bool:
-        """Whether the program wants arrows as ESC O A to ESC O D (mode 1)."""
+        """True when the program wants arrows as ESC O A to ESC O D (mode 1)."""
         return self._modes.is_on(1)
 
     @property
     def bracketed_paste(self) -> bool:
-        """Whether the program wants pastes marked (mode 2004)."""
+        """True when the program wants pastes marked (mode 2004)."""
         return self._modes.is_on(2004)
 
     @property
     def synchronized(self) -> bool:
-        """Whether the program is in the middle of a frame (mode 2026)."""
+        """True when the program is in the middle of a frame (mode 2026)."""
         return self._modes.is_on(2026)
 
     @property
     def alternate(self) -> bool:
-        """Whether the alternate screen shows."""
+        """True when the alternate screen shows."""
         return self._grid.alternate
 
     def cursor_report(self, query: str = "6n") -> bytes:

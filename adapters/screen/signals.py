@@ -1,4 +1,4 @@
-"""What can be told from raw terminal output without drawing it.
+"""Signals in raw terminal output, found without drawing it.
 
 For the driver that keeps bytes and draws only when somebody looks: give every chunk to
 `Signals.feed` at once, send back the answers, and give the bytes to a `Screen(answers=False)`
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -69,17 +68,17 @@ class Signals:
 
     @property
     def bracketed_paste(self) -> bool:
-        """Whether the program wants pastes marked (mode 2004)."""
+        """True when the program wants pastes marked (mode 2004)."""
         return self._modes.is_on(2004)
 
     @property
     def alternate(self) -> bool:
-        """Whether the program asked for the alternate screen."""
+        """True when the program asked for the alternate screen."""
         return any(self._modes.is_on(mode) for mode in (47, 1047, 1049))
 
     @property
     def synchronized(self) -> bool:
-        """Whether the program is in the middle of a frame (mode 2026)."""
+        """True when the program is in the middle of a frame (mode 2026)."""
         return self._modes.is_on(2026)
 
     def resize(self, cols: int, rows: int) -> None:
@@ -90,18 +89,20 @@ class Signals:
         """The signals that `data` completes, in order."""
         text = self._decoder.decode(data)
         behind = _size(text) + len(self._decoder.getstate()[0])
-        done = 0
+        done, plain = 0, text.isascii()
         signals: list[Signal] = []
         for kind, body, end in self._tokens_of(text):
-            behind -= _size(text[done:end])
+            behind -= max(0, end - done) if plain else _size(text[done:end])
             done = max(done, end)
-            signals += self._read(kind, body, min(behind, len(data)))
+            signals += _READERS[kind](self, body, min(behind, len(data)))
         return signals
 
-    def _tokens_of(self, text: str) -> Iterator[tuple[int, str, int]]:
+    def _tokens_of(self, text: str) -> list[tuple[int, str, int]]:
         """The tokens that may be signals, each with where it ends."""
         position = 0
-        while self._tokens.resting:
+        found: list[tuple[int, str, int]] = []
+        resting = self._tokens.resting
+        while resting:
             dull = _DULL.match(text, position)
             assert dull  # it matches the empty string
             position = dull.end()
@@ -110,24 +111,22 @@ class Signals:
                 break
             position = whole.end()
             assert whole.lastgroup
-            yield _KINDS[whole.lastgroup], whole[whole.lastgroup], position
+            found.append((_KINDS[whole.lastgroup], whole[whole.lastgroup], position))
         for kind, body, left in self._tokens.split(text[position:]):
             if kind not in (ASCII, TEXT) and (kind != CSI or body[-1] in _FINALS):
-                yield kind, body, len(text) - left
+                found.append((kind, body, len(text) - left))
+        return found
 
-    def _read(self, kind: int, body: str, behind: int) -> list[Signal]:
-        answer = b""
-        if kind == CONTROL:
-            return [Signal("bell", behind=behind)] if body == "\a" else []
-        if kind == CSI:
-            return self._read_csi(body, behind)
-        if kind == OSC:
-            return self._read_osc(body, behind)
-        if kind == ESCAPE and body == "c":
+    def _read_control(self, body: str, behind: int) -> list[Signal]:
+        return [Signal("bell", behind=behind)] if body == "\a" else []
+
+    def _read_escape(self, body: str, _behind: int) -> list[Signal]:
+        if body == "c":
             self._modes = Modes()
-        elif kind == STRING:
-            answer = answer_string(body)
-        return _query(body, answer, behind)
+        return []
+
+    def _read_string(self, body: str, behind: int) -> list[Signal]:
+        return _query(body, answer_string(body), behind)
 
     def _read_csi(self, body: str, behind: int) -> list[Signal]:
         csi = parse(body)
@@ -162,3 +161,13 @@ def _query(body: str, answer: bytes, behind: int) -> list[Signal]:
 
 def _size(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogateescape"))
+
+
+_READERS = {
+    CONTROL: Signals._read_control,
+    CSI: Signals._read_csi,
+    ESCAPE: Signals._read_escape,
+    OSC: Signals._read_osc,
+    STRING: Signals._read_string,
+}
+"""By the kind of a token."""

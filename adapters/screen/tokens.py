@@ -58,7 +58,7 @@ class Tokenizer:
 
     @property
     def resting(self) -> bool:
-        """Whether nothing is unfinished: what comes next begins a token."""
+        """True when nothing is unfinished: what comes next begins a token."""
         return not (self._held or self._introducer or self._ignoring)
 
     def split(self, text: str) -> Iterator[Token]:

@@ -1,1 +1,1 @@
-"""What the sessions of a terminal, of ACP and of an API share."""
+"""The part of a session that the terminal, ACP and the API share."""

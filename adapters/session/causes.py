@@ -1,4 +1,4 @@
-"""What may be behind a program's failure: a full disk, or a version that is too old."""
+"""Causes behind a program's failure: a full disk, or a version that is too old."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def is_full(path: Path) -> bool:
-    """Whether nothing more can be written where this path is, or would be."""
+    """True when nothing more can be written where this path is, or would be."""
     there = next((p for p in (path, *path.parents) if p.exists()), Path("/"))
     try:
         return shutil.disk_usage(there).free < SPARE_BYTES

@@ -23,7 +23,7 @@ PATH = "/usr/local/bin:/usr/bin:/bin"
 def setting_of(
     profile: Profile, launch: Launch, session_id: str, *, resumes: bool, hook_url: str
 ) -> Setting:
-    """What the profile's templates are filled with."""
+    """The values that the profile's templates are filled with."""
     given = Setting(
         home=launch.home,
         workspace=launch.workspace,

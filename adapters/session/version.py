@@ -29,7 +29,7 @@ def parse_version(output: str) -> str | None:
 
 
 def is_older(version: str, than: str) -> bool:
-    """Whether it is certainly older; False when one of them can't be compared."""
+    """True when it is certainly older; False when one of them can't be compared."""
     try:
         return Version(version) < Version(than)
     except InvalidVersion:

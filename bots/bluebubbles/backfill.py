@@ -1,4 +1,6 @@
-"""What the webhook missed, read from the server's history: nothing is lost in a gap."""
+"""Reads from the server's history what the webhook missed: nothing is lost in a gap.
+
+It also keeps up with the server: its webhook is looked after, its history read now and then."""
 
 from __future__ import annotations
 
@@ -114,7 +116,7 @@ class CatchUp:
             await self._rest(failed)
 
     async def _tried(self, step: Awaitable[None]) -> bool:
-        """Whether it succeeded; a failure is told once an outage. Raises WrongPassword."""
+        """True if it succeeded; a failure is told once an outage. Raises WrongPassword."""
         try:
             await step
         except WrongPassword:
@@ -279,7 +281,7 @@ class Backfill:
                     await self._take(row)
             await self._advance(max((row.created or 0 for row in rows), default=0))
             guids = {row.guid for row in rows}
-            if len(rows) < _PAGE or guids <= before:  # the same page again: it knows no offset
+            if len(rows) < _PAGE or guids <= before:  # the same page again: it ignores the offset
                 return
             before = guids
 

@@ -33,7 +33,7 @@ from bots.bluebubbles.text import LIMIT, size, written
 from bots.bot import PlatformCapabilities, Reaction, Receive
 from bots.kit.bot_setup import BotSetup
 from bots.kit.events import EditedMessage, RenamedRoom
-from bots.kit.lanes import Delivery
+from bots.kit.inbound import Delivery
 from bots.kit.platform_bot import PlatformBot
 from bots.kit.questions import question_markdown
 from bots.kit.recent import Recent
@@ -60,6 +60,8 @@ class BlueBubblesBot(PlatformBot):
     capabilities = PlatformCapabilities(
         draft_interval_s=None, max_posts=10, buttons=False, reactions=False
     )
+
+    _posts: Posts
 
     def __init__(
         self,
@@ -133,7 +135,7 @@ class BlueBubblesBot(PlatformBot):
         await self._api.close()
 
     async def check(self) -> Sequence[str]:
-        """What is missing at the server; asks it, and changes nothing."""
+        """One line for each thing that is missing at the server. It changes nothing there."""
         try:
             base = await self._catch_up.own_address()
             return await findings(self._api, self._directory, base, self._webhook.folder)
@@ -188,13 +190,8 @@ class BlueBubblesBot(PlatformBot):
         """Send one piece as plain text; return its guid."""
         return await self._posts.post(place, written(text), key)
 
-    async def edit(self, place: Destination, message_id: str, text: str) -> None:
-        """Replace an own message's text; refused where the private API isn't there."""
-        await self._posts.edit(message_id, written(text))
-
-    async def delete(self, place: Destination, message_id: str) -> None:
-        """Take an own message back; refused where the private API isn't there."""
-        await self._posts.delete(message_id)
+    def written(self, text: str) -> str:
+        return written(text)
 
     async def find(
         self, place: Destination, key: str, since: datetime, known: Collection[str]

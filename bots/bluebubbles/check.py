@@ -1,4 +1,4 @@
-"""What is missing at a BlueBubbles server, each with its remedy."""
+"""Things that are missing at a BlueBubbles server, each with its remedy."""
 
 from __future__ import annotations
 

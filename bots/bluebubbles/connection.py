@@ -120,7 +120,7 @@ class Webhook:
         self.registered = url
 
     def _is_stale(self, other: str, url: str) -> bool:
-        """Whether an address is ours with another secret."""
+        """True if an address is ours with another secret."""
         folder = url[: len(url) - len(self._secret)]
         return other.startswith(folder) and "/" not in other[len(folder) :]
 
@@ -181,7 +181,7 @@ def address(listen_host: str, listen_port: int, server: URL) -> str | None:
 
 
 def is_out_of_reach(url: str, server: URL) -> bool:
-    """Whether the server, on another machine, is given an address of this one alone."""
+    """True if the server, on another machine, is given an address of this one alone."""
     return _is_loopback(URL(url).host or "") and not _is_loopback(server.host or "")
 
 

@@ -78,13 +78,13 @@ class Directory(LookupDirectory):
     # ── The server ──────────────────────────────────────────────────────────────────────
 
     async def info(self) -> WireInfo:
-        """What the server says of itself. Raises PlatformError."""
+        """The server's description of itself. Raises PlatformError."""
         info = await self._fetch_info(_ALL)
         self._info.learn(_ALL, info)
         return info
 
     async def has_private_api(self) -> bool:
-        """Whether edits, removals and typing work; no, where the server doesn't tell."""
+        """True if edits, removals and typing work; no, where the server doesn't tell."""
         info = await self._info.get(_ALL)
         return bool(info and info.private_api and info.helper_connected)
 
@@ -94,7 +94,7 @@ class Directory(LookupDirectory):
         return self._own
 
     async def is_own_address(self, address: str) -> bool:
-        """Whether an address is one of the account's own, as far as the server tells."""
+        """True if an address is one of the account's own, as far as the server tells."""
         await self._info.get(_ALL)
         return any(_same_address(address, known) for known in self._own)
 

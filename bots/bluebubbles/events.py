@@ -71,7 +71,7 @@ PlatformEvent = NewMessage | Edit | Deletion | RenamedRoom
 
 
 def parse_events(payload: Mapping[str, Any]) -> tuple[PlatformEvent, ...]:
-    """What a webhook's payload says; nothing where it is nothing for a chat.
+    """The events in a webhook's payload; none where it is nothing for a chat.
 
     Raises ValueError on a payload that BlueBubbles doesn't write.
     """
@@ -116,8 +116,8 @@ def _without(data: Mapping[str, Any], places: Collection[tuple[int | str, ...]])
 
 
 def messages(message: WireMessage) -> tuple[NewMessage | Edit | Deletion, ...]:
-    """What a message says, and what became of it since; of a tapback, of a change of the group and
-    of what was never sent: nothing."""
+    """A message and its changes since; nothing of a tapback, of a change of the group and of one
+    that was never sent."""
     if _is_service(message):
         return ()
     if _is_retracted(message):
@@ -176,7 +176,7 @@ def _new_message(message: WireMessage) -> NewMessage | None:
 
 
 def content(message: WireMessage) -> str:
-    """What was typed: the subject line if there is one, and the text without its objects.
+    """The typed text: the subject line if there is one, and the text without its objects.
 
     U+FFFC is no key on a keyboard: it stands for an attachment, and one is left out for each.
     """
@@ -214,7 +214,7 @@ def chat_of(chat: WireChat) -> Chat:
 
 
 def address_of(guid: str) -> str:
-    """What of a chat's guid stays the same when a chat moves between iMessage and SMS."""
+    """The part of a chat's guid that stays when the chat moves between iMessage and SMS."""
     return guid.rpartition(";")[2]
 
 

@@ -44,7 +44,7 @@ def is_for_us(said: NewMessage, chat: Chat, named: Named, own_posts: Collection[
 
 
 def is_aside(said: NewMessage, chat: Chat, *, mentioned: bool) -> bool:
-    """Whether the owner speaks to the other people, and no persona may answer."""
+    """True if the owner speaks to the other people, and no persona may answer."""
     if not said.from_me or mentioned:
         return False
     command = _REMOTE.fullmatch if chat.kind == "dm" else _COMMAND.match

@@ -68,7 +68,7 @@ def temp_guid(key: str) -> str:
 
 
 def mark_of(text: str) -> str:
-    """What stays of a text when Messages has made its quotes curly and trimmed it, as a digest:
+    """A digest of what stays of a text when Messages has made its quotes curly and trimmed it:
     its letters and digits; where it has none, its signs."""
     plain = _LETTERS.sub("", text).casefold() or "".join(text.split())
     return hashlib.sha256(plain.encode(errors="surrogatepass")).hexdigest()[:32]
@@ -112,7 +112,7 @@ class OwnPostDetector:
             await self._keep(post.model_copy(update={"guid": guid}))
 
     async def is_own(self, said: NewMessage, *, with_ourselves: bool) -> bool:
-        """Whether a message is a post of ours come back.
+        """True if a message is a post of ours come back.
 
         with_ourselves: it stands in the account's chat with itself, where each message comes
         twice, from me and to me.
@@ -142,7 +142,7 @@ class OwnPostDetector:
                 yield post, later_ms
 
     def belongs_elsewhere(self, guid: str, key: str) -> bool:
-        """Whether a message is known to be the post of another key."""
+        """True if a message is known to be the post of another key."""
         return any(post.guid == guid and post.key != key for post in self._posts.values())
 
     async def _keep(self, post: OwnPost) -> None:
@@ -207,14 +207,14 @@ class Posts:
         await self._own_posts.sent(key, guid)
         return guid
 
-    async def edit(self, message_id: str, text: str) -> None:
+    async def edit(self, place: Destination, message_id: str, text: str) -> None:
         """Replace a text, where the private API is there."""
         if not await self._directory.has_private_api():
             raise PlatformError(f"a message can't be edited: {_NEEDS}", outcome="refused")
         body = {"editedMessage": text, "backwardsCompatibilityMessage": text, "partIndex": 0}
         await self._api.send(f"message/{part(message_id)}/edit", body)
 
-    async def delete(self, message_id: str) -> None:
+    async def delete(self, place: Destination, message_id: str) -> None:
         """Take a message back, where the private API is there."""
         if not await self._directory.has_private_api():
             raise PlatformError(f"a message can't be taken back: {_NEEDS}", outcome="refused")

@@ -33,20 +33,16 @@ def _make(setup: BotSetup, table: BlueBubblesTable, host: Host) -> Bot:
     )
 
 
-PLATFORM = PlatformSpec(
-    name="bluebubbles",
-    title="iMessage (BlueBubbles)",
-    table=BlueBubblesTable,
-    make=_make,
-    form=SetupForm(
-        logins=(
-            Login(
-                "the password",
-                (SecretField("BLUEBUBBLES_PASSWORD", "the server's password", r".+"),),
-            ),
+_FORM = SetupForm(
+    logins=(
+        Login(
+            "the password",
+            (SecretField("BLUEBUBBLES_PASSWORD", "the server's password", r".+"),),
         ),
-        prefix="bb",
-        person="bb:+15550001111 — the number or address you write from",
-        invite="write to its account in Messages; in a group: @{name} hello",
     ),
+    prefix="bb",
+    person="bb:+15550001111 — the number or address you write from",
+    invite="write to its account in Messages; in a group: @{name} hello",
 )
+
+PLATFORM = PlatformSpec("bluebubbles", "iMessage (BlueBubbles)", BlueBubblesTable, _FORM, _make)

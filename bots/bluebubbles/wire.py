@@ -1,4 +1,4 @@
-"""What BlueBubbles' payloads hold of interest, checked at the door; the rest is ignored.
+"""BlueBubbles' payloads, checked at the door: the fields that matter, the rest is ignored.
 
 The server leaves fields out by version of macOS and by occasion (an update has no chats), and
 writes null where it knows nothing: everything but a message's guid is optional.

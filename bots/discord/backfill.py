@@ -1,4 +1,4 @@
-"""What a bot missed in Discord: read from the history of the channels, after a cursor on disk.
+"""Reads the history of the channels: what a bot missed since its cursors, and a thread's context.
 
 A resumed session brings by itself what was missed; a new one begins with nothing.
 """
@@ -251,7 +251,7 @@ class Backfill:
 
 @dataclass(frozen=True, slots=True)
 class _EarlierMessages:
-    """What was said before the message `until`. quoted: begins a chain of replies."""
+    """The messages before `until`. quoted: begins a chain of replies."""
 
     channel: str
     guild: str | None
@@ -317,7 +317,7 @@ class ThreadContext:
         return sorted(messages, key=lambda m: int(m.id))[-SHOWN:]
 
     async def _chain(self, before: _EarlierMessages, quoted: WireMessage) -> list[WireMessage]:
-        """What was replied to, and what that replied to, oldest first."""
+        """The message that was replied to, and the one that it replied to, oldest first."""
         chain: list[WireMessage] = []
         here: WireMessage | None = quoted
         while here is not None and len(chain) < SHOWN:

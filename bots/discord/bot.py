@@ -108,6 +108,8 @@ class DiscordBot(PlatformBot):
     # Five edits in five seconds and channel, all answers in it together.
     capabilities = PlatformCapabilities(draft_interval_s=1.5, max_posts=10, thread_replies=True)
 
+    _posts: Posts
+
     def __init__(
         self,
         setup: BotSetup,
@@ -188,7 +190,7 @@ class DiscordBot(PlatformBot):
         await self._api.close()
 
     async def check(self) -> Sequence[str]:
-        """What Discord says is missing: an intent, a guild, a permission."""
+        """One line for each thing that is missing: an intent, a guild, a permission."""
         try:
             return await missing(self._api, self.name)
         finally:
@@ -204,13 +206,8 @@ class DiscordBot(PlatformBot):
         """Post one piece; return its id. The account speaks: Discord lets it have no other name."""
         return await self._posts.post(place, written(text), key)
 
-    async def edit(self, place: Destination, message_id: str, text: str) -> None:
-        """Replace an own message's text; a question loses its buttons."""
-        await self._posts.edit(place, message_id, written(text))
-
-    async def delete(self, place: Destination, message_id: str) -> None:
-        """Remove an own message; no error when it is gone already."""
-        await self._posts.delete(place, message_id)
+    def written(self, text: str) -> str:
+        return written(text)
 
     async def find(
         self, place: Destination, key: str, since: datetime, known: Collection[str]

@@ -1,4 +1,4 @@
-"""Whether Discord lets the bot in, as whom, and what it may; each refusal with its remedy."""
+"""Asks Discord who the bot is and what it may; each refusal comes with its remedy."""
 
 from __future__ import annotations
 
@@ -72,8 +72,11 @@ async def _application(api: DiscordApi) -> Mapping[str, Any]:
 
 
 def intents(own: Account) -> int:
-    """What to ask the gateway for. Who may not have the content of messages asks for it all the
-    same: Discord then says no instead of sending empty texts."""
+    """The intents to ask the gateway for.
+
+    Who may not have the content of messages asks for it all the same: Discord then says no instead
+    of sending empty texts.
+    """
     wanted = discord.Intents.none()
     wanted.guilds = wanted.guild_messages = wanted.dm_messages = True
     wanted.guild_reactions = wanted.dm_reactions = wanted.message_content = True

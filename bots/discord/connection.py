@@ -34,14 +34,14 @@ OnEvent = Callable[[str, Mapping[str, Any]], None]
 """Takes an event's name and its data, in their order; must not raise and must not wait."""
 
 _OPENS_S = 60.0
-_AGAIN_S = (0.5, 30.0)  # before the client is started anew; doubles
+_AGAIN_S = (0.5, 30.0)  # before the client is started again; doubles
 _MOST_FAILURES = 6  # in a row; then the bot's supervisor has it
 _BAD_TOKEN, _NO_INTENTS = 4004, (4013, 4014)
 
 
 @dataclass(slots=True)
 class _Session:
-    """What a broken connection goes on from. id: None: nothing, it begins anew."""
+    """A broken connection goes on from here. id: None: it begins again."""
 
     id: str | None = None
     sequence: int | None = None
@@ -153,7 +153,7 @@ async def keep_connected(
 ) -> None:
     """Connect, and connect again whenever the client ends, until cancelled.
 
-    rest_s: before a session is begun anew. Raises MootError when Discord refuses us, or when it
+    rest_s: before a session is begun again. Raises MootError when Discord refuses us, or when it
     fails over and over.
     """
     failures = 0

@@ -171,7 +171,7 @@ PlatformEvent = (
 
 
 def parse_event(name: str, data: Mapping[str, Any], own_id: str) -> PlatformEvent | None:
-    """What an event says, or None when it is nothing for a chat, or our own doing.
+    """The event that a payload reports; None when it is nothing for a chat.
 
     Raises ValueError on an event that Discord doesn't write.
     """
@@ -244,7 +244,7 @@ def _text(message: WireMessage, *, is_bot: bool) -> str:
 
 
 def _addresses(message: WireMessage, content: str, own_id: str) -> bool:
-    """Whether it names the account, or replies to a message of ours."""
+    """True if it names the account, or replies to a message of ours."""
     quoted = message.referenced_message
     if quoted and quoted.author and quoted.author.id == own_id:
         return True
@@ -323,7 +323,7 @@ def moment(timestamp: str | None, snowflake: str) -> datetime:
 
 
 class UpdateTracker:
-    """What is known of messages: their text, and who pinned them.
+    """Remembers the text of messages, and who pinned them.
 
     One event reports pins and edits, and neither plainly. A pin comes as an update of the message
     that doesn't say whose doing it was, and as a message of Discord's own that does; in either
@@ -339,7 +339,7 @@ class UpdateTracker:
         self._texts[message] = text
 
     def edited(self, update: MessageUpdate) -> bool:
-        """Whether the update is an edit; a preview that unfolds changes no text."""
+        """True if the update is an edit; a preview that unfolds changes no text."""
         if update.content is None:
             return False
         known = self._texts.get(update.id)
@@ -349,7 +349,7 @@ class UpdateTracker:
         return True
 
     def pinned(self, change: PinChange[Channel, Person]) -> bool:
-        """Whether the change is news."""
+        """True if the change is news."""
         if change.pinned:
             new = change.id not in self._pins
             self._pins[change.id] = change.by

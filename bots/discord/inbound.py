@@ -37,8 +37,8 @@ from bots.discord.posts import Posts
 from bots.discord.wire import WireChannel, WireGuild
 from bots.kit.bot_setup import BotSetup
 from bots.kit.events import PinChange
-from bots.kit.inbound import MessageContext, inbound, named_dm
-from bots.kit.lanes import Delivery, Lanes
+from bots.kit.inbound import Delivery, MessageContext, inbound, named_dm
+from bots.kit.lanes import Lanes
 from bots.kit.slash import SlashCommand
 from contract.chat import Chosen, Deleted, Edited, Event, Inbound, Pinned
 from contract.errors import PlatformError
@@ -81,7 +81,7 @@ async def acknowledge(api: DiscordApi, interaction: str, token: str, text: str =
 
 @dataclass(frozen=True, slots=True)
 class EventContext:
-    """What a message is completed from."""
+    """The sources from which a message is completed."""
 
     api: DiscordApi
     directory: Directory
@@ -281,4 +281,4 @@ class EventHandler:
 
 
 async def _nothing() -> None:
-    """What was said before a message that isn't for us is not read."""
+    """Nothing is read of what was said before a message that isn't for us."""

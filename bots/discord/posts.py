@@ -55,7 +55,7 @@ _NO_REPLY = {160002, 50035}
 
 @dataclass(frozen=True, slots=True)
 class PostFinder:
-    """What is known of a post.
+    """Finds the message that a post became, by what is known of the post.
 
     others: ids of messages that are not it. reply_to: the message that it answers. text: what it
     says, None after a restart.
@@ -141,11 +141,11 @@ class Posts:
         self._plain[message] = exists
 
     def exists(self, message: str) -> bool:
-        """Whether it can be marked and replied to; an interaction has an id, and no message."""
+        """True if it can be marked and replied to; an interaction has an id, and no message."""
         return self._plain.get(message, True)
 
     def made(self, message: str) -> bool:
-        """Whether it is one of our own, as far as we remember."""
+        """True if it is one of our own, as far as we remember."""
         return message in self._made
 
     def echoed(self, channel: str, message: str, nonce: str | None) -> None:
@@ -221,7 +221,7 @@ class Posts:
         return await self._send(target, body, None)
 
     async def _whisper(self, token: str, text: str) -> str:
-        """What only they see who ran a command."""
+        """Post a text that only they see who ran a command."""
         body = {"content": text, "flags": _EPHEMERAL, "allowed_mentions": {"parse": []}}
         answer = await self._api.call(
             "POST",

@@ -33,18 +33,14 @@ def _make(setup: BotSetup, table: DiscordTable, host: Host) -> Bot:
     )
 
 
-PLATFORM = PlatformSpec(
-    name="discord",
-    title="Discord",
-    table=DiscordTable,
-    make=_make,
-    form=SetupForm(
-        logins=(Login("a bot token", (SecretField("DISCORD_TOKEN", "the bot's token"),)),),
-        prefix="discord",
-        person="discord:80351110224678912 — Settings, Advanced, Developer Mode; then right-click "
-        "your name, Copy User ID",
-        invite="invite it to your server ({docs}), then in a channel: @{name} hello",
-        url_key="api_url",
-        needs_url=False,
-    ),
+_FORM = SetupForm(
+    logins=(Login("a bot token", (SecretField("DISCORD_TOKEN", "the bot's token"),)),),
+    prefix="discord",
+    person="discord:80351110224678912 — Settings, Advanced, Developer Mode; then right-click "
+    "your name, Copy User ID",
+    invite="invite it to your server ({docs}), then in a channel: @{name} hello",
+    url_key="api_url",
+    needs_url=False,
 )
+
+PLATFORM = PlatformSpec("discord", "Discord", DiscordTable, _FORM, _make)

@@ -58,7 +58,7 @@ def size(text: str) -> int:
 
 
 class _InnerWriter(StyledWriter):
-    """Writes what stands in an item, where Discord knows no heading."""
+    """Writes what stands in an item, where Discord has no headings."""
 
     marks: ClassVar[Mapping[Style, str]] = {"strong": "**", "emphasis": "*", "strike": "~~"}
     bullet = "-"
@@ -169,7 +169,7 @@ def _once(text: str) -> str:
 
 
 def _balanced(label: str) -> bool:
-    """Whether Discord reads a label with these brackets to its end."""
+    """True if Discord reads a label with these brackets to its end."""
     return not re.search(r"[\[\]]", re.sub(r"\[[^\[\]]*\]", "", label))
 
 

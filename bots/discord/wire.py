@@ -1,4 +1,4 @@
-"""What Discord's objects hold of interest, checked at the door; anything else is ignored.
+"""Discord's objects, checked at the door: the fields that matter, the rest is ignored.
 
 Discord leaves out fields, writes null for others, and ids as strings.
 """
@@ -204,7 +204,7 @@ class WireChannel(_Wire):
 
     @property
     def tells_newest(self) -> bool:
-        """Whether `last_message_id` says something, be it that there is none."""
+        """True if `last_message_id` says something, be it that there is none."""
         return "last_message_id" in self.model_fields_set
 
 

@@ -1,1 +1,1 @@
-"""What all platforms share: files, reactions, names, kept state."""
+"""The floor below the platforms: events, delivery, directories, files, waits, state on disk."""

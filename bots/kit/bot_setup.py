@@ -31,7 +31,7 @@ class BotSetup:
     """False: the gateway answers every message of the bot's rooms."""
 
     is_named: Named | None = None
-    """Whether a text names one of the personas; None: by the names above."""
+    """True if a text names one of the personas; None: by the names above."""
 
     max_file_bytes: int | None = None
     """The largest file that is kept; None: the platform's own limit."""
@@ -41,11 +41,6 @@ class BotSetup:
     now: Callable[[], float] = time.time
     """The time in seconds since 1970."""
 
-    @property
-    def recipient_id(self) -> str | None:
-        """The persona that is addressed where the account is; None: the account serves several."""
-        return f"bot:{self.personas[0]}" if len(self.personas) == 1 else None
-
     def names_us(self, text: str) -> bool:
-        """Whether a text names one of the personas as people type it."""
+        """True if a text names one of the personas as people type it."""
         return (self.is_named or by_names(self.personas))(text)

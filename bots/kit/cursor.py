@@ -29,7 +29,7 @@ class JsonState(Generic[M]):
         self._text: str | None = None
 
     def read(self) -> M | None:
-        """What was saved last; None: nothing ever. Raises OSError, ValidationError.
+        """The value that was saved last; None: nothing ever. Raises OSError, ValidationError.
 
         Blocks its thread.
         """
@@ -39,7 +39,9 @@ class JsonState(Generic[M]):
             return None
 
     def load(self, *, otherwise: str) -> M | None:
-        """What was saved last; None, and a warning, when it can't be read. Blocks its thread.
+        """The value that was saved last; None, and a warning, when it can't be read.
+
+        Blocks its thread.
 
         otherwise: what comes of that, as the log tells it.
         """
@@ -53,7 +55,7 @@ class JsonState(Generic[M]):
             return None
 
     async def demand(self) -> M | None:
-        """What was saved last; None: nothing ever. Raises ConfigError when it can't be read."""
+        """The value that was saved last; None: nothing ever. Raises ConfigError."""
         try:
             return await asyncio.to_thread(self.read)
         except ValidationError:

@@ -7,8 +7,9 @@ import os
 import re
 import threading
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import structlog
 
@@ -102,3 +103,22 @@ def write(path: Path, data: bytes) -> None:
         file.flush()
         os.fsync(file.fileno())
     part.replace(path)
+
+
+class KeptFiles(Generic[R]):
+    """The base of a platform's files: those beside people's messages, kept in a folder."""
+
+    def __init__(self, folder: Path, max_bytes: int) -> None:
+        self._folder, self._max_bytes = folder, max_bytes
+
+    async def keep(self, room: str, files: Sequence[R]) -> list[Attachment]:
+        """The files with their bytes on disk; one that can't be had is told without a path."""
+        return await keep_all(files, partial(self._keep, room), room)
+
+    async def _keep(self, room: str, file: R) -> Attachment:
+        path = path_of(self._folder, room, file.id, file.name)
+        return await keep_at(path, file, self._max_bytes, partial(self._fetched, file))
+
+    async def _fetched(self, file: R) -> bytes:
+        """Its bytes, at most `_max_bytes`. Raises PlatformError."""
+        raise NotImplementedError

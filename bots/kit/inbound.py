@@ -1,14 +1,24 @@
-"""A platform's message as one of the ingest contract. Pure."""
+"""A platform's message as one of the ingest contract, and how events reach the gateway."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
+import structlog
+
+from bots.bot import Receive
 from bots.kit.bot_setup import BotSetup
-from contract.chat import Attachment, Inbound, IngestMetadata, Room, Speaker
+from bots.kit.lanes import GRACE_S
+from contract.chat import Attachment, Event, Inbound, IngestMetadata, Room, Speaker
+from contract.errors import PlatformError, Rejected
+
+log = structlog.stdlib.get_logger("moot.bots")
 
 
 class PostedMessage(Protocol):
@@ -24,7 +34,7 @@ class PostedMessage(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class MessageContext:
-    """What was looked up for a message.
+    """The facts that were looked up for a message.
 
     thread_context: a summary of what was said before it. from_me: the owner of the bot's account
     wrote it. passive: no persona may answer. guid: its id, for platforms that
@@ -52,6 +62,7 @@ def inbound(
 ) -> Inbound:
     """The message with everything that was looked up for it."""
     mentioned, passive = context.mentioned, context.passive
+    alone = setup.personas[0] if mentioned and len(setup.personas) == 1 else None
     meta = IngestMetadata(
         source=source,
         sender_id=by.id,
@@ -63,7 +74,7 @@ def inbound(
         is_from_me=context.from_me,
         passive=passive,
         trigger_rag=not passive and (mentioned or not setup.require_mention),
-        recipient_id=setup.recipient_id if mentioned else None,
+        recipient_id=f"bot:{alone}" if alone else None,
         message_guid=context.guid,
     )
     return Inbound(
@@ -82,3 +93,55 @@ def inbound(
 def named_dm(room: Room, by: Speaker) -> Room:
     """A direct message has no name of its own: it is called like the person who writes."""
     return replace(room, name=by.name) if room.kind == "dm" else room
+
+
+class Delivery:
+    """Events on their way to the gateway, while the bot runs."""
+
+    def __init__(self, bot: str) -> None:
+        self._bot = bot
+        self._receive: Receive | None = None
+        self._rooms: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._under_way: set[asyncio.Task[Any]] = set()
+
+    def open(self, receive: Receive) -> None:
+        """Events are taken from now on."""
+        self._receive = receive
+
+    async def close(self) -> None:
+        """Take no more events, and let those under way come to their end."""
+        self._receive = None
+        if self._under_way:
+            await asyncio.wait(self._under_way, timeout=GRACE_S)
+
+    @contextmanager
+    def taking(self) -> Iterator[None]:
+        """While a payload is being taken. Raises PlatformError where the bot doesn't run."""
+        task = asyncio.current_task()
+        if self._receive is None or task is None:
+            raise PlatformError("the bot isn't running", outcome="retry")
+        self._under_way.add(task)
+        try:
+            yield
+        finally:
+            self._under_way.discard(task)
+
+    def in_room(self, room: str) -> asyncio.Lock:
+        """Held while an event of the room is handed on: the next one waits for it."""
+        return self._rooms[room]
+
+    async def give(self, event: Event) -> None:
+        """Hand one on; return when it is on disk. An event that breaks the contract is left out.
+
+        Raises PlatformError where the bot doesn't run.
+        """
+        if self._receive is None:
+            raise PlatformError("the bot isn't running", outcome="retry")
+        try:
+            await self._receive(event)
+        except Rejected as error:
+            self.skip(error)
+
+    def skip(self, error: Exception) -> None:
+        """Say in the log why an event is left out."""
+        log.warning("event.skipped", bot=self._bot, reason=f"it is left out: {error}")

@@ -1,4 +1,4 @@
-"""Whether a text names somebody as people type it: `@name`. Pure."""
+"""Finds names in a text as people type them: `@name`. Pure."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Sequence
 
 Named = Callable[[str], bool]
-"""Whether a text names one of the personas that a bot serves."""
+"""True if a text names one of the personas that a bot serves."""
 
 
 def names(text: str, personas: Sequence[str]) -> bool:
-    """Whether a text names one of them as `@name`."""
+    """True if a text names one of them as `@name`."""
     listed = "|".join(re.escape(name) for name in personas)
     return bool(listed) and bool(
         re.search(rf"(?<![\w@.<])@(?:{listed})(?![\w-])", text, re.IGNORECASE)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import structlog
 
 from bots.kit.bot_setup import BotSetup
-from contract.chat import Room, Speaker
+from contract.chat import Destination, Room, Speaker
 from contract.errors import PlatformError
 
 if TYPE_CHECKING:
@@ -20,8 +20,17 @@ MAX_MEMBERS = 100
 """A roster is no longer than this."""
 
 
+class OwnPosts(Protocol):
+    """A bot's own messages."""
+
+    async def edit(self, place: Destination, message_id: str, text: str) -> None: ...
+    async def delete(self, place: Destination, message_id: str) -> None: ...
+
+
 class PlatformBot:
     """It holds what all bots are given, and answers what most of them answer alike."""
+
+    _posts: OwnPosts
 
     def __init__(self, setup: BotSetup) -> None:
         self.setup = setup
@@ -31,6 +40,18 @@ class PlatformBot:
     def routes(self) -> list[web.RouteDef]:
         """Nothing: most platforms are called, and never call."""
         return []
+
+    def written(self, text: str) -> str:
+        """Markdown in the platform's dialect."""
+        return text
+
+    async def edit(self, place: Destination, message_id: str, text: str) -> None:
+        """Replace an own message's text; a question loses its buttons."""
+        await self._posts.edit(place, message_id, self.written(text))
+
+    async def delete(self, place: Destination, message_id: str) -> None:
+        """Remove an own message; no error when it is gone already."""
+        await self._posts.delete(place, message_id)
 
     async def members(self, room: Room) -> Sequence[Speaker]:
         """The first hundred in the room, this bot left out; empty when the platform doesn't say."""

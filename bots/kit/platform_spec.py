@@ -109,7 +109,7 @@ class Login:
 
 @dataclass(frozen=True, slots=True)
 class SetupForm:
-    """What `moot init` asks for, and says at the end.
+    """The questions of `moot init`, and its words at the end.
 
     prefix: begins the ids of its people. person: such an id, and where one finds it. invite: how a
     bot comes into a room. url_key: the key of its table that takes an address; needs_url: there is

@@ -35,7 +35,7 @@ def question_markdown(question: Question) -> str:
 
 
 def decided_markdown(question: Question, option: int, by: str) -> str:
-    """What takes the question's place when it is decided: the choice, and whose it was."""
+    """The text in a question's place when it is decided: the choice, and whose it was."""
     title = literal(_cut(question.title, TITLE_CHARS))
     label = literal(_cut(question.options[option].label, LABEL_CHARS))
     return f"**{title}**\n\n{label} ({literal(by)})"
@@ -46,20 +46,20 @@ ALONE = "two people must agree (`second_person` under `[access]`), and only one 
 
 
 def refused_markdown(question: Question, persona: str, why: str = NOBODY) -> str:
-    """What is said instead of a question that nobody could answer. why: Markdown."""
+    """The text instead of a question that nobody could answer. why: Markdown."""
     title = literal(_cut(question.title, TITLE_CHARS))
     return f"@{persona} asked for permission ({title}) and was refused: {why}."
 
 
 def agreed_markdown(question: Question, option: int, by: str) -> str:
-    """What takes the place of a question that one of two people allowed."""
+    """The text in place of a question that one of two people allowed."""
     title = literal(_cut(question.title, TITLE_CHARS))
     label = literal(_cut(question.options[option].label, LABEL_CHARS))
     return f"**{title}**\n\n{label} ({literal(by)} agreed; one more person must)"
 
 
 def left_markdown(title: str, persona: str) -> str:
-    """What takes the place of a question that an earlier process asked."""
+    """The text in place of a question that an earlier process asked."""
     asked = literal(_cut(title, TITLE_CHARS))
     return (
         f"**{asked}**\n\nThis question is closed: Moot was restarted. "

@@ -12,6 +12,14 @@ K = TypeVar("K", bound=Hashable)
 
 EMOJI: dict[Reaction, str] = {"waiting": "⏳", "working": "👀", "done": "✅", "failed": "❌"}
 
+SHORT_NAMES: dict[Reaction, str] = {
+    "waiting": "hourglass_flowing_sand",
+    "working": "eyes",
+    "done": "white_check_mark",
+    "failed": "x",
+}
+"""The same by the names that Slack and Rocket.Chat have for them."""
+
 # The reactions that may stand there already when an earlier process put them.
 BEFORE: dict[Reaction, tuple[Reaction, ...]] = {
     "waiting": (),

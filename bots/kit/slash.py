@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class SlashOption:
-    """What may be given with one. choices: what it may be; empty: any text."""
+    """An argument of a command. choices: its possible values; empty: any text."""
 
     name: str
     says: str

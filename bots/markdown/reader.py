@@ -12,28 +12,8 @@ from collections.abc import Iterator
 
 from markdown_it.tree import SyntaxTreeNode
 
+from bots.markdown import tree
 from bots.markdown.parser import MARKDOWN, cells_of
-from bots.markdown.tree import (
-    Align,
-    Block,
-    Break,
-    Code,
-    CodeBlock,
-    Document,
-    Heading,
-    Image,
-    Inline,
-    Lines,
-    Link,
-    List,
-    ListItem,
-    Paragraph,
-    Quote,
-    Rule,
-    StyledSpan,
-    TableBlock,
-    Text,
-)
 
 # A piece of a longer text may begin inside a nested list: its indent is no code block.
 _CONTINUES = re.compile(r" {4,}(?:[-*+][ \t]|\d{1,9}[.)][ \t]|>|`{3}|~{3})")
@@ -46,14 +26,14 @@ _ADDRESS = re.compile(
 _TASK = re.compile(r"\[([ xX])\][ \t]+")
 
 
-def read(text: str) -> Document:
+def read(text: str) -> tree.Document:
     """The tree of a text. Never raises; what it can't read as Markdown is plain lines."""
     source = tuple(_undented(text.replace("\r\n", "\n").replace("\r", "\n").split("\n")))
     try:
-        tree = SyntaxTreeNode(MARKDOWN.parse("\n".join(source)))
-        return Document(source, _continued_table(tuple(_blocks(tree, source)), source))
+        root = SyntaxTreeNode(MARKDOWN.parse("\n".join(source)))
+        return tree.Document(source, _continued_table(tuple(_blocks(root, source)), source))
     except RecursionError:
-        return Document(source, (Paragraph((0, len(source)), tuple(_plain(source))),))
+        return tree.Document(source, (tree.Paragraph((0, len(source)), tuple(_plain(source))),))
 
 
 def _undented(lines: list[str]) -> Iterator[str]:
@@ -71,63 +51,65 @@ def _shifted(lines: list[str], indent: int) -> Iterator[str]:
         yield line[min(own, indent) :] if inside else line
 
 
-def _plain(lines: tuple[str, ...]) -> Iterator[Inline]:
+def _plain(lines: tuple[str, ...]) -> Iterator[tree.Inline]:
     for number, line in enumerate(lines):
         if number:
-            yield Break()
-        yield Text(line)
+            yield tree.Break()
+        yield tree.Text(line)
 
 
-def _span(node: SyntaxTreeNode, source: tuple[str, ...]) -> Lines:
+def _span(node: SyntaxTreeNode, source: tuple[str, ...]) -> tree.Lines:
     start, end = node.map or (0, 0)
     while end > start + 1 and not source[end - 1].strip(" \t>"):
         end -= 1
     return start, end
 
 
-def _blocks(node: SyntaxTreeNode, source: tuple[str, ...]) -> Iterator[Block]:
+def _blocks(node: SyntaxTreeNode, source: tuple[str, ...]) -> Iterator[tree.Block]:
     for child in node.children:
         yield _block(child, source)
 
 
-def _block(node: SyntaxTreeNode, source: tuple[str, ...]) -> Block:
+def _block(node: SyntaxTreeNode, source: tuple[str, ...]) -> tree.Block:
     lines = _span(node, source)
     match node.type:
         case "heading":
-            return Heading(lines, int(node.tag[1:]), _content(node))
+            return tree.Heading(lines, int(node.tag[1:]), _content(node))
         case "fence" | "code_block":
             return _code_block(node)
         case "blockquote":
-            return Quote(lines, _children(node, lines, source))
+            return tree.Quote(lines, _children(node, lines, source))
         case "bullet_list" | "ordered_list":
-            return List(lines, _items(node, source))
+            return tree.List(lines, _items(node, source))
         case "table":
             return _table(node, lines, source)
         case "hr":
-            return Rule(lines)
+            return tree.Rule(lines)
         case _:
-            return Paragraph(lines, _content(node))
+            return tree.Paragraph(lines, _content(node))
 
 
-def _children(node: SyntaxTreeNode, lines: Lines, source: tuple[str, ...]) -> tuple[Block, ...]:
+def _children(
+    node: SyntaxTreeNode, lines: tree.Lines, source: tuple[str, ...]
+) -> tuple[tree.Block, ...]:
     """A container's blocks; its source as text where nothing was read in it (nested too deep)."""
     inside = source[slice(*lines)]
     if node.children or not any(re.sub(r"^[\s>]*([-*+]|\d+[.)])?", "", line) for line in inside):
         return tuple(_blocks(node, source))
-    return (Paragraph(lines, tuple(_plain(inside))),)
+    return (tree.Paragraph(lines, tuple(_plain(inside))),)
 
 
-def _code_block(node: SyntaxTreeNode) -> CodeBlock:
+def _code_block(node: SyntaxTreeNode) -> tree.CodeBlock:
     start, end = node.map or (0, 0)
     body = node.content[:-1] if node.content.endswith("\n") else node.content
     code = tuple(body.split("\n")) if node.content else ()
     if node.type == "code_block":
-        return CodeBlock((start, end), code)
+        return tree.CodeBlock((start, end), code)
     closed = end - start - 2 == len(code)
-    return CodeBlock((start, end), code, node.info.strip(), node.markup, closed)
+    return tree.CodeBlock((start, end), code, node.info.strip(), node.markup, closed)
 
 
-def _items(node: SyntaxTreeNode, source: tuple[str, ...]) -> tuple[ListItem, ...]:
+def _items(node: SyntaxTreeNode, source: tuple[str, ...]) -> tuple[tree.ListItem, ...]:
     """Numbers are the typed ones; a list that says the same number each time is counted."""
     typed = [child.info for child in node.children]
     if len(typed) > 1 and typed[0] and len(set(typed)) == 1:
@@ -138,84 +120,86 @@ def _items(node: SyntaxTreeNode, source: tuple[str, ...]) -> tuple[ListItem, ...
     )
 
 
-def _item(node: SyntaxTreeNode, number: str | None, source: tuple[str, ...]) -> ListItem:
+def _item(node: SyntaxTreeNode, number: str | None, source: tuple[str, ...]) -> tree.ListItem:
     lines = _span(node, source)
     blocks = _children(node, lines, source)
-    if blocks and isinstance(first := blocks[0], Paragraph) and first.content:
+    if blocks and isinstance(first := blocks[0], tree.Paragraph) and first.content:
         words = first.content[0]
-        if isinstance(words, Text) and (task := _TASK.match(words.text)):
-            rest = (Text(words.text[task.end() :]), *first.content[1:])
-            blocks = (Paragraph(first.lines, rest), *blocks[1:])
-            return ListItem(lines, blocks, number, task[1] != " ")
-    return ListItem(lines, blocks, number)
+        if isinstance(words, tree.Text) and (task := _TASK.match(words.text)):
+            rest = (tree.Text(words.text[task.end() :]), *first.content[1:])
+            blocks = (tree.Paragraph(first.lines, rest), *blocks[1:])
+            return tree.ListItem(lines, blocks, number, task[1] != " ")
+    return tree.ListItem(lines, blocks, number)
 
 
-def _table(node: SyntaxTreeNode, lines: Lines, source: tuple[str, ...]) -> TableBlock:
+def _table(node: SyntaxTreeNode, lines: tree.Lines, source: tuple[str, ...]) -> tree.TableBlock:
     rows = [row for part in node.children for row in part.children]
     numbers = [lines[0], *range(lines[0] + 2, lines[1])]
     aligns = tuple(_align(cell) for cell in rows[0].children)
-    return TableBlock(
+    return tree.TableBlock(
         lines,
         tuple(_row(row, source[number]) for row, number in zip(rows, numbers, strict=False)),
         aligns,
     )
 
 
-def _align(cell: SyntaxTreeNode) -> Align:
+def _align(cell: SyntaxTreeNode) -> tree.Align:
     style = str(cell.attrs.get("style", ""))
     return "right" if "right" in style else "center" if "center" in style else "left"
 
 
-def _row(row: SyntaxTreeNode, line: str) -> tuple[tuple[Inline, ...], ...]:
+def _row(row: SyntaxTreeNode, line: str) -> tuple[tuple[tree.Inline, ...], ...]:
     """The cells of a row, with those beyond the header's columns, which GFM would drop."""
     cells = tuple(_content(cell) for cell in row.children)
     extra = cells_of(line.lstrip(" \t>"))[len(cells) :]
-    return cells + tuple((Text(text),) for text in extra)
+    return cells + tuple((tree.Text(text),) for text in extra)
 
 
-def _continued_table(blocks: tuple[Block, ...], source: tuple[str, ...]) -> tuple[Block, ...]:
+def _continued_table(
+    blocks: tuple[tree.Block, ...], source: tuple[str, ...]
+) -> tuple[tree.Block, ...]:
     """Rows at the very start of a text, cut off from their header, are a table as well."""
-    if not blocks or not isinstance(first := blocks[0], Paragraph):
+    if not blocks or not isinstance(first := blocks[0], tree.Paragraph):
         return blocks
     lines = source[slice(*first.lines)]
     if not all(_PIPE_ROW.fullmatch(line) for line in lines):
         return blocks
     rows = tuple(tuple(inline(cell) for cell in cells_of(line)) for line in lines)
-    return (TableBlock(first.lines, rows, aligns=(), headed=False), *blocks[1:])
+    return (tree.TableBlock(first.lines, rows, aligns=(), headed=False), *blocks[1:])
 
 
-def inline(text: str) -> tuple[Inline, ...]:
+def inline(text: str) -> tuple[tree.Inline, ...]:
     """The tree of one line's text."""
     tree = SyntaxTreeNode(MARKDOWN.parseInline(text))
     return _content(tree)
 
 
-def _content(node: SyntaxTreeNode) -> tuple[Inline, ...]:
+def _content(node: SyntaxTreeNode) -> tuple[tree.Inline, ...]:
     found = (child for part in node.children if part.type == "inline" for child in part.children)
     return tuple(_inline(child) for child in found)
 
 
-def _inline(node: SyntaxTreeNode) -> Inline:
+def _inline(node: SyntaxTreeNode) -> tree.Inline:
     match node.type:
         case "softbreak" | "hardbreak":
-            return Break()
+            return tree.Break()
         case "code_inline":
-            return Code(node.content, node.markup)
+            return tree.Code(node.content, node.markup)
         case "strong" | "em" | "s":
             kinds = {"strong": "strong", "em": "emphasis", "s": "strike"}
-            return StyledSpan(kinds[node.type], _inlines(node))  # type: ignore[arg-type]
+            return tree.StyledSpan(kinds[node.type], _inlines(node))  # type: ignore[arg-type]
         case "link":
             form = {"autolink": "angle", "bare": "bare"}.get(node.markup, "text")
             if form == "angle" and not _ADDRESS.match(node.children[0].content):
-                return Text(f"<{node.children[0].content}>")
+                return tree.Text(f"<{node.children[0].content}>")
             url, title = str(node.attrs["href"]), str(node.attrs.get("title", ""))
-            return Link(url, _inlines(node), form, title)  # type: ignore[arg-type]
+            return tree.Link(url, _inlines(node), form, title)  # type: ignore[arg-type]
         case "image":
             url, title = str(node.attrs["src"]), str(node.attrs.get("title", ""))
-            return Image(url, node.content, title)
+            return tree.Image(url, node.content, title)
         case _:
-            return Text(node.content)
+            return tree.Text(node.content)
 
 
-def _inlines(node: SyntaxTreeNode) -> tuple[Inline, ...]:
+def _inlines(node: SyntaxTreeNode) -> tuple[tree.Inline, ...]:
     return tuple(_inline(child) for child in node.children)

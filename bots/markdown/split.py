@@ -141,7 +141,7 @@ class _Cutter:
         return (offset - at) / max(furthest - at, 1) - cost
 
     def _tears(self, at: int, cut: int) -> bool:
-        """Whether the cut goes through a block that could go whole into the next post."""
+        """True if the cut goes through a block that could go whole into the next post."""
         whole = self.seams.whole_at(cut)
         if not whole or whole in self._kept or at >= whole[0]:
             return False

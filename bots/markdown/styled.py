@@ -27,7 +27,7 @@ class StyledWriter(MarkdownWriter):
             yield replace(bit, styles=(span.kind, *bit.styles))
 
     def mark(self, style: Style, words: str) -> str:
-        """What a style is written with around these words, the first ones of a stretch."""
+        """The sign of a style around these words, the first ones of a stretch."""
         return self.marks[style]
 
     def join(self, bits: Iterable[Bit]) -> str:
@@ -41,15 +41,15 @@ class StyledWriter(MarkdownWriter):
         return bits
 
     def gap(self, before: str, mark: str, after: str, *, opens: bool) -> str:
-        """What must stand outside a mark that stands between these two texts."""
+        """The text that must stand outside a mark between these two texts."""
         return ""
 
     def seal(self, before: str, mark: str) -> str:
-        """What must stand between a text and the mark that closes it."""
+        """The text that must stand between a text and the mark that closes it."""
         return ""
 
     def breaks(self, before: str, bit: Bit) -> bool:
-        """Whether a bit would be misread behind a text of the same styles."""
+        """True if a bit would be misread behind a text of the same styles."""
         return False
 
     def marked(self, bits: Sequence[Bit]) -> str:

@@ -91,7 +91,7 @@ class MarkdownWriter:
 
     @property
     def inside(self) -> MarkdownWriter:
-        """What writes the blocks of a quote or an item, where a dialect knows fewer of them."""
+        """The writer of the blocks in a quote or an item, where a dialect knows fewer of them."""
         return self
 
     def write(self, text: str) -> str:
@@ -157,7 +157,7 @@ class MarkdownWriter:
         return self.indent
 
     def sign(self, item: ListItem) -> str:
-        """What an item begins with."""
+        """The sign at the beginning of an item."""
         if item.done is None:
             return item.number or self.bullet
         state = self.done if item.done else self.undone

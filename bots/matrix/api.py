@@ -52,7 +52,7 @@ class RateLimited(PlatformError):
 
 
 class TokenRefused(PlatformError):
-    """The access token is no good (any more). The bot logs in anew, then the call can be made."""
+    """The access token is no good (any more). The bot logs in again, then the call can be made."""
 
     def __init__(self, code: str) -> None:
         super().__init__(
@@ -188,7 +188,7 @@ class MatrixApi:
 
 
 def _name(where: str) -> str:
-    """What a path asks for, without ids: `/_matrix/client/v3/rooms/X/send/Y/Z` is `send`."""
+    """The method in a path, without ids: `/_matrix/client/v3/rooms/X/send/Y/Z` is `send`."""
     words = [part for part in where.split("/") if part.isascii() and part.isalpha()]
     return words[-1] if words else where
 
@@ -262,7 +262,7 @@ class SendBudget:
         self._has_more, self._used = False, float(BURST)
 
     def has_room(self, events: int) -> bool:
-        """Whether so many events that nobody waits for leave enough for the answers."""
+        """True if so many events that nobody waits for leave enough for the answers."""
         self._pass_time()
         return self._has_more or self._used + len(self._owed) + events + _SPARE <= BURST
 

@@ -1,4 +1,4 @@
-"""What was said in a room since the bot last heard it, without holes."""
+"""Closes the holes in a room's timeline, and keeps how far the bot has read."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Backfill:
     async def _missed(
         self, room_id: str, joined: WireJoined, since: str | None
     ) -> list[Mapping[str, Any]]:
-        """What lies before the timeline, back to the sync before or to the invitation."""
+        """The events before the timeline, back to the sync before or to the invitation."""
         if joined.timeline.prev_batch is None:
             return []
         pages = _PAGES if since else _INVITE_PAGES

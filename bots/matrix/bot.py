@@ -12,7 +12,7 @@ import structlog
 
 from bots.bot import PlatformCapabilities, Reaction, Receive
 from bots.kit.bot_setup import BotSetup
-from bots.kit.lanes import Delivery
+from bots.kit.inbound import Delivery
 from bots.kit.platform_bot import MAX_MEMBERS, PlatformBot
 from bots.markdown.split import split
 from bots.matrix.api import CLIENT, MatrixApi, MatrixRefused, SendBudget
@@ -55,6 +55,8 @@ class MatrixBot(PlatformBot):
     """
 
     platform = SOURCE
+
+    _posts: Posts
 
     def __init__(
         self,
@@ -155,7 +157,7 @@ class MatrixBot(PlatformBot):
         await self._api.close()
 
     async def check(self) -> Sequence[str]:
-        """What the homeserver says is missing."""
+        """One line for each thing that the homeserver says is missing."""
         try:
             own = await sign_in(
                 self._api,
@@ -210,14 +212,6 @@ class MatrixBot(PlatformBot):
                 raise
             log.warning("post.as_file", bot=self.name, reason=error)
             return await self.upload(place, "answer.md", text.encode("utf-8", "replace"), "", key)
-
-    async def edit(self, place: Destination, message_id: str, text: str) -> None:
-        """Replace an own message's text."""
-        await self._posts.edit(place, message_id, text)
-
-    async def delete(self, place: Destination, message_id: str) -> None:
-        """Remove an own message; no error when it is gone already."""
-        await self._posts.delete(place.room.external_id, message_id)
 
     async def find(
         self, place: Destination, key: str, since: datetime, known: Collection[str]

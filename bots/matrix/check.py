@@ -110,7 +110,7 @@ async def sign_in(
 
 
 def _same_user(user_id: str, given: str) -> bool:
-    """Whether `@name:server` is who `name` or `@name:server` names."""
+    """True if `@name:server` is who `name` or `@name:server` names."""
     named = given if given.startswith("@") else f"@{given}"
     return user_id == named or user_id.partition(":")[0] == named
 

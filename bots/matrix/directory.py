@@ -46,7 +46,7 @@ class PowerLevels:
 
 @dataclass(slots=True)
 class RoomState:
-    """What is known of one room; `apply` keeps it up to date.
+    """The known state of one room; `apply` keeps it up to date.
 
     names: of everybody who was ever seen in it. inside: who joined or is invited.
     """
@@ -174,7 +174,7 @@ class Directory(LookupDirectory):
     # ── Rooms ───────────────────────────────────────────────────────────────────────────
 
     async def state(self, room_id: str) -> RoomState:
-        """What is known of the room; asked for once. Raises PlatformError."""
+        """The state of the room; asked for once. Raises PlatformError."""
         async with self._asking[room_id]:
             if room_id not in self._rooms:
                 answer = await self._api.get(CLIENT + path("rooms", room_id, "state"))

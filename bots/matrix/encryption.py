@@ -1,4 +1,4 @@
-"""What keeps encrypted rooms readable: our keys on the server, theirs here, a key a room."""
+"""Keeps encrypted rooms readable: our keys on the server, theirs here, a key a room."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ class Encryption:
 
     def __init__(self, api: MatrixApi, keys: EncryptionKeys) -> None:
         self._api, self._keys = api, keys
+        self.take, self.decrypt = keys.take, keys.decrypt
         self._rooms: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._requested: set[str] = set()
 
@@ -46,26 +47,13 @@ class Encryption:
         return found if isinstance(found, Mapping) else None
 
     async def is_itself(self) -> bool:
-        """Whether the server has this device's own keys, and not those of an earlier store."""
+        """True if the server has this device's own keys, and not those of an earlier store."""
         keys = ((await self.on_server()) or {}).get("keys") or {}
         curve, ed = self._keys.identity
         device = self._keys.own.device_id
         return keys.get(f"curve25519:{device}") == curve and keys.get(f"ed25519:{device}") == ed
 
     # ── In ──────────────────────────────────────────────────────────────────────────────
-
-    async def take(
-        self,
-        to_device: Sequence[Mapping[str, Any]],
-        counts: Mapping[str, int],
-        changed: Collection[str],
-    ) -> frozenset[str]:
-        """Take what a sync holds for the keys; it is on disk when this returns the sessions whose
-        keys have come."""
-        return await self._keys.take(to_device, counts, changed)
-
-    async def decrypt(self, room_id: str, event: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        return await self._keys.decrypt(room_id, event)
 
     async def request(self, room_id: str, event: Mapping[str, Any]) -> None:
         """Ask for the key of an event, once a session."""

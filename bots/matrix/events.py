@@ -91,7 +91,7 @@ def parsed(raw: Mapping[str, Any]) -> WireEvent | None:
 
 
 def parse_event(event: WireEvent, own: OwnUser, room_id: str = "") -> PlatformEvent | None:
-    """What an event reports, or None when it is nothing for a chat, or our own doing.
+    """The event as a value; None when it is nothing for a chat, or our own doing.
 
     An edit counts only when the same person wrote the message.
     """
@@ -157,7 +157,7 @@ def _message(
 
 
 def _typed(content: WireContent) -> str:
-    """What the person typed. A file's body is its name, unless both are told: then it is a
+    """The text that the person typed. A file's body is its name, unless both are told: then it is a
     caption (Matrix 1.10)."""
     body = content.body or ""
     if content.msgtype not in _FILES:
@@ -181,7 +181,7 @@ def without_fallback(body: str) -> str:
 
 
 def _mentions(content: WireContent, text: str, own: OwnUser) -> bool:
-    """Whether the bot is addressed: by `m.mentions`, a pill, its full id, or its name."""
+    """True if the bot is addressed: by `m.mentions`, a pill, its full id, or its name."""
     if content.mentions and own.user_id in content.mentions.user_ids:
         return True
     html = _QUOTED.sub("", content.formatted_body or "")
@@ -194,7 +194,7 @@ def _mentions(content: WireContent, text: str, own: OwnUser) -> bool:
 
 
 def _calls(text: str, name: str) -> bool:
-    """Whether it begins with `name:` or `name,`, or says `@name` anywhere. Both in lower case."""
+    """True if it begins with `name:` or `name,`, or says `@name` anywhere. Both in lower case."""
     if re.match(rf"\s*{re.escape(name)}[:,]", text):
         return True
     return bool(re.search(rf"(?<![\w.@/]){re.escape('@' + name)}(?![\w:-])(?!\.\w)", text))

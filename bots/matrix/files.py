@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import mimetypes
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from nio.crypto.attachments import decrypt_attachment, encrypt_attachment
 from nio.exceptions import EncryptionError
 
-from bots.kit.files import PATIENCE_S, attachment, keep_all, keep_at, path_of
+from bots.kit.files import PATIENCE_S, KeptFiles, attachment, path_of
 from bots.markdown.writer import quiet
 from bots.matrix.api import MatrixApi
 from bots.matrix.events import MediaFile
@@ -40,19 +39,16 @@ async def opened_file(data: bytes, key: str, sha256: str, iv: str) -> bytes:
     return found
 
 
-class Files:
+class Files(KeptFiles[MediaFile]):
     def __init__(self, api: MatrixApi, folder: Path, max_bytes: int) -> None:
-        self._api, self._folder, self._max_bytes = api, folder, max_bytes
+        super().__init__(folder, max_bytes)
+        self._api = api
 
-    async def keep(self, room_id: str, file: MediaFile | None) -> list[Attachment]:
-        """The file with its bytes on disk; one that can't be had is told without a path."""
-        return await keep_all([file] if file else [], partial(self._keep, room_id), room_id)
-
-    async def _keep(self, room_id: str, file: MediaFile) -> Attachment:
-        path = path_of(self._folder, room_id, file.id, file.name)
-        if not path.is_file():  # what lies at an mxc address never changes
-            return await keep_at(path, file, self._max_bytes, partial(self._fetched, file))
-        return attachment(path, file.name, file.mime)
+    async def _keep(self, room: str, file: MediaFile) -> Attachment:
+        path = path_of(self._folder, room, file.id, file.name)
+        if path.is_file():  # what lies at an mxc address never changes
+            return attachment(path, file.name, file.mime)
+        return await super()._keep(room, file)
 
     async def _fetched(self, file: MediaFile) -> bytes:
         data = await self._api.download(file.url or "", self._max_bytes, PATIENCE_S)

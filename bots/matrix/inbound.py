@@ -9,8 +9,7 @@ import structlog
 
 from bots.kit.bot_setup import BotSetup
 from bots.kit.events import DeletedMessage, EditedMessage
-from bots.kit.inbound import MessageContext, inbound, named_dm
-from bots.kit.lanes import Delivery
+from bots.kit.inbound import Delivery, MessageContext, inbound, named_dm
 from bots.kit.reactions import PIN, option_of
 from bots.matrix.backfill import Cursor, PinReaction
 from bots.matrix.directory import Directory
@@ -84,7 +83,7 @@ class EventHandler:
             await self._delivery.give(event)
 
     async def _events(self, room_id: str, found: PlatformEvent) -> Sequence[Event]:
-        """What the gateway is told of it; often nothing."""
+        """The events for the gateway; often none."""
         if isinstance(found, NewMessage):
             return [await self._message(room_id, found)]
         room = await self._directory.room(room_id)
@@ -121,7 +120,7 @@ class EventHandler:
         room = await self._directory.room(room_id)
         by = await self._directory.speaker(room_id, said.sender, is_bot=said.is_bot)
         mentioned = said.mentioned or room.kind == "dm" or await self._answers_us(room_id, said)
-        attachments = await self._files.keep(room_id, said.file)
+        attachments = await self._files.keep(room_id, [said.file] if said.file else [])
         context = None
         if mentioned and said.thread_id:
             context = await self._directory.thread_context(room_id, said.thread_id, said.id)
@@ -132,7 +131,7 @@ class EventHandler:
         return inbound(self._setup, SOURCE, said, named_dm(room, by), by, found)
 
     async def _answers_us(self, room_id: str, said: NewMessage) -> bool:
-        """Whether it replies to a message of ours, or stands in a thread that one began."""
+        """True if it replies to a message of ours, or stands in a thread that one began."""
         asked = [one for one in (said.reply_to, said.thread_id) if one]
         own = self._directory.own.user_id
         return any([await self._directory.writer(room_id, one) == own for one in asked])

@@ -71,7 +71,7 @@ class EncryptionKeys:
     # ── What the server has of us ───────────────────────────────────────────────────────
 
     async def upload(self) -> Mapping[str, Any] | None:
-        """What the server must be given of our keys; None when it has enough."""
+        """The keys that the server must be given; None when it has enough."""
 
         def make() -> Mapping[str, Any] | None:
             if not self._olm.should_upload_keys:
@@ -242,7 +242,7 @@ class EncryptionKeys:
         return await _off_loop(make)
 
     async def shared(self, room_id: str, *, arrived: bool) -> None:
-        """Whether what `share` made has reached the server."""
+        """True if what `share` made has reached the server."""
 
         def mark() -> None:
             if arrived:
@@ -270,7 +270,7 @@ class EncryptionKeys:
         return await _off_loop(make)
 
     async def outgoing(self) -> list[tuple[str, Mapping[str, Any]]]:
-        """(type, messages): what mends broken sessions; each is handed out once."""
+        """(type, messages) that repair broken sessions; each is handed out once."""
 
         def take() -> list[tuple[str, Mapping[str, Any]]]:
             queue, self._olm.outgoing_to_device_messages = self._olm.outgoing_to_device_messages, []

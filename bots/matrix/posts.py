@@ -156,7 +156,11 @@ class Posts:
         await self.send(place.room.external_id, "m.room.message", made, uuid4().hex)
         self._mentioned[message_id] = told | _mentioned(new)
 
-    async def delete(self, room_id: str, event_id: str) -> None:
+    async def delete(self, place: Destination, message_id: str) -> None:
+        await self.redact(place.room.external_id, message_id)
+
+    async def redact(self, room_id: str, event_id: str) -> None:
+        """Remove an own event; no error when it is gone already."""
         try:
             where = CLIENT + path("rooms", room_id, "redact", event_id, uuid4().hex)
             await self._put(where, {})

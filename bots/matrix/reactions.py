@@ -75,7 +75,7 @@ class Reactions:
         event_id = await self._posts.react(room_id, message_id, EMOJI[reaction], uuid4().hex)
         self._shown[message_id] = reaction, event_id
         for old in [before[1]] if before else await self._earlier(room_id, message_id, reaction):
-            await self._posts.delete(room_id, old)
+            await self._posts.redact(room_id, old)
 
     async def _earlier(self, room_id: str, message_id: str, reaction: Reaction) -> list[str]:
         """Reactions of ours that an earlier process put there."""

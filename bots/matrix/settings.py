@@ -39,27 +39,23 @@ def _make(setup: BotSetup, table: MatrixTable, host: Host) -> Bot:
     return MatrixBot(setup, table.url, credentials, invited, encryption=table.encryption)
 
 
-PLATFORM = PlatformSpec(
-    name="matrix",
-    title="Matrix",
-    table=MatrixTable,
-    make=_make,
-    form=SetupForm(
-        logins=(
-            Login(
-                "a user name and its password",
-                (
-                    SecretField(
-                        "MATRIX_USER", "the account: claude, or @claude:example.org", hidden=False
-                    ),
-                    SecretField("MATRIX_PASSWORD", "its password", r".+"),
+_FORM = SetupForm(
+    logins=(
+        Login(
+            "a user name and its password",
+            (
+                SecretField(
+                    "MATRIX_USER", "the account: claude, or @claude:example.org", hidden=False
                 ),
+                SecretField("MATRIX_PASSWORD", "its password", r".+"),
             ),
-            Login("an access token", (SecretField("MATRIX_TOKEN", "the account's access token"),)),
         ),
-        prefix="matrix",
-        person="matrix:@olivia:example.org — your full Matrix id",
-        invite="invite it to a room, then: @{name} hello",
-        open_to_all={"invites": "everybody"},  # else it would be in no room at all
+        Login("an access token", (SecretField("MATRIX_TOKEN", "the account's access token"),)),
     ),
+    prefix="matrix",
+    person="matrix:@olivia:example.org — your full Matrix id",
+    invite="invite it to a room, then: @{name} hello",
+    open_to_all={"invites": "everybody"},  # else it would be in no room at all
 )
+
+PLATFORM = PlatformSpec("matrix", "Matrix", MatrixTable, _FORM, _make)

@@ -12,26 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from html import escape
 
+from bots.markdown import tree
 from bots.markdown.reader import read
-from bots.markdown.tree import (
-    Block,
-    Break,
-    Code,
-    CodeBlock,
-    Document,
-    Heading,
-    Image,
-    Inline,
-    Link,
-    List,
-    ListItem,
-    Paragraph,
-    Quote,
-    Rule,
-    StyledSpan,
-    TableBlock,
-    Text,
-)
 from bots.markdown.writer import PLAIN, ZERO_WIDTH, quiet, spelled_out
 
 # An event has 65,536 bytes. The server's own part of one takes up to 4,500 (twenty earlier events,
@@ -81,7 +63,7 @@ def size(text: str) -> int:
 # ── Blocks ──────────────────────────────────────────────────────────────────────────────────
 
 
-def _stack(blocks: Sequence[Block], lines: tuple[int, int], document: Document) -> str:
+def _stack(blocks: Sequence[tree.Block], lines: tuple[int, int], document: tree.Document) -> str:
     parts: list[str] = []
     line = lines[0] if blocks else lines[1]
     for block in blocks:
@@ -91,39 +73,39 @@ def _stack(blocks: Sequence[Block], lines: tuple[int, int], document: Document) 
     return "".join([*parts, *_gap(line, lines[1], document)])
 
 
-def _gap(start: int, end: int, document: Document) -> Iterator[str]:
+def _gap(start: int, end: int, document: tree.Document) -> Iterator[str]:
     """A line of the source that belongs to no block (a link's definition) is text."""
     for line in document.source[start:end]:
         if text := line.strip(" \t>"):
             yield f"<p>{_text(text)}</p>"
 
 
-def _block(block: Block, document: Document) -> str:
+def _block(block: tree.Block, document: tree.Document) -> str:
     match block:
-        case Paragraph():
+        case tree.Paragraph():
             return f"<p>{_inlines(block.content)}</p>"
-        case Heading():
+        case tree.Heading():
             return f"<h{block.level}>{_inlines(block.content)}</h{block.level}>"
-        case CodeBlock():
+        case tree.CodeBlock():
             return _code_block(block)
-        case Quote():
+        case tree.Quote():
             return f"<blockquote>{_stack(block.blocks, block.lines, document)}</blockquote>"
-        case List():
+        case tree.List():
             return _list(block, document)
-        case TableBlock():
+        case tree.TableBlock():
             return _table(block)
-        case Rule():
+        case tree.Rule():
             return "<hr>"
 
 
-def _code_block(block: CodeBlock) -> str:
+def _code_block(block: tree.CodeBlock) -> str:
     word = block.info.split(maxsplit=1)[0] if block.info else ""
     language = f' class="language-{word}"' if _LANGUAGE.fullmatch(word) else ""
     code = "".join(f"{escape(line, quote=False)}\n" for line in block.code)
     return f"<pre><code{language}>{code}</code></pre>"
 
 
-def _list(block: List, document: Document) -> str:
+def _list(block: tree.List, document: tree.Document) -> str:
     number = block.items[0].number
     if number is None:
         return f"<ul>{_items(block, document)}</ul>"
@@ -132,23 +114,23 @@ def _list(block: List, document: Document) -> str:
     return f"{opening}{_items(block, document)}</ol>"
 
 
-def _items(block: List, document: Document) -> str:
+def _items(block: tree.List, document: tree.Document) -> str:
     return "".join(f"<li>{_item(item, document)}</li>" for item in block.items)
 
 
-def _item(item: ListItem, document: Document) -> str:
+def _item(item: tree.ListItem, document: tree.Document) -> str:
     """An item; the paragraph of one that has a single one stands without its tags."""
     state = "" if item.done is None else "☑ " if item.done else "☐ "
-    if item.blocks and isinstance(first := item.blocks[0], Paragraph):
+    if item.blocks and isinstance(first := item.blocks[0], tree.Paragraph):
         others = item.blocks[1:]
         rest = _stack(others, (first.lines[1], item.lines[1]), document) if others else ""
-        if any(isinstance(block, Paragraph) for block in others):
+        if any(isinstance(block, tree.Paragraph) for block in others):
             return f"<p>{state}{_inlines(first.content)}</p>{rest}"
         return f"{state}{_inlines(first.content)}{rest}"
     return state + _stack(item.blocks, item.lines, document)
 
 
-def _table(table: TableBlock) -> str:
+def _table(table: tree.TableBlock) -> str:
     rows = [[_inlines(cell) for cell in row] for row in table.rows]
     columns = max(map(len, rows), default=0)
     filled = [row + [""] * (columns - len(row)) for row in rows]
@@ -164,25 +146,27 @@ def _row(cells: Iterable[str], tag: str) -> str:
 # ── Inline ──────────────────────────────────────────────────────────────────────────────────
 
 
-def _inlines(content: Iterable[Inline]) -> str:
+def _inlines(content: Iterable[tree.Inline]) -> str:
     return "".join(map(_inline, content))
 
 
-def _inline(node: Inline) -> str:
+def _inline(node: tree.Inline) -> str:
     match node:
-        case Text():
+        case tree.Text():
             return _text(node.text)
-        case Break():
+        case tree.Break():
             return "<br>"
-        case Code():
+        case tree.Code():
             return f"<code>{escape(node.text, quote=False)}</code>"
-        case StyledSpan():
+        case tree.StyledSpan():
             tag = _TAGS[node.kind]
             return f"<{tag}>{_inlines(node.children)}</{tag}>"
-        case Link():
+        case tree.Link():
             return _link(node)
-        case Image():
-            return _link(Link(node.url, (Text(node.alt or node.url),), "text", node.title))
+        case tree.Image():
+            return _link(
+                tree.Link(node.url, (tree.Text(node.alt or node.url),), "text", node.title)
+            )
 
 
 def _text(text: str) -> str:
@@ -205,7 +189,7 @@ def _pill(user: str) -> str:
     return f'<a href="https://matrix.to/#/{escape(user)}">{escape(user)}</a>'
 
 
-def _link(link: Link) -> str:
+def _link(link: tree.Link) -> str:
     if not _LINKED.match(link.url):
         return _words(spelled_out(link, PLAIN.plain(link.children)))
     title = _words(f" ({link.title})") if link.title else ""

@@ -1,4 +1,4 @@
-"""What Matrix's events hold of interest, checked at the door; anything else in them is ignored.
+"""Matrix's events, checked at the door: the fields that matter, the rest is ignored.
 
 Any member of a room may send any JSON as content: what has the wrong shape counts as absent.
 """

@@ -58,7 +58,7 @@ class RocketApi:
         self.renew: Callable[[str], Awaitable[bool]] | None = None  # a token that ran out
 
     def sign_in(self, user_id: str, token: str) -> None:
-        """What every later call carries."""
+        """Every later call carries these."""
         self._headers = {"X-User-Id": user_id, "X-Auth-Token": token}
 
     @property

@@ -1,4 +1,4 @@
-"""What was said on a Rocket.Chat server while nobody listened."""
+"""Asks a Rocket.Chat server for what was said while nobody listened."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ class Backfill:
     async def of(
         self, rooms: Mapping[str, str], since: datetime
     ) -> AsyncIterator[tuple[str, MissedChanges]]:
-        """What happened in each room since then. Raises PlatformError while the server is away."""
+        """The changes in each room since then. Raises PlatformError while the server is away."""
         asked = list(rooms)
         if len(asked) > _FEW_ROOMS and not self._directory.own.unlimited:
             asked = [rid for rid in asked if self._last_at.get(rid, since) >= since]

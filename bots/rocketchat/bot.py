@@ -9,7 +9,7 @@ import structlog
 
 from bots.bot import PlatformCapabilities, Reaction, Receive
 from bots.kit.bot_setup import BotSetup
-from bots.kit.lanes import Delivery
+from bots.kit.inbound import Delivery
 from bots.kit.platform_bot import PlatformBot
 from bots.kit.questions import question_markdown
 from bots.markdown.split import split
@@ -41,6 +41,8 @@ class RocketChatBot(PlatformBot):
     """One account on one server. login: the account's secrets."""
 
     platform = SOURCE
+
+    _posts: Posts
 
     def __init__(
         self,
@@ -123,7 +125,7 @@ class RocketChatBot(PlatformBot):
         return own.user_id or user_id
 
     async def check(self) -> Sequence[str]:
-        """What the server says is missing."""
+        """One line for each thing that the server says is missing."""
         try:
             async with Ddp.open(self._api.http(), self._api.url, self._timeouts) as ddp:
                 await self._sign_in.enter(ddp)
@@ -143,13 +145,8 @@ class RocketChatBot(PlatformBot):
         await self._known()
         return await self._posts.post(place, written(text), key)
 
-    async def edit(self, place: Destination, message_id: str, text: str) -> None:
-        """Replace an own message's text; a question is one no longer."""
-        await self._posts.edit(place, message_id, written(text))
-
-    async def delete(self, place: Destination, message_id: str) -> None:
-        """Remove an own message; no error when it is gone already."""
-        await self._posts.delete(place, message_id)
+    def written(self, text: str) -> str:
+        return written(text)
 
     async def find(
         self, place: Destination, key: str, since: datetime, known: Collection[str]

@@ -1,4 +1,4 @@
-"""Whether Rocket.Chat lets the account in, as whom, and what it lacks; always with a remedy."""
+"""Signs the account in, and says what it lacks; always with a remedy."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ class ServerRules:
 
 
 async def rules(api: RocketApi) -> ServerRules:
-    """What the server allows, as far as it tells. Never raises PlatformError."""
+    """The server's rules, as far as it tells them. Never raises PlatformError."""
     try:
         answer = await api.get("settings.public", _id=",".join(_SETTINGS), count=len(_SETTINGS))
     except PlatformError as error:
@@ -178,7 +178,7 @@ async def rules(api: RocketApi) -> ServerRules:
 
 
 async def lacks(api: RocketApi, own: Account, personas: Sequence[str]) -> list[str]:
-    """What is missing, one line each with its remedy."""
+    """One line with its remedy for each thing that is missing."""
     name = f"@{own.username}"
     missing = (
         [] if own.unlimited else [f"{name} lacks the role bot: {ROLE_REMEDY.format(name=name)}"]

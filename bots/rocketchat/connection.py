@@ -17,7 +17,7 @@ from typing import Any
 import structlog
 from pydantic import ValidationError
 
-from bots.kit.lanes import Delivery
+from bots.kit.inbound import Delivery
 from bots.kit.retry import backoff_s
 from bots.rocketchat.api import RocketApi
 from bots.rocketchat.backfill import Backfill, MissedChanges
@@ -200,7 +200,8 @@ class MessageStreams:
         waiting.clear()
 
     def _give_up(self, waiting: set[str]) -> None:
-        """What was missed in these rooms never came: neither may what the stream told later."""
+        """Leave these rooms to the next connection: what was missed there never came, and what the
+        stream told later may not go before it."""
         self._stale |= waiting
         for rid in waiting:
             self._delivery.in_room(rid).release()
@@ -294,6 +295,6 @@ def _flat(args: Sequence[Any]) -> Sequence[Any]:
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """What went wrong, of all that followed from it."""
+    """The first failure, of all that followed from it."""
     first = group.exceptions[0]
     return _first(first) if isinstance(first, BaseExceptionGroup) else first

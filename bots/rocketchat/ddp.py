@@ -114,7 +114,7 @@ class Ddp:
         await self._send(frame)
 
     async def next(self) -> StreamEvent | None:
-        """What a stream tells next; None when the connection is lost."""
+        """The next event of a stream; None when the connection is lost."""
         if self._lost and self._told.empty():
             return None
         return await self._told.get()

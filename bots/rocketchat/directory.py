@@ -95,7 +95,7 @@ class Directory(LookupDirectory):
     # ── Rooms ───────────────────────────────────────────────────────────────────────────
 
     def learn_room(self, room: WireRoom) -> None:
-        """What rooms.get or rooms.info tells."""
+        """Take in a room as rooms.get or rooms.info has it."""
         if rid := room.id:
             self._places.learn(rid, _place(room, self.own))
 
@@ -184,7 +184,7 @@ class Directory(LookupDirectory):
         self._roots.learn(message_id, self.own.user_id)
 
     async def ours(self, thread_id: str) -> bool:
-        """Whether the thread begins with a message of ours."""
+        """True if the thread begins with a message of ours."""
         return bool(self.own.user_id) and await self._roots.get(thread_id) == self.own.user_id
 
     async def _fetch_root(self, thread_id: str) -> str:

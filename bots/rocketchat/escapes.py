@@ -1,4 +1,4 @@
-"""What Rocket.Chat's parser would misread in the author's own text, made harmless. Pure.
+"""Makes harmless what Rocket.Chat's parser would misread in the author's own text. Pure.
 
 A backslash where the parser takes one, outside of spans; else a zero-width space.
 """
@@ -120,7 +120,7 @@ def _dots(text: str, spots: set[int], *, followed: bool) -> set[int]:
 
 
 def _in_word(bit: Bit, at: int, line_start: str) -> bool:
-    """Whether a `_` stands in a name in snake case, where it is no mark."""
+    """True if a `_` stands in a name in snake case, where it is no mark."""
     if "emphasis" in bit.styles or "strike" in bit.styles:
         return False
     start = at

@@ -91,7 +91,7 @@ PlatformEvent = (
 
 @dataclass(frozen=True, slots=True)
 class SeenMessage:
-    """What was seen of a message: its text, and who had reacted with what (name, user name)."""
+    """A message as it was seen last: its text, and who had reacted with what (name, user name)."""
 
     text: str = ""
     pinned: bool = False
@@ -118,7 +118,7 @@ def parse_message(
     since: datetime,
     missed: bool,
 ) -> list[PlatformEvent]:
-    """What a message tells that wasn't known, in the order in which to tell it.
+    """The news in a message, in their order.
 
     since: what was said earlier is old. missed: it was asked for after a gap, and may be new
     though it carries the signs of a second sight.
@@ -152,7 +152,7 @@ def _just_said(message: WireMessage) -> bool:
 
 
 def _again(message: WireMessage) -> bool:
-    """Whether it bears signs of having been sent before."""
+    """True if it bears signs of having been sent before."""
     signs = (
         message.edited_at,
         message.pinned,
@@ -193,7 +193,7 @@ def _pin_notice(message: WireMessage) -> list[PlatformEvent]:
 
 
 def content(message: WireMessage) -> str:
-    """What was typed: with a file it may stand in the file's description."""
+    """The typed text: with a file it may stand in the file's description."""
     if message.msg:
         return message.msg
     described = (a.description for a in message.attachments or () if a)
@@ -222,7 +222,7 @@ def new_message(message: WireMessage, own: Account) -> NewMessage:
 
 
 def _mentions(message: WireMessage, own: Account) -> bool:
-    """Whether the server, or a file's description, names the account. `@all` is no mention."""
+    """True if the server, or a file's description, names the account. `@all` is no mention."""
     if any(user.id == own.user_id for user in message.mentions or () if user):
         return True
     if message.msg or not own.username:  # the server looks into `msg` only

@@ -5,7 +5,6 @@ from __future__ import annotations
 import mimetypes
 from collections.abc import AsyncIterator, Collection, Mapping
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -14,12 +13,12 @@ from pydantic import RootModel
 
 from bots.kit.cursor import JsonState
 from bots.kit.events import FileRef
-from bots.kit.files import PATIENCE_S, keep_all, keep_at, path_of
+from bots.kit.files import PATIENCE_S, KeptFiles
 from bots.rocketchat.api import RocketApi, RocketRefused
 from bots.rocketchat.backfill import HISTORY, iso
 from bots.rocketchat.directory import Directory
 from bots.rocketchat.wire import WireMessage, message
-from contract.chat import Attachment, Destination
+from contract.chat import Destination
 from contract.errors import PlatformError
 
 _REMEMBERED = 200
@@ -30,28 +29,20 @@ class _Made(RootModel[dict[str, str]]):
     """Key to file id, or to name where no id is known."""
 
 
-class Files:
+class Files(KeptFiles[FileRef]):
     """folder: for files of people's messages. path: where it is kept which file a key made."""
 
     def __init__(
         self, api: RocketApi, directory: Directory, folder: Path, path: Path, max_bytes: int
     ) -> None:
-        self._api, self._directory, self._folder = api, directory, folder
-        self._max_bytes = max_bytes
+        super().__init__(folder, max_bytes)
+        self._api, self._directory = api, directory
         self._kept = JsonState(path, _Made)
         made = self._kept.load(otherwise="uploads of before are not found again")
         self._made = made.root if made else {}
         self._old_server = False
 
     # ── Theirs ──────────────────────────────────────────────────────────────────────────
-
-    async def keep(self, rid: str, files: tuple[FileRef, ...]) -> list[Attachment]:
-        """The files with their bytes on disk; one that can't be had is told without a path."""
-        return await keep_all(files, partial(self._keep, rid), rid)
-
-    async def _keep(self, rid: str, file: FileRef) -> Attachment:
-        path = path_of(self._folder, rid, file.id, file.name)
-        return await keep_at(path, file, self._max_bytes, partial(self._fetched, file))
 
     async def _fetched(self, file: FileRef) -> bytes:
         data, mime = await self._api.read(_path(file), self._max_bytes, PATIENCE_S)

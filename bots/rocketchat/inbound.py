@@ -7,8 +7,7 @@ from datetime import datetime
 
 from bots.kit.bot_setup import BotSetup
 from bots.kit.events import DeletedMessage, EditedMessage, PinChange
-from bots.kit.inbound import MessageContext, inbound, named_dm
-from bots.kit.lanes import Delivery
+from bots.kit.inbound import Delivery, MessageContext, inbound, named_dm
 from bots.kit.recent import Recent
 from bots.rocketchat.directory import Directory
 from bots.rocketchat.events import (

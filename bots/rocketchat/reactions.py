@@ -5,7 +5,7 @@ from __future__ import annotations
 import structlog
 
 from bots.bot import Reaction
-from bots.kit.reactions import ShownReactions
+from bots.kit.reactions import SHORT_NAMES, ShownReactions
 from bots.rocketchat.api import RocketApi
 from bots.rocketchat.ddp import Ddp
 from bots.rocketchat.directory import Directory
@@ -15,12 +15,7 @@ from contract.errors import PlatformError
 
 log = structlog.stdlib.get_logger("moot.bots")
 
-REACTIONS: dict[Reaction, str] = {
-    "waiting": ":hourglass_flowing_sand:",
-    "working": ":eyes:",
-    "done": ":white_check_mark:",
-    "failed": ":x:",
-}
+REACTIONS = {reaction: f":{name}:" for reaction, name in SHORT_NAMES.items()}
 
 
 class Reactions:

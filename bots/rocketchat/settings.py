@@ -36,31 +36,27 @@ def _make(setup: BotSetup, table: RocketChatTable, host: Host) -> Bot:
     return RocketChatBot(setup, table.url, credentials)
 
 
-PLATFORM = PlatformSpec(
-    name="rocketchat",
-    title="Rocket.Chat",
-    table=RocketChatTable,
-    make=_make,
-    form=SetupForm(
-        logins=(
-            Login(
-                "a personal access token",
-                (
-                    SecretField("ROCKETCHAT_USER_ID", "the account's user id", hidden=False),
-                    SecretField("ROCKETCHAT_TOKEN", "its personal access token"),
-                ),
-            ),
-            Login(
-                "a user name and its password",
-                (
-                    SecretField("ROCKETCHAT_USER", "the account's user name", hidden=False),
-                    SecretField("ROCKETCHAT_PASSWORD", "its password", r".+"),
-                ),
+_FORM = SetupForm(
+    logins=(
+        Login(
+            "a personal access token",
+            (
+                SecretField("ROCKETCHAT_USER_ID", "the account's user id", hidden=False),
+                SecretField("ROCKETCHAT_TOKEN", "its personal access token"),
             ),
         ),
-        prefix="rocketchat",
-        person="rocketchat:rbAXPnMktTFbNpwtJ — Administration, Users, you: the last part of the "
-        "address",
-        invite="in a channel: /invite @{name}, then: @{name} hello",
+        Login(
+            "a user name and its password",
+            (
+                SecretField("ROCKETCHAT_USER", "the account's user name", hidden=False),
+                SecretField("ROCKETCHAT_PASSWORD", "its password", r".+"),
+            ),
+        ),
     ),
+    prefix="rocketchat",
+    person="rocketchat:rbAXPnMktTFbNpwtJ — Administration, Users, you: the last part of the "
+    "address",
+    invite="in a channel: /invite @{name}, then: @{name} hello",
 )
+
+PLATFORM = PlatformSpec("rocketchat", "Rocket.Chat", RocketChatTable, _FORM, _make)

@@ -288,7 +288,7 @@ def _code(code: str) -> Iterator[Bit]:
 
 
 def _uncoded(content: Iterable[Inline]) -> Iterator[Inline]:
-    """The content of a label, which knows no code and no images."""
+    """The content of a label, which has neither code nor images."""
     for node in content:
         match node:
             case Code():

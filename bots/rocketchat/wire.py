@@ -1,4 +1,4 @@
-"""What Rocket.Chat's messages hold of interest, checked at the door; anything else is ignored.
+"""Rocket.Chat's messages, checked at the door: the fields that matter, the rest is ignored.
 
 An optional field of a strange shape counts as absent: nobody's message is lost for it.
 """

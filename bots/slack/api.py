@@ -167,12 +167,15 @@ class SlackApi:
         return url if own and url.scheme == "https" else None
 
     def _web(self) -> AsyncWebClient:
-        session = self._pool.session()
-        if self._client is None or self._client.session is not session:
+        if self._client is None:
             # No retry handlers: the SDK's own repeats a post whose connection was reset after
             # Slack had taken it, and the post is there twice.
             self._client = AsyncWebClient(
-                self._token, self._url, session=session, retry_handlers=[], logger=SDK_LOG
+                self._token,
+                self._url,
+                session=self._pool.session(),
+                retry_handlers=[],
+                logger=SDK_LOG,
             )
         return self._client
 

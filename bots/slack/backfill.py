@@ -1,4 +1,4 @@
-"""What was said while there was no connection. Socket Mode repeats only what was under way.
+"""Reads what was said while there was no connection: Socket Mode repeats only what was under way.
 
 After each connection every room's history is read from where all was taken, with the threads that
 went on, and handed on as if Slack had just told it. What comes twice does no harm.
@@ -75,7 +75,7 @@ class Cursors:
         self._threads: Recent[tuple[str, str], None] = Recent(_THREADS)
 
     def load(self) -> None:
-        """What an earlier process wrote. Blocks its thread."""
+        """Read what an earlier process wrote. Blocks its thread."""
         state = self._kept.load(otherwise="what was missed until now isn't looked for")
         if state is None:
             return
@@ -235,6 +235,10 @@ class Backfill:
             self._cursors.spoke(channel, thread)
         if self._complete and channel not in self._behind:
             self._cursors.advance(channel, earlier(ts, _LATE_S))
+
+    def has(self, channel: str, ts: str) -> bool:
+        """True if a message of the last ones is on disk."""
+        return (channel, ts) in self._taken
 
     def removed(self, channel: str, ts: str) -> None:
         """A message was deleted."""

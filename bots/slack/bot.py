@@ -14,7 +14,8 @@ from aiohttp import web
 from bots.bot import PlatformCapabilities, Reaction, Receive
 from bots.kit.bot_setup import BotSetup
 from bots.kit.events import DeletedMessage, RenamedRoom
-from bots.kit.lanes import Delivery, together
+from bots.kit.inbound import Delivery
+from bots.kit.lanes import together
 from bots.kit.platform_bot import MAX_MEMBERS, PlatformBot
 from bots.markdown.split import split
 from bots.slack.api import SlackApi, SlackRefused
@@ -78,6 +79,8 @@ class SlackBot(PlatformBot):
     platform = SOURCE
     capabilities = PlatformCapabilities(draft_interval_s=1.0, max_posts=10, thread_replies=True)
 
+    _posts: Posts
+
     def __init__(self, setup: BotSetup, app: SlackApp) -> None:
         if key := app.missing():
             raise ConfigError(
@@ -124,7 +127,7 @@ class SlackBot(PlatformBot):
         await self._api.close()
 
     async def check(self) -> Sequence[str]:
-        """What Slack says is missing."""
+        """One line for each thing that Slack says is missing."""
         app = self._slack_app
         api = SlackApi(app.app_token, app.api_url, now=self.setup.now)
         socket = api if app.mode == "socket" else None
@@ -179,11 +182,13 @@ class SlackBot(PlatformBot):
         else:
             channel = found.room.id
             async with self._delivery.in_room(channel):
+                if isinstance(found, NewMessage) and self._backfill.has(channel, found.id):
+                    return  # a mention comes twice, and what wasn't acknowledged in time again
                 await self._delivery.give(await self._converter.event(found))
-            if isinstance(found, NewMessage):
-                self._backfill.took(channel, found.id, found.thread_id)
-            elif isinstance(found, DeletedMessage):
-                self._backfill.removed(channel, found.id)
+                if isinstance(found, NewMessage):
+                    self._backfill.took(channel, found.id, found.thread_id)
+                elif isinstance(found, DeletedMessage):
+                    self._backfill.removed(channel, found.id)
 
     # ── Posts ───────────────────────────────────────────────────────────────────────────
 
@@ -197,13 +202,8 @@ class SlackBot(PlatformBot):
         self._backfill.posted(place.room.external_id, place.thread_id)
         return posted
 
-    async def edit(self, place: Destination, message_id: str, text: str) -> None:
-        """Replace an own message's text; a question loses its buttons."""
-        await self._posts.edit(place, message_id, mrkdwn(text))
-
-    async def delete(self, place: Destination, message_id: str) -> None:
-        """Remove an own message; no error when it is gone already."""
-        await self._posts.delete(place, message_id)
+    def written(self, text: str) -> str:
+        return mrkdwn(text)
 
     async def find(
         self, place: Destination, key: str, since: datetime, known: Collection[str]

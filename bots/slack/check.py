@@ -1,4 +1,4 @@
-"""What Slack says is missing, for `moot check`."""
+"""Asks Slack who the app is and what it lacks, for `moot check` and at the start."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def app_token_refused(error: SlackRefused, bot: str) -> ConfigError | SlackRefus
 async def findings(
     api: SlackApi, socket: SlackApi | None, directory: Directory, path: str, bot: str
 ) -> Sequence[str]:
-    """What is missing, one line each with its remedy.
+    """One line with its remedy for each thing that is missing.
 
     socket: calls with the app's token, None in HTTP mode. Raises MootError when Slack won't have us
     at all.
@@ -126,7 +126,7 @@ async def _absence(directory: Directory, bot: str) -> Sequence[str]:
 
 
 def _request_url(path: str, bot: str) -> str:
-    """What nobody can ask Slack in HTTP mode."""
+    """A line on what no one can ask Slack in HTTP mode."""
     return (
         f"Slack bot {bot!r} waits for Slack to call POST {path}: Slack doesn't tell whether this "
         "address is set as Request URL under both Event Subscriptions and Interactivity"

@@ -75,7 +75,7 @@ def bolt(token: str, signing_secret: str, take: Take) -> AsyncApp:
 
 
 def _taken(body: Mapping[str, Any]) -> str | dict[str, Any]:
-    """What Slack is answered: whoever gave a slash command sees it again, and nobody else."""
+    """The answer to Slack: whoever gave a slash command sees it again, and nobody else."""
     if "command" not in body or "type" in body:
         return ""
     said = f"{body['command']} {body.get('text') or ''}".replace("`", "'").strip()
@@ -86,7 +86,7 @@ def _taken(body: Mapping[str, Any]) -> str | dict[str, Any]:
 
 
 def signed(secret: str, headers: Mapping[str, str], body: bytes, now: float) -> bool:
-    """Whether Slack wrote this, and lately."""
+    """True if Slack wrote this, and lately."""
     stamp = headers.get("X-Slack-Request-Timestamp", "")
     given = headers.get("X-Slack-Signature", "")
     if not (stamp.isascii() and stamp.isdigit() and len(stamp) <= 12):
@@ -121,7 +121,7 @@ def http_handler(
 
 
 def _is_payload(text: str, content_type: str) -> bool:
-    """Whether Bolt can read it: a JSON object, also as a form's `payload`; or a slash command."""
+    """True if Bolt can read it: a JSON object, also as a form's `payload`; or a slash command."""
     if content_type == "application/x-www-form-urlencoded":
         form = dict(parse_qsl(text))
         if "payload" not in form:
@@ -149,7 +149,7 @@ async def open_socket(
         ping_interval=_PING_S,
     )
     client = handler.client
-    # The SDK's own way back waits for its ping interval and knows no end.
+    # The SDK's own way back waits for its ping interval and never ends.
     client.auto_reconnect_enabled = client.default_auto_reconnect_enabled = False
     try:
         yield client
@@ -183,7 +183,7 @@ async def keep_connected(
             failures = 0
         if not failures and client.current_session is not session:
             session = client.current_session
-            cut()  # when Slack asks for it the SDK connects anew by itself
+            cut()  # when Slack asks for it the SDK connects again by itself
             connected()
         await asyncio.sleep(_rest_s(failures) if failures else _LOOK_S)
 

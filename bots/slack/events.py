@@ -52,7 +52,7 @@ class Account:
     scopes: frozenset[str] = frozenset()
 
     def may(self, scope: str) -> bool:
-        """Whether the token has the scope; where Slack doesn't tell, it may."""
+        """True if the token has the scope; where Slack doesn't tell, it may."""
         return not self.scopes or scope in self.scopes
 
 
@@ -251,7 +251,7 @@ def _text(event: WireEvent, *, is_bot: bool) -> str:
 
 
 def _addresses(event: WireEvent, text: str, thread: str | None, own: Account) -> bool:
-    """Whether it names the account, or answers a message of ours."""
+    """True if it names the account, or answers a message of ours."""
     if thread and event.parent_user_id == own.user_id:
         return True
     return bool(re.search(rf"<@{re.escape(own.user_id)}(?:\|[^<>]*)?>", text))

@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
 from bots.kit.events import FileRef
-from bots.kit.files import PATIENCE_S, keep_all, keep_at, path_of
+from bots.kit.files import PATIENCE_S, KeptFiles
 from bots.slack.api import SlackApi
 from bots.slack.posts import PersonaPosts
 from contract.chat import Attachment, Destination
 from contract.errors import PlatformError
 
 
-class Files:
+class Files(KeptFiles[FileRef]):
     """An event isn't acknowledged before its files are kept; Slack, which waits three seconds and
     then sends it again twice within six minutes, finds it done."""
 
-    def __init__(self, api: SlackApi, voices: PersonaPosts, folder: Path, max_bytes: int) -> None:
-        self._api, self._voices = api, voices
-        self._folder, self._max_bytes = folder, max_bytes
+    def __init__(self, api: SlackApi, posts: PersonaPosts, folder: Path, max_bytes: int) -> None:
+        super().__init__(folder, max_bytes)
+        self._api, self._posts = api, posts
 
-    async def keep(self, channel: str, files: tuple[FileRef, ...]) -> list[Attachment]:
-        """The files with their bytes on disk; one that can't be had is told without a path."""
-        return await keep_all(files, partial(self._keep, channel), channel)
-
-    async def _keep(self, channel: str, file: FileRef) -> Attachment:
-        file = await self._known(file)
-        path = path_of(self._folder, channel, file.id, file.name)
-        return await keep_at(path, file, self._max_bytes, partial(self._fetched, file))
+    async def _keep(self, room: str, file: FileRef) -> Attachment:
+        return await super()._keep(room, await self._known(file))
 
     async def _known(self, file: FileRef) -> FileRef:
         """The file with its URL. In a shared channel the event says no more than its id."""
@@ -64,7 +57,7 @@ class Files:
                 raise PlatformError(str(error), outcome="retry") from error
             raise
         file_id = str(ticket["file_id"])
-        await self._voices.call(
+        await self._posts.call(
             "files.completeUploadExternal",
             place.voice,
             files=[{"id": file_id, "title": name}],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -12,7 +13,7 @@ from bots.kit.inbound import MessageContext, inbound, named_dm
 from bots.slack.directory import Directory
 from bots.slack.events import SOURCE, ButtonPress, Channel, CommandUse, NewMessage, moment
 from bots.slack.files import Files
-from contract.chat import Chosen, Deleted, Edited, Event, Inbound, Pinned
+from contract.chat import Attachment, Chosen, Deleted, Edited, Event, Inbound, Pinned
 
 
 class EventConverter:
@@ -51,12 +52,16 @@ class EventConverter:
 
     async def _message(self, said: NewMessage) -> Inbound:
         said = replace(said, mentioned=said.mentioned or self._setup.names_us(said.content))
-        by, room, attachments, context = await asyncio.gather(
+        by, room = await asyncio.gather(
             self._directory.speaker(said.sender_id, is_bot=said.is_bot, name=said.bot_name),
             self._directory.room(said.room),
-            self._files.keep(said.room.id, said.files),
-            self._thread_context(said),
         )
+        attachments: Sequence[Attachment] = ()
+        context = None
+        if said.files or said.thread_id:
+            attachments, context = await asyncio.gather(
+                self._files.keep(said.room.id, said.files), self._thread_context(said)
+            )
         found = MessageContext(
             said.mentioned, moment(said.id), said.thread_id, attachments, context
         )

@@ -5,19 +5,13 @@ from __future__ import annotations
 import structlog
 
 from bots.bot import Reaction
-from bots.kit.reactions import ShownReactions
+from bots.kit.reactions import SHORT_NAMES, ShownReactions
 from bots.slack.api import SlackApi, SlackRefused
 from contract.chat import Destination
 from contract.errors import PlatformError
 
 log = structlog.stdlib.get_logger("moot.bots")
 
-_REACTIONS: dict[Reaction, str] = {
-    "waiting": "hourglass_flowing_sand",
-    "working": "eyes",
-    "done": "white_check_mark",
-    "failed": "x",
-}
 # Refusals about one message or thread; any other is about the app, and it stops asking.
 _PASSING = {
     "already_reacted",
@@ -69,7 +63,7 @@ class Reactions:
             await self._react("reactions.remove", message, old)
 
     def _is_new(self, message_id: str) -> bool:
-        """Whether no earlier process can have marked a message. An id that isn't Slack's: no."""
+        """True if no earlier process can have marked a message. An id that isn't Slack's: no."""
         try:
             return float(message_id) > self._began + _SKEW_S
         except ValueError:
@@ -77,10 +71,10 @@ class Reactions:
 
     async def _react(self, method: str, message: tuple[str, str], reaction: Reaction) -> None:
         channel, ts = message
-        await self._tried(method, channel=channel, timestamp=ts, name=_REACTIONS[reaction])
+        await self._tried(method, channel=channel, timestamp=ts, name=SHORT_NAMES[reaction])
 
     async def _tried(self, method: str, **args: object) -> bool:
-        """Whether it is worth another try in this place. Stops for good where the app may not."""
+        """True if it is worth another try in this place. Stops for good where the app may not."""
         if method in self._refused:
             return True
         try:

@@ -34,25 +34,21 @@ def _make(setup: BotSetup, table: SlackTable, host: Host) -> Bot:
 _BOT_TOKEN = SecretField("SLACK_BOT_TOKEN", "the bot token, xoxb-...", r"xox[a-z]-\S+")
 _APP_TOKEN = SecretField("SLACK_APP_TOKEN", "the app-level token, xapp-...", r"xapp-\S+")
 
-PLATFORM = PlatformSpec(
-    name="slack",
-    title="Slack",
-    table=SlackTable,
-    make=_make,
-    form=SetupForm(
-        logins=(
-            Login("Socket Mode: Moot calls Slack", (_BOT_TOKEN, _APP_TOKEN), {"mode": "socket"}),
-            Login(
-                "HTTP: Slack calls Moot",
-                (_BOT_TOKEN, SecretField("SLACK_SIGNING_SECRET", "the signing secret")),
-                {"mode": "http"},
-            ),
+_FORM = SetupForm(
+    logins=(
+        Login("Socket Mode: Moot calls Slack", (_BOT_TOKEN, _APP_TOKEN), {"mode": "socket"}),
+        Login(
+            "HTTP: Slack calls Moot",
+            (_BOT_TOKEN, SecretField("SLACK_SIGNING_SECRET", "the signing secret")),
+            {"mode": "http"},
         ),
-        prefix="slack",
-        person="slack:U06STGBF4Q0 — your profile, ⋮, Copy member ID",
-        invite="in a channel: /invite @{name}, then: @{name} hello",
-        url_key="api_url",
-        needs_url=False,
-        url_end="/",  # slack-sdk appends a method's name to it
     ),
+    prefix="slack",
+    person="slack:U06STGBF4Q0 — your profile, ⋮, Copy member ID",
+    invite="in a channel: /invite @{name}, then: @{name} hello",
+    url_key="api_url",
+    needs_url=False,
+    url_end="/",  # slack-sdk appends a method's name to it
 )
+
+PLATFORM = PlatformSpec("slack", "Slack", SlackTable, _FORM, _make)

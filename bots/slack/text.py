@@ -172,7 +172,7 @@ def _marked(line: list[Bit], mark: str) -> Iterator[Bit]:
 
 
 def fenced(lines: Iterable[str]) -> list[str]:
-    """A code block. Slack knows no language tags, and three backticks inside would end it."""
+    """A code block. Slack has no language tags, and three backticks inside would end it."""
     safe = (re.sub(r"(?<=``)(?=`)", ZERO_WIDTH, escape(line)) for line in lines)
     return ["```", *safe, "```"]
 

@@ -1,4 +1,4 @@
-"""What Slack's payloads hold of interest, checked at the door; anything else in them is ignored."""
+"""Slack's payloads, checked at the door: the fields that matter, the rest is ignored."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class WireRename(_Wire):
 
 
 class WireItem(_Wire):
-    """What a pin or a reaction is on: a message, or a file, which has no ts."""
+    """The thing that a pin or a reaction is on: a message, or a file, which has no ts."""
 
     channel: str | None = None
     ts: Ts | None = None

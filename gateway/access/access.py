@@ -80,7 +80,7 @@ class Access:
         return self.role(room, person_id) is not None
 
     def may(self, act: str, room: Room, by: Speaker, persona: str | None = None) -> bool:
-        """True if somebody may do this here: a command, or one of `acts.RULES`.
+        """True if somebody may do this here: an act, see access/acts.py.
 
         persona: whose turn it is; None: no one's. A bot does what guests do, and answers nothing.
         """

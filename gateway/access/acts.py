@@ -1,25 +1,23 @@
-"""The least role that may do each act. Commands have theirs in their table."""
+"""The least role that may do each act. An act is a command's name, maybe with its first word.
+
+`!memory off` is no act of its own: in a direct message it is everybody's, so it asks for itself.
+"""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
 
 from gateway.core.command_table import entry_of
 from gateway.settings.access import Role
 
-RULES: Mapping[str, Role] = {"persona edit": "owner", "persona rollback": "owner"}
-"""Commands whose first word asks for more than they do without it. `!memory off` is not here: in a
-direct message it is everybody's own, so it asks for itself."""
-
 
 def act_of(name: str, argument: str) -> str:
-    """The act that a command is: a key of RULES, or its bare name."""
+    """The act that a command is: with its first word, where that requires a higher role."""
     first = argument.split(None, 1)[0].lower() if argument.strip() else ""
-    act = f"{name} {first}"
-    return act if act in RULES else name
+    entry = entry_of(name)
+    return f"{name} {first}" if entry is not None and first in entry.stricter else name
 
 
 def least_role(act: str) -> Role:
     """Who may at least; what nobody listed is the owners'."""
-    entry = entry_of(act.partition(" ")[0])
-    return RULES.get(act) or (entry.role if entry else "owner")
+    name, _, first = act.partition(" ")
+    entry = entry_of(name)
+    return entry.stricter.get(first, entry.role) if entry is not None else "owner"

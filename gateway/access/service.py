@@ -16,7 +16,7 @@ from store.transcript import Transcript
 
 @dataclass(frozen=True, slots=True)
 class AccessService:
-    """`gateway.web.protocols.Roles` over the database. Whoever reaches it is an owner."""
+    """Roles and codes in the database. Whoever reaches it is an owner."""
 
     access: Access
     admissions: Admissions

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -28,6 +29,15 @@ from store.database import Store
 from store.transcript import Transcript
 
 
+@dataclass(frozen=True, slots=True)
+class Instruments:
+    """Counts, cleans and traces. telemetry: None where no collector is configured."""
+
+    metrics: Metrics = field(default_factory=Metrics)
+    redactor: Redactor = field(default_factory=Redactor)
+    telemetry: Telemetry | None = None
+
+
 class Context:
     """Given to whoever makes a part; it is never changed."""
 
@@ -40,9 +50,7 @@ class Context:
         personas: Personas,
         bots: Mapping[str, Bot],
         access: Access,
-        metrics: Metrics,
-        redactor: Redactor,
-        telemetry: Telemetry | None,
+        instruments: Instruments | None = None,
     ) -> None:
         self.config = config
         self.group = group
@@ -50,14 +58,15 @@ class Context:
         self.personas = personas
         self.bots = bots
         self.access = access
-        self.metrics = metrics
-        self.redactor = redactor
-        self.telemetry = telemetry
+        instruments = instruments or Instruments()
+        self.metrics = instruments.metrics
+        self.redactor = instruments.redactor
+        self.telemetry = telemetry = instruments.telemetry
         self.trails = TurnTraces(telemetry.turn) if telemetry else TurnTraces()
         self.bus = EventBus()
         self.transcript = Transcript(store)
         self.ledger = SqlLedger(store, self.transcript)
-        self.audit = Audit(store, clock, config.gateway.data_dir / ANCHOR, redactor)
+        self.audit = Audit(store, clock, config.gateway.data_dir / ANCHOR, self.redactor)
         self.presence = Presence(store, self.transcript, clock)
         self.accounts = Accounts(bots, personas, self.presence)
         self.rosters = Rosters(group)
@@ -73,7 +82,7 @@ class Context:
         self.bus.publish(happening)
 
     def spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
-        """A task that ends with the house. What a turn spawns is logged as that turn's, also when
+        """A task that ends with Moot. Whatever a turn spawns is logged as that turn's, also when
         its session is at the next one."""
         with own_log_context():
             return self.group.create_task(work, name=name)

@@ -1,4 +1,4 @@
-"""Who carries out which commands."""
+"""The handlers of commands, by the names that the table of commands gives them."""
 
 from __future__ import annotations
 
@@ -6,67 +6,95 @@ from collections.abc import Callable, Mapping
 
 from gateway.access.admissions import Admissions
 from gateway.access.people import People
+from gateway.access.permits import Permits
 from gateway.app.context import Context
+from gateway.commands.agents import AgentCommands
+from gateway.commands.help import HelpCommand
 from gateway.commands.memory import RememberCommands
 from gateway.commands.model import ModelCommands
 from gateway.commands.personas import PersonaCommands
 from gateway.commands.pins import PinCommands
+from gateway.commands.questions import QuestionCommands
+from gateway.commands.recall import RecallCommands
 from gateway.commands.roles import RoleCommands
 from gateway.commands.schedules import ScheduleCommands
 from gateway.commands.status import Queued, StatusCommands
 from gateway.commands.usage import UsageCommands
 from gateway.core.clock import clock
+from gateway.core.ledger import UnusedSession
 from gateway.limits.usage import UsageBook
 from gateway.personas.service import PersonaService
+from gateway.questions.questions import Questions
 from gateway.remembering.memories import Memories
 from gateway.schedules.schedules import Schedules
 from gateway.sessions.pool import SessionPool
 from gateway.sessions.room_settings import RoomSettings
-from gateway.turns.commands import Hand
+from gateway.turns.commands import Commands, Handler
 
 
-def make_handlers(
-    ground: Context,
+def make_commands(
+    context: Context,
     *,
     memories: Memories,
     sessions: SessionPool,
     settings: RoomSettings,
-    persona_desk: PersonaService,
+    personas: PersonaService,
     schedules: Schedules,
+    questions: Questions,
     admissions: Admissions,
     usage: UsageBook,
     queue: Queued,
     page_url: Callable[[], str],
-) -> Mapping[str, Hand]:
-    """By what the table of commands calls `by`. queue: see StatusCommands."""
-    transcript, access, zone = ground.transcript, ground.access, ground.zone
+    ended: Callable[[UnusedSession], object],
+) -> Commands:
+    """Who carries out commands. queue: see StatusCommands. ended: see AgentCommands."""
+    access, zone = context.access, context.zone
+    permits = Permits(access, context.audit)
+    people = People(context.transcript, context.rosters, context.bots)
+    handlers: Mapping[str, Handler] = {
+        **_of_memory(context, memories, sessions),
+        "agents": AgentCommands(context.ledger, sessions, page_url, ended).run,
+        "help": HelpCommand(permits).run,
+        "model": ModelCommands(settings, sessions.program).run,
+        "personas": PersonaCommands(personas, access, zone, page_url).run,
+        "questions": QuestionCommands(questions).run,
+        "roles": RoleCommands(access, admissions.grants, admissions.pairings, people).run,
+        "schedules": ScheduleCommands(schedules, access, clock).run,
+        "status": _status(context, sessions, settings, queue).run,
+        "usage": UsageCommands(usage, access, clock, zone).run,
+    }
+    return Commands(permits, handlers)
+
+
+def _of_memory(
+    context: Context, memories: Memories, sessions: SessionPool
+) -> Mapping[str, Handler]:
+    transcript = context.transcript
     remembering = RememberCommands(
         memories.keeper,
         transcript=transcript,
         sessions=sessions,
-        access=access,
+        access=context.access,
         has_model=memories.calls is not None,
-        zone=zone,
+        zone=context.zone,
     )
-    status = StatusCommands(
+    return {
+        "memory": remembering.run,
+        "pins": PinCommands(memories.landmarks, memories.slices, transcript).run,
+        "recall": RecallCommands(context.store, memories.tools).run,
+    }
+
+
+def _status(
+    context: Context, sessions: SessionPool, settings: RoomSettings, queue: Queued
+) -> StatusCommands:
+    return StatusCommands(
         sessions=sessions,
         settings=settings,
-        ledger=ground.ledger,
-        transcript=transcript,
-        access=access,
-        bots=ground.bots,
+        ledger=context.ledger,
+        transcript=context.transcript,
+        access=context.access,
+        bots=context.bots,
         queue=queue,
         clock=clock,
     )
-    people = People(transcript, ground.rosters, ground.bots)
-    return {
-        "pins": PinCommands(memories.landmarks, memories.slices, transcript).run,
-        "memory": remembering.run,
-        "recall": memories.recalling.run,
-        "usage": UsageCommands(usage, access, clock, zone).run,
-        "model": ModelCommands(settings, sessions.program).run,
-        "status": status.run,
-        "schedules": ScheduleCommands(schedules, access, clock).run,
-        "personas": PersonaCommands(persona_desk, access, zone, page_url=page_url).run,
-        "roles": RoleCommands(access, admissions.grants, admissions.pairings, people).run,
-    }

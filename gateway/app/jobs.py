@@ -14,7 +14,7 @@ from gateway.core.events import BotsChanged
 from gateway.remembering.idle import IdleSessions
 from gateway.remembering.memories import Memories
 from gateway.remembering.nightly import nightly
-from gateway.schedules.schedules import Schedules
+from gateway.schedules.runner import ScheduleRunner
 from gateway.sessions.pool import SessionPool
 from gateway.turns.intake import Intake
 
@@ -32,7 +32,7 @@ def begin_jobs(
     *,
     idle: IdleSessions,
     sessions: SessionPool,
-    schedules: Schedules,
+    schedules: ScheduleRunner,
     memories: Memories,
     supervisor: Supervisor,
     door: Intake,
@@ -41,7 +41,7 @@ def begin_jobs(
     group, config = ground.group, ground.config
     group.create_task(idle.run(), name="idle sessions")
     group.create_task(sessions.run(), name="sleeping sessions")
-    group.create_task(schedules.run(), name="schedules")
+    group.create_task(schedules.run(door), name="schedules")
     for bot in ground.bots.values():
         group.create_task(supervisor.run(bot, door.receive), name=f"bot {bot.name}")
     tidy = memories.consolidation.run_all

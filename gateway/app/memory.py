@@ -10,8 +10,8 @@ from gateway.commands.pins import Suggestions
 from gateway.core.clock import clock
 from gateway.core.events import MemoryChanged
 from gateway.remembering.idle import IdleSessions
-from gateway.remembering.learning import learning
-from gateway.remembering.memories import Memories
+from gateway.remembering.learning import learning_context
+from gateway.remembering.memories import BackgroundLearning, Memories, MemoryParts
 from gateway.turns.platform_pins import PlatformPins
 from memory.layers import AnsweredTurn, EndedSession
 from memory.model import Model
@@ -25,24 +25,26 @@ def make_memories(
     config = ground.config
 
     def about(told: AnsweredTurn | EndedSession) -> AbstractContextManager[None]:
-        return learning(told, ground.telemetry)
+        return learning_context(told, ground.telemetry)
 
-    made = Memories(
-        config.memory,
+    parts = MemoryParts(
         store=ground.store,
-        index=index,
-        model=model,
-        spawn=ground.spawn,
-        learned=lambda room_id: ground.publish(MemoryChanged(room_id)),
-        called=ground.metrics.called,
         clock=clock,
         zone=ground.zone,
         budget=config.budget.budget(),
+        index=index,
+        model=model,
         own_workspaces=config.gateway.data_dir / "scopes",
-        learn_after_s=learn_after_s,
         clean=ground.redactor,
-        about=about,
     )
+    learning = BackgroundLearning(
+        spawn=ground.spawn,
+        learned=lambda room_id: ground.publish(MemoryChanged(room_id)),
+        called=ground.metrics.called,
+        about=about,
+        learn_after_s=learn_after_s,
+    )
+    made = Memories(config.memory, parts, learning)
     ground.metrics.watch_learning(made.layers.learning)
     return made
 

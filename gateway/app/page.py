@@ -8,6 +8,8 @@ from gateway.app.context import Context
 from gateway.app.supervisor import Supervisor
 from gateway.core.clock import clock
 from gateway.limits.accounting import Accounting
+from gateway.personas.dry_run import DryRuns
+from gateway.personas.service import PersonaService
 from gateway.questions.questions import Questions
 from gateway.remembering.idle import IdleSessions
 from gateway.remembering.memories import Memories
@@ -17,87 +19,114 @@ from gateway.sessions.pool import SessionPool
 from gateway.sessions.sandbox import any_wanted
 from gateway.turns.intake import Intake
 from gateway.turns.queue import TurnQueues
-from gateway.web.admin.service import AdminService
-from gateway.web.auth import PageAuth as PageAccess
+from gateway.web.admin.service import Activity, AdminOverview, AdminServices, DataDisk, SessionAdmin
+from gateway.web.auth import PageAuth
+from gateway.web.chat import AgentService, ChatService
+from gateway.web.inbox import InboxService
 from gateway.web.memory.room_memory import RoomMemoryService
+from gateway.web.monitor import Monitor
 from gateway.web.page import PageSettings
-from gateway.web.service import WebService
+from gateway.web.services import Services
 
 
-def make_desk(
-    ground: Context,
+def make_services(
+    context: Context,
     *,
-    door: Intake,
-    rooms: TurnQueues,
+    intake: Intake,
+    queues: TurnQueues,
     sessions: SessionPool,
     questions: Questions,
     memories: Memories,
     schedules: Schedules,
-    books: Accounting,
+    accounting: Accounting,
     admissions: Admissions,
-    admin: AdminService,
-) -> WebService:
-    """The house, as the page sees it."""
-    return WebService(
-        door=door,
-        rooms=rooms,
-        transcript=ground.transcript,
-        ledger=ground.ledger,
-        sessions=sessions,
-        personas=ground.personas,
-        questions=questions,
-        bus=ground.bus,
-        bots=ground.bots,
-        metrics=ground.metrics,
-        memory=RoomMemoryService(ground.store, ground.transcript, memories.recall),
-        schedules=ScheduleService(
-            schedules, ground.transcript, ground.personas, ground.bots, clock
+    admin: AdminServices,
+    supervisor: Supervisor,
+    personas: PersonaService,
+    dry_runs: DryRuns,
+) -> Services:
+    """The services that the page's routes ask."""
+    transcript, bots = context.transcript, context.bots
+    agents = AgentService(sessions, context.personas, bots["web"])
+    return Services(
+        inbox=_make_inbox(context, intake, questions),
+        chat=_make_chat(context, queues, questions, agents),
+        agents=agents,
+        monitor=Monitor(
+            sessions, queues, context.metrics, context.personas, transcript, supervisor.health
         ),
-        audit=ground.audit,
-        usage=books.usage,
-        roles=AccessService(ground.access, admissions, ground.transcript),
+        events=context.bus,
+        memory=RoomMemoryService(context.store, transcript, memories.recall),
+        audit=context.audit,
+        usage=accounting.usage,
+        access=AccessService(context.access, admissions, transcript),
         admin=admin,
+        schedules=ScheduleService(schedules, transcript, context.personas, bots, clock),
+        personas=personas,
+        dry_runs=dry_runs,
+    )
+
+
+def _make_inbox(context: Context, intake: Intake, questions: Questions) -> InboxService:
+    return InboxService(
+        intake=intake,
+        transcript=context.transcript,
+        ledger=context.ledger,
+        personas=context.personas,
+        questions=questions,
+        bus=context.bus,
+        bots=context.bots,
         clock=clock,
     )
 
 
-def make_overseer(
-    ground: Context,
+def _make_chat(
+    context: Context, queues: TurnQueues, questions: Questions, agents: AgentService
+) -> ChatService:
+    return ChatService(
+        transcript=context.transcript,
+        ledger=context.ledger,
+        queues=queues,
+        questions=questions,
+        agents=agents,
+        bus=context.bus,
+        clock=clock,
+    )
+
+
+def make_admin(
+    context: Context,
     *,
     sessions: SessionPool,
     questions: Questions,
     supervisor: Supervisor,
-    rooms: TurnQueues,
+    queues: TurnQueues,
     idle: IdleSessions,
-) -> AdminService:
-    """The administrator's side of it."""
-    config = ground.config
-    return AdminService(
-        store=ground.store,
-        transcript=ground.transcript,
-        sessions_here=sessions,
-        personas=ground.personas,
-        questions=questions,
-        health=supervisor.health,
-        data_dir=config.gateway.data_dir,
-        database=config.database_file,
-        zone=ground.zone,
-        waiting=rooms.waiting,
-        ended=idle.end,
-        audit=ground.audit,
-        clock=clock,
+) -> AdminServices:
+    """The administrator's side of the page."""
+    config = context.config
+    activity = Activity(context.store, context.transcript, context.zone, clock)
+    disk = DataDisk(
+        config.gateway.data_dir, None if config.store.url else config.gateway.database_file
+    )
+    return AdminServices(
+        AdminOverview(
+            activity, sessions, context.personas, questions, supervisor.health, queues, disk, clock
+        ),
+        activity,
+        SessionAdmin(sessions, context.store, context.audit, idle),
     )
 
 
-def make_page_settings(ground: Context, token: str | None) -> PageSettings:
+def make_page_settings(context: Context, token: str | None) -> PageSettings:
     """token: None when nobody but this machine may look."""
-    config = ground.config
+    config = context.config
     return PageSettings(
         files=config.gateway.data_dir / "files",
         host=config.gateway.host,
         port=config.gateway.port,
-        access=PageAccess(token=token),
-        redactor=ground.redactor,
+        access=PageAuth(token=token),
+        redactor=context.redactor,
         metrics=config.telemetry.metrics,
-        encloses=lambda: any_wanted(config, ground.personas),
+        encloses=lambda: any_wanted(config, context.personas),
     )

@@ -12,6 +12,7 @@ from adapters.cli.hooks import HookListener
 from composer.headings import HEADINGS
 from gateway.access.access import Access
 from gateway.app.app import App
+from gateway.app.context import Context, Instruments
 from gateway.app.ending import Ends
 from gateway.app.platforms import make_bots
 from gateway.app.service_manager import Notify, nobody
@@ -67,7 +68,7 @@ async def _run(
     redactor: Redactor,
 ) -> None:
     metrics = Metrics()
-    personas = Personas(config.personas_folder, tuple(HEADINGS), agent_names(config.agents))
+    personas = Personas(config.gateway.personas_folder, tuple(HEADINGS), agent_names(config.agents))
     access = Access(config.access)
     bots = make_bots(
         config, environment, personas, access, lambda secret: redactor.learn((secret,))
@@ -81,31 +82,46 @@ async def _run(
         HookListener.open() as hooks,
     ):
         redactor.learn((hooks.secret,))
-        sessions: SessionPool | None = None
-        try:
-            async with asyncio.TaskGroup() as group:
-                house = App(
+        instruments = Instruments(metrics, redactor, telemetry)
+
+        def make_app(group: asyncio.TaskGroup) -> App:
+            return App(
+                Context(
                     config,
                     group=group,
                     store=store,
                     personas=personas,
                     bots=bots,
-                    programs=Programs(config.agents, environment, hooks),
-                    index=index,
-                    model=model,
-                    page_token=environment.get("MOOT_TOKEN") or None,
-                    hooks=hooks,
-                    metrics=metrics,
                     access=access,
-                    sandboxing=Sandboxing(config, environment.get("PATH", "")),
-                    redactor=redactor,
-                    telemetry=telemetry,
-                )
-                sessions = house.sessions
-                await house.serve(started, ends, notify)
-                raise _Stop
-        except* _Stop:
-            pass
-        finally:
-            if sessions is not None:
-                await sessions.close()
+                    instruments=instruments,
+                ),
+                programs=Programs(config.agents, environment, hooks),
+                index=index,
+                model=model,
+                page_token=environment.get("MOOT_TOKEN") or None,
+                hooks=hooks,
+                sandboxing=Sandboxing(config, environment.get("PATH", "")),
+            )
+
+        await _serve(make_app, started, ends, notify)
+
+
+async def _serve(
+    make_app: Callable[[asyncio.TaskGroup], App],
+    started: Callable[[str], None],
+    ends: Ends,
+    notify: Notify,
+) -> None:
+    """Serve until the end. All tasks end then; the sessions' programs last."""
+    sessions: SessionPool | None = None
+    try:
+        async with asyncio.TaskGroup() as group:
+            app = make_app(group)
+            sessions = app.sessions
+            await app.serve(started, ends, notify)
+            raise _Stop
+    except* _Stop:
+        pass
+    finally:
+        if sessions is not None:
+            await sessions.close()

@@ -35,7 +35,6 @@ def make_sessions(
     ground: Context,
     settings: RoomSettings,
     memories: Memories,
-    *,
     programs: Callable[[str], AgentProgram],
     hooks: HookListener | None,
     sandboxing: Sandboxing | None,

@@ -14,9 +14,9 @@ from gateway.personas.service import PersonaService
 from gateway.questions.questions import Questions
 from gateway.remembering.memories import Memories
 from gateway.schedules.rows import ScheduleRows
+from gateway.schedules.runner import ScheduleRunner
 from gateway.schedules.schedules import Schedules
 from gateway.sessions.pool import SessionPool
-from gateway.settings.tables import TurnsTable
 from gateway.turns.admission import Admission
 from gateway.turns.changes import Changes, MessageListeners
 from gateway.turns.commands import CommandRunner
@@ -32,12 +32,12 @@ from gateway.turns.turn import AgentCaller, TurnRunner
 from gateway.turns.window import Windows
 
 
-def make_queues(ground: Context, config: TurnsTable) -> tuple[TurnQueues, TurnProgress]:
+def make_queues(ground: Context) -> tuple[TurnQueues, TurnProgress]:
     """The queues, one a session, and who tells of the turns in them."""
     progress = TurnProgress(
         ground.bots,
         ground.personas,
-        TurnReactions(ground.group, ground.bots, config.marks),
+        TurnReactions(ground.group, ground.bots, ground.config.turns.marks),
         ground.publish,
         ground.trails,
         waited=ground.metrics.waited,
@@ -82,20 +82,27 @@ def make_intake(
     )
 
 
-def make_schedules(ground: Context, intake: Intake) -> Schedules:
-    """Scheduled questions. door: they go in there, like messages."""
+def make_schedules(ground: Context) -> Schedules:
+    """The schedules of all rooms."""
     return Schedules(
         ScheduleRows(ground.store),
-        intake=intake,
+        ground.transcript,
+        ground.audit,
+        table=ground.config.scheduling,
+        zone=ground.zone,
+        clock=clock,
+    )
+
+
+def make_schedule_runner(ground: Context, schedules: Schedules) -> ScheduleRunner:
+    """What runs them."""
+    return ScheduleRunner(
+        schedules,
         ledger=ground.ledger,
         transcript=ground.transcript,
         access=ground.access,
         personas=ground.personas,
         bots=ground.bots,
-        table=ground.config.scheduling,
-        zone=ground.zone,
-        clock=clock,
-        note=ground.audit.note,
         count=ground.metrics.scheduled,
     )
 

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import structlog
 from sqlalchemy import Connection, select, text
@@ -79,23 +79,11 @@ class Verdict:
     broken: Broken | None
 
 
-class AuditLog(Protocol):
-    """What the page asks of the log."""
-
-    async def page(
-        self, wish: AuditFilter, *, before: int | None, limit: int
-    ) -> Sequence[AuditEntry]:
-        """The newest rows numbered below `before`, newest first."""
-
-    async def verify(self) -> Verdict:
-        """Check the whole chain, and that its end is not missing."""
-
-
 class Audit:
     """Writes the audit log and reads it. A row is on disk when `note` returns.
 
     anchor: the file that is told the newest hash, so that a missing end is found; None: none.
-    clean: takes secrets out of a text; what is written can't be mended any more.
+    clean: takes secrets out of a text; a row that is written can't be corrected.
     """
 
     def __init__(
@@ -200,7 +188,7 @@ class Audit:
     async def page(
         self, wish: AuditFilter, *, before: int | None, limit: int
     ) -> Sequence[AuditEntry]:
-        """See AuditLog."""
+        """The newest rows numbered below `before`, newest first."""
         query = select(audit).order_by(_C.seq.desc()).limit(limit)
         if before is not None:
             query = query.where(_C.seq < before)

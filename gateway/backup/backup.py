@@ -224,22 +224,31 @@ def _files(
     secrets = file.parent / ENV_NAME
     if wanted.secrets and secrets.is_file():
         yield ENV_NAME, secrets
-    for path in sorted(config.personas_folder.glob("*.md")):
+    for path in sorted(config.gateway.personas_folder.glob("*.md")):
         if path.is_file():
             yield f"personas/{path.name}", path
-    data, database = config.gateway.data_dir, Path(url.database or "").absolute()
+    yield from _data_files(config.gateway.data_dir, Path(url.database or "").absolute(), wanted)
+
+
+def _data_files(data: Path, database: Path, wanted: BackupOptions) -> Iterator[tuple[str, Path]]:
+    """Those of the data folder. database: left out, its copy goes in by itself."""
     logins = {login for profile in profiles().values() for login in profile.setup.logins}
     for path in _below(data):
         parts = path.relative_to(data).parts
-        if parts[0] in (LOCK_NAME, ADDRESS, FOLDER) or parts[0].startswith(_NOT_KEPT):
-            continue
-        if path.absolute() == database or path.name.endswith(("-wal", "-shm", "-journal")):
+        if path.absolute() == database or _is_passing(parts):
             continue
         if parts[0] in SCOPES and not wanted.scopes:
             continue
         if not wanted.secrets and _is_secret(parts, logins):
             continue
         yield f"data/{'/'.join(parts)}", path
+
+
+def _is_passing(parts: tuple[str, ...]) -> bool:
+    """True for what only the running process needs, and for backups themselves."""
+    if parts[0] in (LOCK_NAME, ADDRESS, FOLDER) or parts[0].startswith(_NOT_KEPT):
+        return True
+    return parts[-1].endswith(("-wal", "-shm", "-journal"))
 
 
 def _is_secret(parts: tuple[str, ...], logins: set[str]) -> bool:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import tzinfo
 
 from contract.errors import MootError
 from gateway.access.access import Access
-from gateway.core.ledger import Turn
 from gateway.core.quoting import number_in, quoted
 from gateway.sessions.sessions import Sessions
-from gateway.settings.personas.personas import Persona
+from gateway.turns.commands import CommandRequest
 from memory.owner.commands import MemoryCommands
 from memory.owner.owner import Known, Owner
 from memory.recall.facts import StoredFact
@@ -29,7 +27,7 @@ OFF = "This conversation is kept out of my memory: nothing that is said here is 
 
 
 class RememberCommands:
-    """Carries them out, each for whoever says it and within what may be seen where it is said."""
+    """Handles them, each for whoever says it and within what may be seen where it is said."""
 
     def __init__(
         self,
@@ -49,18 +47,15 @@ class RememberCommands:
         self._has_model = has_model
         self._zone = zone
 
-    async def run(
-        self, name: str, argument: str, turn: Turn, asked: StoredMessage, here: Sequence[Persona]
-    ) -> str:
+    async def run(self, request: CommandRequest) -> str:
         """Do it; return the reply."""
-        persona = next((p for p in here if p.name == turn.persona), None)
+        asked = request.asked
         if asked.by.kind != "human":
             return ""
-        project = turn.room.project or (persona.front.project if persona else None)
-        room = replace(turn.room, project=project)
-        owner = Owner(Invocation(room, asked.by.id, turn.persona), asked.by.name)
+        owner = _owner(request)
+        argument = request.argument
         try:
-            match name:
+            match request.name:
                 case "memory":
                     return await self._memory(argument.lower(), owner)
                 case "share":
@@ -178,6 +173,14 @@ class RememberCommands:
             "conversation; the agent's next turn begins a new session. The transcript and the "
             "record of past turns stay, and won't be learned from again."
         )
+
+
+def _owner(request: CommandRequest) -> Owner:
+    """Who says it, and where: a room's project, else the persona's own."""
+    turn, by = request.turn, request.asked.by
+    persona = next((p for p in request.here if p.name == turn.persona), None)
+    project = turn.room.project or (persona.front.project if persona else None)
+    return Owner(Invocation(replace(turn.room, project=project), by.id, turn.persona), by.name)
 
 
 def _fact(fact: StoredFact, owner: Owner, zone: tzinfo) -> str:

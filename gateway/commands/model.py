@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from gateway.core.addressing import named
-from gateway.core.ledger import Turn
 from gateway.core.quoting import quoted
 from gateway.sessions.room_settings import RoomSettings
 from gateway.sessions.sessions import AgentProgram
 from gateway.settings.personas.personas import Persona
-from memory.scopes import home_scope
-from store.transcript import StoredMessage
+from gateway.turns.commands import CommandRequest
 
 DEFAULT = "default"
 # What the programs call models: `opus`, `claude-opus-5[1m]`, `openai/gpt-6:free`, an ARN. It stands
@@ -22,19 +20,18 @@ _OWN = "its own default"
 
 
 class ModelCommands:
-    """Carries it out."""
+    """Handles it."""
 
     def __init__(self, settings: RoomSettings, program: Callable[[Persona], AgentProgram]) -> None:
         self._settings = settings
         self._program = program
 
-    async def run(
-        self, name: str, argument: str, turn: Turn, asked: StoredMessage, here: Sequence[Persona]
-    ) -> str:
+    async def run(self, request: CommandRequest) -> str:
         """Show or choose it; return the reply."""
-        whose, words = _whose(argument, asked, here)
+        here = request.here
+        whose, words = _whose(request)
         if not words:
-            told = [await self._told(one, _scope(turn, asked, one)) for one in whose or here]
+            told = [await self._told(one, request.scope(one)) for one in whose or here]
             return "\n".join(["What they work with here:", *told, "", _HOW])
         if len(words) > 1 or not (words[0].lower() == DEFAULT or _MODEL.fullmatch(words[0])):
             return f"{quoted(' '.join(words), 80)!r} is no model's name. {_HOW}"
@@ -43,7 +40,7 @@ class ModelCommands:
         if not whose:
             names = ", ".join(f"`!model {one.name} {words[0]}`" for one in here)
             return f"Several are here; say whose: {names}."
-        return "\n".join([await self._choose(one, words[0], turn, asked) for one in whose])
+        return "\n".join([await self._choose(one, words[0], request) for one in whose])
 
     async def _told(self, persona: Persona, scope: str) -> str:
         program = self._program(persona)
@@ -54,14 +51,15 @@ class ModelCommands:
         model = _configured(persona) if own else f"`{chosen}` (chosen here)"
         return f"- @{persona.name}: {program.title}, {model}"
 
-    async def _choose(self, persona: Persona, word: str, turn: Turn, asked: StoredMessage) -> str:
+    async def _choose(self, persona: Persona, word: str, request: CommandRequest) -> str:
         program = self._program(persona)
         if not program.takes_model:
             return f"@{persona.name}: {program.title} takes no model's name; it works with its own."
         model = None if word.lower() == DEFAULT else word
-        scope = _scope(turn, asked, persona)
         kept_own = None if persona.front.model else program.own_model or None
-        await self._settings.choose_model(persona.name, scope, model or kept_own, asked.by)
+        await self._settings.choose_model(
+            persona.name, request.scope(persona), model or kept_own, request.asked.by
+        )
         what = f"`{model}`" if model else _configured(persona)
         kept = (
             "The conversation goes on."
@@ -79,16 +77,10 @@ def _configured(persona: Persona) -> str:
     return f"`{persona.front.model}`" if persona.front.model else _OWN
 
 
-def _whose(
-    argument: str, asked: StoredMessage, here: Sequence[Persona]
-) -> tuple[list[Persona], list[str]]:
+def _whose(request: CommandRequest) -> tuple[list[Persona], list[str]]:
     """The personas that the message names, and the words about the model."""
-    words = argument.split()
+    words = request.argument.split()
     first = words[0].removeprefix("@").lower() if words else ""
-    if said := [persona for persona in here if first in persona.names]:
+    if said := [persona for persona in request.here if first in persona.names]:
         return said, words[1:]
-    return named(asked.content, here), words
-
-
-def _scope(turn: Turn, asked: StoredMessage, persona: Persona) -> str:
-    return home_scope(turn.room, asked.by.id, persona.name)
+    return named(request.asked.content, request.here), words

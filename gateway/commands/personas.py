@@ -9,75 +9,66 @@ from zoneinfo import ZoneInfo
 
 from contract.errors import MootError
 from gateway.access.access import Access
-from gateway.core.ledger import Turn
 from gateway.personas.service import PersonaFile, PersonaService
 from gateway.personas.versions import Version
 from gateway.settings.personas.faults import Unknown
 from gateway.settings.personas.personas import Persona
-from store.transcript import StoredMessage
+from gateway.turns.commands import CommandRequest
 
 USAGE = "Say `!persona`, `!persona NAME`, or `!persona history`, `diff` or `rollback` and a name."
 BEGINNING = 1_500  # characters of a text, so that the reply is one post on most platforms
 LATEST = 12  # versions that a history shows
+_NUMBER = re.compile(r"[0-9]{1,9}")
 _VERBS = ("history", "diff", "rollback")
 
 
 class PersonaCommands:
-    """Carries them out. The replies are Markdown."""
+    """Handles them. The replies are Markdown."""
 
     def __init__(
-        self, desk: PersonaService, access: Access, zone: ZoneInfo, page_url: Callable[[], str]
+        self, personas: PersonaService, access: Access, zone: ZoneInfo, page_url: Callable[[], str]
     ) -> None:
-        self._desk = desk
+        self._personas = personas
         self._access = access
         self._zone = zone
         self._page_url = page_url
 
-    async def run(
-        self, name: str, argument: str, turn: Turn, asked: StoredMessage, here: Sequence[Persona]
-    ) -> str:
+    async def run(self, request: CommandRequest) -> str:
         """Do what it says; return the reply."""
-        words = argument.split()
+        words = request.argument.split()
         verb = words[0].lower() if words and words[0].lower() in _VERBS else ""
         rest = words[1:] if verb else words
-        numbers = [int(word) for word in rest if re.fullmatch(r"[0-9]{1,9}", word)]
-        names = [word for word in rest if not re.fullmatch(r"[0-9]{1,9}", word)]
-        if not verb and not names and not numbers:
-            return await self._who(here)
+        numbers = [int(word) for word in rest if _NUMBER.fullmatch(word)]
+        names = [word for word in rest if not _NUMBER.fullmatch(word)]
+        if not rest and not verb:
+            return await self._who(request.here)
         if len(names) > 1 or len(numbers) > 2 or (numbers and not verb):
             return USAGE
         try:
-            name = self._name(names, turn, asked, here, sure=verb == "rollback")
+            name = self._name(names, request, sure=verb == "rollback")
             match verb:
                 case "history":
                     return await self._history(name)
                 case "diff":
                     return await self._diff(name, numbers)
                 case "rollback":
-                    return await self._roll_back(name, numbers, turn, asked)
-            return _told(await self._desk.sheet(name))
+                    return await self._roll_back(name, numbers, request)
+            return _told(await self._personas.sheet(name))
         except MootError as error:
             return f"{error.say[0].upper()}{error.say[1:]}."
 
-    def _name(
-        self,
-        names: list[str],
-        turn: Turn,
-        asked: StoredMessage,
-        here: Sequence[Persona],
-        *,
-        sure: bool,
-    ) -> str:
+    def _name(self, names: list[str], request: CommandRequest, *, sure: bool) -> str:
         """Whom it is about. Owners may name any persona, the others those who are here.
 
         sure: with several of them here it must be said. Raises Unknown.
         """
+        here, turn = request.here, request.turn
         known = {called: persona.name for persona in here for called in persona.names}
         if names:
             wanted = names[0].removeprefix("@").lower()
             if wanted in known:
                 return known[wanted]
-            if self._access.is_owner(turn.room, asked.by.id):
+            if self._access.is_owner(turn.room, request.asked.by.id):
                 return wanted
             raise Unknown(f"there is no persona {wanted!r} here")
         if len(here) == 1:
@@ -91,14 +82,14 @@ class PersonaCommands:
             return "No persona is here."
         lines = ["Who is here:"]
         for persona in here:
-            number = await self._desk.number(persona)
+            number = await self._personas.number(persona)
             about = persona.front.description or persona.front.agent
             lines.append(f"- @{persona.name}: {about} (version {number})")
         return "\n".join(lines)
 
     async def _history(self, name: str) -> str:
-        await self._desk.sheet(name)
-        versions = await self._desk.versions.of(name)
+        await self._personas.sheet(name)
+        versions = await self._personas.versions.of(name)
         lines = [f"@{name}'s versions, the newest first:"]
         lines += [f"- {v.number}: {v.about()}, {self._when(v)}" for v in versions[:LATEST]]
         if len(versions) > LATEST:
@@ -111,24 +102,24 @@ class PersonaCommands:
 
     async def _diff(self, name: str, numbers: list[int]) -> str:
         """Of the version before the newest, or of those that were named."""
-        versions = [v.number for v in await self._desk.versions.of(name)]
+        versions = [v.number for v in await self._personas.versions.of(name)]
         if not numbers:
             if len(versions) < 2:
                 return f"@{name} has only one version."
             numbers = [versions[1], versions[0]]
         older, newer = numbers[0], numbers[1] if len(numbers) > 1 else None
-        text = await self._desk.diff(name, older, newer)
+        text = await self._personas.diff(name, older, newer)
         if not text:
             return "They are the same."
         return _fenced(_cut(text), "diff")
 
-    async def _roll_back(
-        self, name: str, numbers: list[int], turn: Turn, asked: StoredMessage
-    ) -> str:
+    async def _roll_back(self, name: str, numbers: list[int], request: CommandRequest) -> str:
         if len(numbers) > 1:
             return USAGE
         wanted = numbers[0] if numbers else None
-        version = await self._desk.roll_back(name, wanted, asked.by, room=turn.room)
+        version = await self._personas.roll_back(
+            name, wanted, request.asked.by, room=request.turn.room
+        )
         what = f"version {wanted}" if wanted else "the version before"
         return (
             f"@{name} is as in {what} again, now version {version.number}: from its next turn on."

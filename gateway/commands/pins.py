@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from contract.chat import Room
 from gateway.core.ledger import Turn
 from gateway.core.pins import Pin, pins_in, worth_pinning
 from gateway.core.quoting import number_in, quoted
-from gateway.settings.personas.personas import Persona
+from gateway.turns.commands import CommandRequest
 from memory.landmarks import Landmarks, NewLandmark
 from memory.readable import ReadableMessages
 from store.transcript import StoredMessage, Transcript
@@ -26,7 +26,7 @@ SUGGEST_EVERY = timedelta(hours=1)
 
 
 class PinCommands:
-    """Carries them out, for people; a bot's words pin nothing."""
+    """Handles them, for people; a bot's words pin nothing."""
 
     def __init__(
         self, landmarks: Landmarks, slices: ReadableMessages, transcript: Transcript
@@ -35,10 +35,9 @@ class PinCommands:
         self._slices = slices
         self._transcript = transcript
 
-    async def run(
-        self, name: str, argument: str, turn: Turn, asked: StoredMessage, here: Sequence[Persona]
-    ) -> str:
+    async def run(self, request: CommandRequest) -> str:
         """Do it; return the reply."""
+        name, argument, turn, asked = request.name, request.argument, request.turn, request.asked
         if asked.by.kind != "human":
             return ""
         match name:

@@ -18,6 +18,7 @@ from gateway.core.ledger import Turn
 from gateway.core.quoting import quoted
 from gateway.settings.access import EVERYBODY, Role
 from gateway.settings.personas.personas import Persona
+from gateway.turns.commands import CommandRequest
 from store.transcript import StoredMessage
 
 HOW = "Say who and what: `!role @Olivia member`, or `guest`, `owner`, `none`; then `everywhere`."
@@ -57,23 +58,22 @@ def parse_wish(argument: str) -> RoleRequest | None:
 
 @dataclass(frozen=True, slots=True)
 class RoleCommands:
-    """Carries them out. That an owner asks is known already; what of, is asked here."""
+    """Handles them. That an owner asks is known already; what of, is asked here."""
 
     access: Access
     grants: Grants
     pairings: Pairings
     people: People
 
-    async def run(
-        self, name: str, argument: str, turn: Turn, asked: StoredMessage, here: Sequence[Persona]
-    ) -> str:
+    async def run(self, request: CommandRequest) -> str:
         """Do it; return the reply."""
+        argument, turn, asked = request.argument, request.turn, request.asked
         try:
-            if name == "pair":
+            if request.name == "pair":
                 return await self._pair(argument, turn.room, asked.by)
             if not argument:
                 return await self._list(turn.room)
-            return await self._role(argument, turn, asked, here)
+            return await self._role(argument, turn, asked, request.here)
         except MootError as error:
             return error.say
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
@@ -13,7 +13,7 @@ from gateway.core.ledger import Turn
 from gateway.core.quoting import number_in, quoted
 from gateway.schedules.scheduled import Schedule
 from gateway.schedules.schedules import Schedules
-from gateway.settings.personas.personas import Persona
+from gateway.turns.commands import CommandRequest
 from store.transcript import StoredMessage
 
 TEXT_CHARS = 100
@@ -22,17 +22,16 @@ _NONE = "Nothing is scheduled here. `!every weekday 9:00 summarise yesterday` do
 
 
 class ScheduleCommands:
-    """Carries them out."""
+    """Handles them."""
 
     def __init__(self, schedules: Schedules, access: Access, clock: Callable[[], datetime]) -> None:
         self._schedules = schedules
         self._access = access
         self._clock = clock
 
-    async def run(
-        self, name: str, argument: str, turn: Turn, asked: StoredMessage, here: Sequence[Persona]
-    ) -> str:
+    async def run(self, request: CommandRequest) -> str:
         """Do it; return the reply."""
+        name, argument, turn, asked = request.name, request.argument, request.turn, request.asked
         if asked.by.kind != "human":
             return ""
         verb, _, which = argument.partition(" ")
@@ -54,17 +53,11 @@ class ScheduleCommands:
 
     async def _make(self, said: str, turn: Turn, asked: StoredMessage, *, once: bool) -> str:
         wanted = Schedule(
-            seq=0,
-            key=None,
             room_id=turn.room.id,
             thread_id=asked.thread_id,
             bot=turn.bot,
             persona=turn.persona,
-            words="",
-            cron="",
             timezone=self._schedules.zone.key,
-            text="",
-            missed="once",
             by=asked.by,
             created_at=self._clock(),
         )

@@ -15,9 +15,9 @@ from gateway.sessions.pool import SessionPool
 from gateway.sessions.room_settings import RoomSettings
 from gateway.sessions.sessions import AgentProgram, LiveSession
 from gateway.settings.personas.personas import Persona
-from memory.scopes import home_scope
+from gateway.turns.commands import CommandRequest
 from store.timestamps import micros
-from store.transcript import StoredMessage, Transcript
+from store.transcript import Transcript
 
 QUOTED_CHARS = 60
 WAITING_SHOWN = 5
@@ -28,7 +28,7 @@ Queued = Callable[[str, str], tuple[Turn | None, Sequence[Turn]]]
 
 @dataclass(frozen=True, slots=True)
 class StatusCommands:
-    """Carries them out."""
+    """Handles them."""
 
     sessions: SessionPool
     settings: RoomSettings
@@ -39,30 +39,26 @@ class StatusCommands:
     queue: Queued
     clock: Callable[[], datetime]
 
-    async def run(
-        self, name: str, argument: str, turn: Turn, asked: StoredMessage, here: Sequence[Persona]
-    ) -> str:
-        """Tell it."""
-        if name == "agents":
-            return await self._agents(turn, asked, here)
-        return await self._status(turn, asked, here)
+    async def run(self, request: CommandRequest) -> str:
+        """List it."""
+        return await (self._agents if request.name == "agents" else self._status)(request)
 
     # ── !agents ─────────────────────────────────────────────────────────────────────────
 
-    async def _agents(self, turn: Turn, asked: StoredMessage, here: Sequence[Persona]) -> str:
+    async def _agents(self, request: CommandRequest) -> str:
         lines = ["Who can be asked here:"]
-        lines += [await self._agent(one, turn, asked) for one in here]
+        lines += [await self._agent(one, request) for one in request.here]
         return "\n".join(lines)
 
-    async def _agent(self, persona: Persona, turn: Turn, asked: StoredMessage) -> str:
+    async def _agent(self, persona: Persona, request: CommandRequest) -> str:
         program = self.sessions.program(persona)
-        scope = _scope(turn, asked, persona)
+        room, sender_id = request.turn.room, request.asked.by.id
         if not program.available:
             state = f"not available: {program.hint}"
-        elif not self.access.may_invoke(turn.room, asked.by.id, persona.name):
+        elif not self.access.may_invoke(room, sender_id, persona.name):
             state = "not for you, here"
         else:
-            state = await self._state(persona, scope)
+            state = await self._state(persona, request.scope(persona))
         about = f" ({quoted(persona.front.description, 120)})" if persona.front.description else ""
         return f"- @{persona.name}{about}: {program.title}, {state}"
 
@@ -76,11 +72,11 @@ class StatusCommands:
 
     # ── !status ─────────────────────────────────────────────────────────────────────────
 
-    async def _status(self, turn: Turn, asked: StoredMessage, here: Sequence[Persona]) -> str:
-        lines = ["Nobody answers here."] if not here else []
-        for persona in here:
-            lines += ["", *await self._persona(persona, _scope(turn, asked, persona))]
-        if self.access.is_owner(turn.room, asked.by.id):
+    async def _status(self, request: CommandRequest) -> str:
+        lines = ["Nobody answers here."] if not request.here else []
+        for persona in request.here:
+            lines += ["", *await self._persona(persona, request.scope(persona))]
+        if self.access.is_owner(request.turn.room, request.asked.by.id):
             lines += ["", "The bots:", *(_bot(bot) for bot in self.bots.values())]
             lines += ["", f"Sessions: {self._sessions()}"]
         return "\n".join(lines).lstrip("\n")
@@ -158,7 +154,3 @@ def _lasting(time: timedelta) -> str:
     if seconds < 3600:
         return f"{seconds // 60} min"
     return f"{seconds // 3600} h" if seconds < 172_800 else f"{seconds // 86_400} days"
-
-
-def _scope(turn: Turn, asked: StoredMessage, persona: Persona) -> str:
-    return home_scope(turn.room, asked.by.id, persona.name)

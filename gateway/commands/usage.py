@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
 from gateway.access.access import TRUSTED, Access
-from gateway.core.ledger import Turn
 from gateway.core.quoting import quoted
 from gateway.limits.counters import start_of
 from gateway.limits.usage import Sum, UsageBook
-from gateway.settings.personas.personas import Persona
-from store.transcript import StoredMessage
+from gateway.turns.commands import CommandRequest
 
 TOP = 10
 NAME_CHARS = 60
@@ -27,10 +25,9 @@ class UsageCommands:
     clock: Callable[[], datetime]
     zone: tzinfo
 
-    async def run(
-        self, name: str, argument: str, turn: Turn, asked: StoredMessage, here: Sequence[Persona]
-    ) -> str:
+    async def run(self, request: CommandRequest) -> str:
         """The reply, in Markdown. Everybody's is told to owners, alone or on the page."""
+        turn, asked = request.turn, request.asked
         now = self.clock()
         day, month = (start_of(window, now, self.zone) for window in ("day", "month"))
         mine, room = {"person_id": asked.by.id}, {"room_id": turn.room.id}

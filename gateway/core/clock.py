@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 
-
-def clock() -> datetime:
-    """Now, aware."""
-    return datetime.now(UTC)
+clock: Callable[[], datetime] = partial(datetime.now, UTC)
+"""Now, aware."""

@@ -1,12 +1,12 @@
 """Every command as data: parsing, `!help`, completion and slash commands read it here.
 
-A new one is an entry here, and a hand in `House._commands` (see commands.Hand) that carries it out.
+A new one is an entry here and a handler, see docs/add-a-command.md.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from gateway.settings.access import Role
@@ -39,13 +39,13 @@ class CommandSpec:
     is somebody's text, and is kept as it is; else it is words, and their last punctuation goes.
     aliases: other names of it. in_order: it waits for the turns before it, others act at once.
     once: it is done once; others once for each persona that is named. private: its reply lists
-    what is one person's own: only they see it where the platform can do that. by: whose hand
-    carries it out.
+    what is one person's own: only they see it where the platform can do that. stricter: first words
+    that require a higher role. handler: which handler of app/handlers.py carries it out.
     """
 
     name: str
     says: str
-    by: str
+    handler: str
     group: Group
     shape: str = ""
     example: str = ""
@@ -57,6 +57,7 @@ class CommandSpec:
     in_order: bool = False
     once: bool = False
     private: bool = False
+    stricter: Mapping[str, Role] = field(default_factory=dict)
 
 
 _PERSONA = Argument("persona", "whose; else everybody's here")
@@ -66,14 +67,14 @@ TABLE: tuple[CommandSpec, ...] = (
     CommandSpec(
         "stop",
         "interrupt what the agent is doing here",
-        by="agents",
+        handler="agents",
         group="agents",
         example="!stop",
     ),
     CommandSpec(
         "new",
         "let the agent's next turn begin a new session",
-        by="agents",
+        handler="agents",
         group="agents",
         role="member",
         shape="[persona]",
@@ -85,7 +86,7 @@ TABLE: tuple[CommandSpec, ...] = (
     CommandSpec(
         "compact",
         "let the agent condense what it holds of our conversation, and go on",
-        by="agents",
+        handler="agents",
         group="agents",
         role="member",
         shape="[persona]",
@@ -96,7 +97,7 @@ TABLE: tuple[CommandSpec, ...] = (
     CommandSpec(
         "model",
         "which model an agent works with here, or choose another",
-        by="model",
+        handler="model",
         group="agents",
         shape="[persona] [name|default]",
         example="!model opus",
@@ -108,7 +109,7 @@ TABLE: tuple[CommandSpec, ...] = (
     CommandSpec(
         "persona",
         "who is here, what they are told, and how that came to be",
-        by="personas",
+        handler="personas",
         group="agents",
         shape="[history|diff|rollback] [persona] [version]",
         example="!persona history claude",
@@ -118,12 +119,13 @@ TABLE: tuple[CommandSpec, ...] = (
             _PERSONA,
             Argument("version", "its number in the history"),
         ),
+        stricter={"edit": "owner", "rollback": "owner"},
         once=True,
     ),
     CommandSpec(
         "agents",
         "who can be asked here, and whether they can answer",
-        by="status",
+        handler="status",
         group="agents",
         example="!agents",
         once=True,
@@ -131,7 +133,7 @@ TABLE: tuple[CommandSpec, ...] = (
     CommandSpec(
         "status",
         "who works on what here, and what waits",
-        by="status",
+        handler="status",
         group="agents",
         example="!status",
         once=True,
@@ -139,21 +141,21 @@ TABLE: tuple[CommandSpec, ...] = (
     CommandSpec(
         "why",
         "what the last answer here was made from",
-        by="agents",
+        handler="agents",
         group="agents",
         example="!why",
     ),
     CommandSpec(
         "1",
         "choose the first answer of a permission question (`!2` the second, ...)",
-        by="questions",
+        handler="questions",
         group="agents",
         example="!1",
     ),
     CommandSpec(
         "every",
         "ask an agent again and again; alone: what is scheduled here",
-        by="schedules",
+        handler="schedules",
         group="agents",
         shape="[<when> <text>|stop|pause|resume <number>]",
         example="!every weekday 9:00 summarise yesterday",
@@ -171,7 +173,7 @@ TABLE: tuple[CommandSpec, ...] = (
     CommandSpec(
         "once",
         "ask an agent later",
-        by="schedules",
+        handler="schedules",
         group="agents",
         shape="<when> <text>",
         example="!once tomorrow 8:30 remind us of the release",
@@ -187,7 +189,7 @@ TABLE: tuple[CommandSpec, ...] = (
     CommandSpec(
         "pin",
         "keep a text, or the message you reply to, in front of every agent here",
-        by="pins",
+        handler="pins",
         group="memory",
         role="member",
         shape="<text>",
@@ -201,7 +203,7 @@ TABLE: tuple[CommandSpec, ...] = (
     CommandSpec(
         "landmarks",
         "what is pinned here",
-        by="pins",
+        handler="pins",
         group="memory",
         shape="[count]",
         example="!landmarks 20",
@@ -212,7 +214,7 @@ TABLE: tuple[CommandSpec, ...] = (
     CommandSpec(
         "unpin",
         "take a pin away again",
-        by="pins",
+        handler="pins",
         group="memory",
         role="member",
         shape="<number>",
@@ -224,7 +226,7 @@ TABLE: tuple[CommandSpec, ...] = (
     CommandSpec(
         "recall",
         "what is remembered here about something",
-        by="recall",
+        handler="recall",
         group="memory",
         shape="<words>|#<number>",
         example="!recall token expiry",
@@ -235,7 +237,7 @@ TABLE: tuple[CommandSpec, ...] = (
     CommandSpec(
         "memory",
         "what I know of you here",
-        by="memory",
+        handler="memory",
         group="memory",
         shape="[on|off]",
         example="!memory",
@@ -247,7 +249,7 @@ TABLE: tuple[CommandSpec, ...] = (
     CommandSpec(
         "share",
         "let your rooms know a fact about you",
-        by="memory",
+        handler="memory",
         group="memory",
         shape="[project] <number>|<text>",
         example="!share 12",
@@ -259,7 +261,7 @@ TABLE: tuple[CommandSpec, ...] = (
     CommandSpec(
         "unshare",
         "take a shared fact back",
-        by="memory",
+        handler="memory",
         group="memory",
         shape="<number>",
         example="!unshare 12",
@@ -269,7 +271,7 @@ TABLE: tuple[CommandSpec, ...] = (
     CommandSpec(
         "forget",
         "delete a fact about you, or all that I know of you here",
-        by="memory",
+        handler="memory",
         group="memory",
         shape="<number>|all",
         example="!forget 12",
@@ -279,7 +281,7 @@ TABLE: tuple[CommandSpec, ...] = (
     CommandSpec(
         "role",
         "who may do what, and give somebody a role",
-        by="roles",
+        handler="roles",
         group="house",
         shape="[<person> guest|member|owner|none [everywhere] [with @persona]]",
         example="!role @Olivia member",
@@ -292,7 +294,7 @@ TABLE: tuple[CommandSpec, ...] = (
     CommandSpec(
         "pair",
         "who waits to be let in, and let somebody in by their code",
-        by="roles",
+        handler="roles",
         group="house",
         shape="[<code>|refuse <code>]",
         example="!pair K7RM2QXP",
@@ -304,7 +306,7 @@ TABLE: tuple[CommandSpec, ...] = (
     CommandSpec(
         "usage",
         "what agents took: your questions, this room's, and each persona's",
-        by="usage",
+        handler="usage",
         group="house",
         example="!usage",
         more="Owners are told everybody's, in a direct message or on the page.",
@@ -314,7 +316,7 @@ TABLE: tuple[CommandSpec, ...] = (
     CommandSpec(
         "help",
         "what you can say to me",
-        by="help",
+        handler="help",
         group="house",
         shape="[command]",
         example="!help pin",

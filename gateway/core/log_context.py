@@ -1,5 +1,5 @@
-"""What the work of a task is about: its turn, room, persona, session and bot. Log lines and traces
-tell it."""
+"""The context of a task: the turn, room, persona, session and bot that it works for. Every log
+line has it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from gateway.core.views import session_id
 class LogContext:
     """Ids; "": not about one.
 
-    A session's is shared by all its tasks, of which some live longer than a turn: who takes a
-    turn writes it in, so that a line of theirs tells the turn of that moment.
+    A session's context is shared by all its tasks, some of which live longer than a turn: the
+    turn that is taken is written into it, so that their lines name the turn of that moment.
     """
 
     turn: str = ""
@@ -29,7 +29,7 @@ class LogContext:
     trace_id: str = ""
 
     def told(self) -> dict[str, str]:
-        """What is known of it, by name."""
+        """Its known parts by their names."""
         return {name: value for name in _NAMES if (value := getattr(self, name))}
 
 
@@ -39,13 +39,13 @@ _now: ContextVar[LogContext] = ContextVar("subject", default=_NOBODY)
 
 
 def subject() -> LogContext:
-    """What this task's work is about now."""
+    """The context of this task now."""
     return _now.get()
 
 
 @contextmanager
 def log_context(it: LogContext) -> Iterator[LogContext]:
-    """Work on it within the block; tasks begun there are about it, too."""
+    """Work in this context within the block; tasks begun there inherit it."""
     token = _now.set(it)
     try:
         yield it
@@ -55,13 +55,17 @@ def log_context(it: LogContext) -> Iterator[LogContext]:
 
 @contextmanager
 def own_log_context(**more: str) -> Iterator[LogContext]:
-    """What it is about already, and these."""
-    with log_context(replace(subject(), **more)) as it:
+    """Add these to the task's context within the block."""
+    it = replace(_now.get(), **more)
+    token = _now.set(it)
+    try:
         yield it
+    finally:
+        _now.reset(token)
 
 
 def log_context_of(turn: Turn) -> LogContext:
-    """Of a turn; the same for as long as it lives, whatever its session goes on to."""
+    """The context of a turn; it stays the same whatever its session does next."""
     return LogContext(
         turn.id,
         turn.room.id,
@@ -73,7 +77,7 @@ def log_context_of(turn: Turn) -> LogContext:
 
 
 class SessionLogContexts:
-    """One subject a session, for as long as a task works on it."""
+    """One context a session, kept for as long as a task works in it."""
 
     def __init__(self) -> None:
         self._of: WeakValueDictionary[str, LogContext] = WeakValueDictionary()

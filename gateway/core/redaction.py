@@ -1,4 +1,4 @@
-"""Secrets of the configuration, taken out of whatever leaves the house. docs/logs.md."""
+"""Secrets of the configuration, removed from whatever leaves Moot. docs/logs.md."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Redactor:
         self.learn(secrets)
 
     def learn(self, secrets: Iterable[str]) -> None:
-        """Know these, too; what is too short or an ordinary word is passed over."""
+        """Know these too; one that is too short, or an ordinary word, is passed over."""
         told = {part for secret in secrets for part in _parts(secret)}
         forms = {form for secret in told if can_be_redacted(secret) for form in _forms(secret)}
         self._forms = tuple(sorted({*self._forms, *forms}, key=lambda form: (-len(form), form)))
@@ -98,9 +98,28 @@ class Redactor:
     def clean(self, value: Value) -> Value:
         """A value made of dataclasses, tuples, lists, dicts and texts; the same where nothing is
         to be removed."""
-        if not self._forms:
+        if not self._forms or not self._is_in(value):
             return value
         return cast(Value, self._clean(value))
+
+    def _is_in(self, value: object) -> bool:
+        """True if a text of the value may hold a secret: looked through as one text, as nearly
+        none does."""
+        texts: list[str] = []
+        waiting = [value]
+        while waiting:
+            item = waiting.pop()
+            if isinstance(item, str):
+                texts.append(item)
+            elif isinstance(item, tuple | list):
+                waiting += item
+            elif isinstance(item, dict):
+                waiting += item
+                waiting += item.values()
+            elif is_dataclass(item) and not isinstance(item, type):
+                waiting += [getattr(item, field.name) for field in fields(item)]
+        text = "\0".join(texts)
+        return any(form in text for form in self._forms)
 
     def _clean(self, value: Any) -> Any:
         if isinstance(value, str):
@@ -151,7 +170,7 @@ class CleanStream(io.TextIOBase):
 
 
 def names_a_secret(name: str) -> bool:
-    """Whether what a variable or a key of a table holds is secret, by its name."""
+    """True if the name of a variable, or of a key of a table, says that its value is secret."""
     return bool(_NAME.search(name)) and not _NO_SECRET.search(name)
 
 
@@ -204,7 +223,7 @@ def _in_headers(text: str) -> Iterator[str]:
 
 
 def can_be_redacted(secret: str) -> bool:
-    """Whether it is so unlike a word that it may be taken out wherever it stands."""
+    """True if it is so unlike a word that it may be removed wherever it stands."""
     if len(secret) < SHORTEST:
         return False
     if secret.isdigit():
@@ -213,13 +232,13 @@ def can_be_redacted(secret: str) -> bool:
 
 
 def _parts(secret: str) -> list[str]:
-    """What counts as one: a key of many lines is found by each of them."""
+    """The parts that count as a secret each: a key of many lines is found by each of them."""
     lines = [line.strip() for line in secret.splitlines()]
     return [line for text in lines for line in {text, unquote(text)} if "-----" not in line]
 
 
 def _forms(secret: str) -> set[str]:
-    """How it may be written."""
+    """The forms in which it may be written."""
     raw = secret.encode("utf-8", "replace")
     quoted = {quote(secret, safe="", errors="replace"), quote(secret, errors="replace")}
     quoted |= {quote_plus(secret, errors="replace")}

@@ -1,4 +1,4 @@
-"""What a turn went through, step by step: for its trace. docs/telemetry.md names the steps."""
+"""The steps of a turn with their times, for its trace. docs/telemetry.md names the steps."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""How much was taken in the minute, hour, day or month that runs. Pure."""
+"""Counts of questions, tokens, money and seconds in the minute, hour, day or month that runs.
+Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, tzinfo
 from typing import Literal
@@ -55,12 +56,12 @@ class Over:
 
     @property
     def is_rate(self) -> bool:
-        """Whether it limits how often; else how much."""
+        """True if it limits how often; else it limits how much."""
         return self.what == "questions"
 
 
 def start_of(window: Window, now: datetime, zone: tzinfo) -> datetime:
-    """When the window began that `now` is in, by the clock of the zone."""
+    """The moment at which the window began that `now` is in, by the clock of the zone."""
     if window in ("minute", "hour"):  # by UTC: an hour that a zone repeats is two
         at = now.replace(second=0, microsecond=0)
         local = at.astimezone(zone)
@@ -70,7 +71,7 @@ def start_of(window: Window, now: datetime, zone: tzinfo) -> datetime:
 
 
 def end_of(window: Window, now: datetime, zone: tzinfo) -> datetime:
-    """When it ends."""
+    """The moment at which the window ends that `now` is in."""
     start = start_of(window, now, zone)
     match window:
         case "minute":
@@ -84,35 +85,39 @@ def end_of(window: Window, now: datetime, zone: tzinfo) -> datetime:
 
 @dataclass(slots=True)
 class Counters:
-    """What each subject took in the window that runs; what is over is forgotten."""
+    """Counts for each subject what it took in the window that runs; past windows are forgotten."""
 
     zone: tzinfo
     _held: dict[tuple[Kind, str, What, Window], tuple[datetime, float]] = field(
         default_factory=dict
     )
 
-    def add(self, kind: Kind, id_: str, what: What, amount: float, at: datetime) -> None:
-        """It took so much at that moment; less than nothing gives it back."""
-        for window in _WINDOWS[what]:
-            key, start = (kind, id_, what, window), start_of(window, at, self.zone)
-            known, held = self._held.get(key, (start, 0.0))
-            if known <= start:
-                self._held[key] = (start, max((held if known == start else 0.0) + amount, 0.0))
+    def add(self, ids: Mapping[Kind, str], amounts: Mapping[What, float], at: datetime) -> None:
+        """Each of these took so much at that moment; less than nothing gives it back."""
+        starts: dict[Window, datetime] = {}
+        for what, amount in amounts.items():
+            for window in _WINDOWS[what]:
+                if window not in starts:
+                    starts[window] = start_of(window, at, self.zone)
+                start = starts[window]
+                for kind, id_ in ids.items():
+                    key = (kind, id_, what, window)
+                    known, held = self._held.get(key, (start, 0.0))
+                    if known <= start:
+                        held = held if known == start else 0.0
+                        self._held[key] = (start, max(held + amount, 0.0))
 
     def held(self, kind: Kind, id_: str, what: What, window: Window, now: datetime) -> float:
-        """How much it took in the window that `now` is in."""
+        """The amount that it took in the window that `now` is in."""
         start, amount = self._held.get((kind, id_, what, window), (now, 0.0))
         return amount if start == start_of(window, now, self.zone) else 0.0
 
     def over(self, subject: LimitSubject, now: datetime, *, rates: bool = True) -> Over | None:
         """The limit of a subject that is reached. rates: those on questions count, too."""
-        return next(self._over(subject, now, rates=rates), None)
-
-    def _over(self, subject: LimitSubject, now: datetime, *, rates: bool) -> Iterator[Over]:
         for name, what, window in LIMITS:
             most: float | None = getattr(subject.limits, name)
             if most is None or (what == "questions" and not rates):
                 continue
             if self.held(subject.kind, subject.id, what, window, now) >= most:
-                until = end_of(window, now, self.zone)
-                yield Over(subject, what, window, most, until)
+                return Over(subject, what, window, most, end_of(window, now, self.zone))
+        return None

@@ -1,4 +1,4 @@
-"""Asked before a question goes to an agent: whether somebody's limit is reached."""
+"""The limits on questions, tokens and money, asked before a question goes to an agent."""
 
 from __future__ import annotations
 
@@ -87,12 +87,12 @@ class Limits:
         return allowed, reason
 
     def give_back(self, by: Speaker, room: Room, personas: Sequence[str]) -> None:
-        """The message was there before: nobody was asked anew."""
+        """Undo `take`: the message was there before, so no one was asked again."""
         for persona in personas:
             self._count(by, room, persona, -1)
 
     def took(self, took: TurnUsage) -> None:
-        """A turn ended."""
+        """Count what a turn took."""
         told = took.usage
         amounts: Mapping[What, float] = {
             "tokens": told.input_tokens + told.output_tokens if told else 0,
@@ -104,15 +104,11 @@ class Limits:
             "room": took.room_id,
             "persona": took.persona,
         }
-        for kind, id_ in ids.items():
-            for what, amount in amounts.items():
-                self._counters.add(kind, id_, what, amount, took.at)
+        self._counters.add(ids, amounts, took.at)
 
     def _count(self, by: Speaker, room: Room, persona: str, questions: int) -> None:
-        now = self._clock()
-        self._counters.add("person", by.id, "questions", questions, now)
-        self._counters.add("room", room.id, "questions", questions, now)
-        self._counters.add("persona", persona, "questions", questions, now)
+        ids: Mapping[Kind, str] = {"person": by.id, "room": room.id, "persona": persona}
+        self._counters.add(ids, {"questions": questions}, self._clock())
 
     def _over(self, by: Speaker, room: Room, persona: str) -> Over | None:
         role = self._access.role(room, by.id, persona)
@@ -138,7 +134,7 @@ class Limits:
     # ── What is said ────────────────────────────────────────────────────────────────────
 
     def line(self, over: Over, by: Speaker, room: Room) -> str | None:
-        """What to tell them, in Markdown: once in a room, for each limit, until it is over."""
+        """The line to post, in Markdown; None: this room was told of this limit already."""
         word = "rate" if over.is_rate else "budget"
         reason = f"{word}:{over.subject.kind}:{over.what}:{over.window}"
         key, now = (room.id, by.id, reason), micros(self._clock())
@@ -192,7 +188,7 @@ def _told(connection: Connection) -> dict[tuple[str, str, str], int]:
 
 
 def _counted(connection: Connection, now: datetime, zone: tzinfo) -> Counters:
-    """What the windows that run hold already."""
+    """Counters with what the table `usage` holds of the windows that run."""
     counters = Counters(zone)
     day, month = (micros(start_of(window, now, zone)) for window in ("day", "month"))
     for kind, column in _COLUMNS.items():
@@ -202,9 +198,9 @@ def _counted(connection: Connection, now: datetime, zone: tzinfo) -> Counters:
             if before is not None:
                 query = query.where(usage.c.at < before)
             for row in connection.execute(query):
-                for what in _AMOUNTS:
-                    counters.add(kind, row.id, what, float(getattr(row, what)), moment(at))
+                amounts = {what: float(getattr(row, what)) for what in _AMOUNTS}
+                counters.add({kind: row.id}, amounts, moment(at))
         asked = select(column.label("id"), usage.c.at).where(usage.c.at >= day)
         for row in connection.execute(asked.order_by(usage.c.at)):
-            counters.add(kind, row.id, "questions", 1, moment(row.at))
+            counters.add({kind: row.id}, {"questions": 1}, moment(row.at))
     return counters

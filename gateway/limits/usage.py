@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
-from typing import Any, Protocol
+from typing import Any
 
 from sqlalchemy import Connection, Row, case, func, select
 
@@ -64,15 +64,8 @@ class Report(View):
     personas: Sequence[Sum]
 
 
-class UsageReports(Protocol):
-    """What the page asks."""
-
-    async def report(self, days: int) -> Report:
-        """The last so many days, today included."""
-
-
 class UsageBook:
-    """See UsageReports. prices: by model, or the beginning of its name, or the agent's."""
+    """Writes and sums usage. prices: by model, or the beginning of its name, or the agent's."""
 
     def __init__(
         self,
@@ -141,7 +134,7 @@ class UsageBook:
         return self._prices[max(known, key=len)] if known else None
 
     async def report(self, days: int) -> Report:
-        """See UsageReports."""
+        """The last so many days, today included."""
         today = start_of("day", self._clock(), self._zone)
         since = micros(today - timedelta(days=days - 1))
         return await self._store.read(lambda connection: _report(connection, since, self._zone))

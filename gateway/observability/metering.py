@@ -1,4 +1,4 @@
-"""What the living sessions' programs take of the machine, read at a scrape and never else."""
+"""Memory and processor time of the living sessions' programs, read at a scrape only."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Taken:
 
 
 def measure(pids: Iterable[int]) -> dict[int, Taken]:
-    """What each of these processes takes with its descendants; those that are gone are left out.
+    """Measure each of these processes with its descendants; those that are gone are left out.
 
     Reads the whole process table once (4.7 ms with 83 processes): off the loop.
     """
@@ -50,7 +50,7 @@ def _tree(root: int, children: Mapping[int, list[int]]) -> Taken | None:
     unseen, seen = list(children.get(root, ())), {root}
     while unseen:
         pid = unseen.pop()
-        if pid in seen:  # an id was given anew while the table was read
+        if pid in seen:  # an id was used again while the table was read
             continue
         seen.add(pid)
         unseen += children.get(pid, ())

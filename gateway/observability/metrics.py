@@ -1,27 +1,35 @@
-"""What Prometheus is told. docs/api.md names every figure."""
+"""Figures for Prometheus. docs/api.md names every one."""
 
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
 from prometheus_client.exposition import generate_latest
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
 
 from contract.agent import Usage
 from gateway.core import views
 from gateway.core.bot_health import BotHealth
 from gateway.core.events import AppEvent, MessagePosted, TurnChanged
 from gateway.core.ledger import Turn
-from gateway.observability.bot_metrics import BotMetrics
-from gateway.observability.bounded_label import BoundedLabel
-from gateway.observability.header_metrics import HeaderMetrics
-from gateway.observability.memory_metrics import CallMetrics, MemoryMetrics
-from gateway.observability.session_metrics import Counted, SessionMetrics
+from gateway.core.turn_usage import TurnUsage
+from gateway.observability.metering import Taken
+from gateway.observability.prompt_metrics import (
+    BoundedLabel,
+    CallMetrics,
+    HeaderMetrics,
+    MemoryMetrics,
+)
 from gateway.observability.telemetry import moot_version
-from gateway.observability.usage_metrics import UsageMetrics
 
 _SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800)
+
+
+_LABELS = ("persona", "program", "session")
 
 
 class Metrics:
@@ -29,58 +37,41 @@ class Metrics:
 
     def __init__(self) -> None:
         self._registry = registry = CollectorRegistry()
-        self._messages = Counter("moot_messages", "Messages stored", ["by"], registry=registry)
-        self._turns = Counter("moot_turns", "Turns ended", ["persona", "state"], registry=registry)
-        self._steps = Histogram(
-            "moot_turn_step_seconds",
-            "How long the steps of a turn took",
-            ["step"],
-            buckets=_SECONDS,
-            registry=registry,
-        )
-        self._queue = Histogram(
-            "moot_turn_queue_seconds",
-            "How long turns waited for their session",
-            buckets=_SECONDS,
-            registry=registry,
-        )
-        self._questions = Counter(
-            "moot_questions",
-            "Permission questions by how they ended",
-            ["outcome"],
-            registry=registry,
-        )
-        self._refusals = Counter(
-            "moot_refusals", "People who were told that they may not", ["platform"],
-            registry=registry,
-        )  # fmt: skip
-        Info("moot_build", "What runs here", registry=registry).info(
-            {"version": moot_version(), "python": platform.python_version()}
-        )
-        self._waiting = Gauge("moot_turns_waiting", "Turns queued or running", registry=registry)
-        self._schedules = Counter(
-            "moot_schedules", "Schedules whose time came, by what became of them", ["outcome"],
-            registry=registry,
-        )  # fmt: skip
+        self._turns = TurnMetrics(registry)
         self._bots = BotMetrics(registry)
         self._sessions = SessionMetrics(registry)
         self._headers = HeaderMetrics(registry)
         self._memory = MemoryMetrics(registry)
         self._calls = CallMetrics(registry)
         self.usage = UsageMetrics(registry)
+        Info("moot_build", "What runs here", registry=registry).info(
+            {"version": moot_version(), "python": platform.python_version()}
+        )
+        self._refusals = Counter(
+            "moot_refusals",
+            "People who were told that they may not",
+            ["platform"],
+            registry=registry,
+        )
+        self._schedules = Counter(
+            "moot_schedules",
+            "Schedules whose time came, by what became of them",
+            ["outcome"],
+            registry=registry,
+        )
         self._sources = BoundedLabel()
 
     def heard(self, happening: AppEvent) -> None:
         """Count a happening."""
         if isinstance(happening, MessagePosted):
-            self._messages.labels(happening.message.by.kind).inc()
+            self._turns.messages.labels(happening.message.by.kind).inc()
         elif isinstance(happening, TurnChanged) and happening.turn.state in views.ENDED:
-            self._turns.labels(happening.turn.persona, happening.turn.state).inc()
+            self._turns.ended.labels(happening.turn.persona, happening.turn.state).inc()
 
     def ended(self, turn: Turn) -> None:
         """Measure a turn."""
         for step, ms in turn.record.get("timings", {}).items():
-            self._steps.labels(step).observe(ms / 1000)
+            self._turns.steps.labels(step).observe(ms / 1000)
         if turn.was_asked:
             self._headers.measure(turn.header or "", turn.record)
             self._memory.measure(turn.record.get("memory", {}))
@@ -97,11 +88,11 @@ class Metrics:
 
     def waited(self, seconds: float) -> None:
         """A turn's place in its queue has come."""
-        self._queue.observe(seconds)
+        self._turns.queue.observe(seconds)
 
     def decided(self, outcome: str) -> None:
         """A permission question ended: answered, timeout, stopped, policy."""
-        self._questions.labels(outcome).inc()
+        self._turns.questions.labels(outcome).inc()
 
     def refused(self, source: str) -> None:
         """Somebody was told that they may not. source: the platform, as the contract has it."""
@@ -129,6 +120,165 @@ class Metrics:
 
     def text(self, *, waiting: int, sessions: Counted) -> bytes:
         """The exposition format."""
-        self._waiting.set(waiting)
+        self._turns.waiting.set(waiting)
         self._sessions.now = sessions
         return generate_latest(self._registry)
+
+
+class TurnMetrics:
+    """Counts messages and turns, and measures the steps of a turn."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.messages = Counter("moot_messages", "Messages stored", ["by"], registry=registry)
+        self.ended = Counter("moot_turns", "Turns ended", ["persona", "state"], registry=registry)
+        self.steps = Histogram(
+            "moot_turn_step_seconds",
+            "How long the steps of a turn took",
+            ["step"],
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self.queue = Histogram(
+            "moot_turn_queue_seconds",
+            "How long turns waited for their session",
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self.questions = Counter(
+            "moot_questions",
+            "Permission questions by how they ended",
+            ["outcome"],
+            registry=registry,
+        )
+        self.waiting = Gauge("moot_turns_waiting", "Turns queued or running", registry=registry)
+
+
+class UsageMetrics:
+    """Counts what turns took, by persona."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._tokens = Counter(
+            "moot_agent_tokens",
+            "Tokens that agents told of: input, output, cached",
+            ["persona", "kind"],
+            registry=registry,
+        )
+        self._cost = Counter(
+            "moot_agent_cost_usd",
+            "US dollars of agents' turns, where they are known",
+            ["persona"],
+            registry=registry,
+        )
+        self._seconds = Counter(
+            "moot_agent_seconds", "Seconds of agents' work", ["persona"], registry=registry
+        )
+
+    def took(self, took: TurnUsage) -> None:
+        """Take in a turn."""
+        self._seconds.labels(took.persona).inc(took.seconds)
+        if took.usage is None:
+            return
+        self._tokens.labels(took.persona, "input").inc(took.usage.input_tokens)
+        self._tokens.labels(took.persona, "output").inc(took.usage.output_tokens)
+        self._tokens.labels(took.persona, "cached").inc(took.usage.cached_tokens)
+        if took.usage.cost_usd is not None:
+            self._cost.labels(took.persona).inc(took.usage.cost_usd)
+
+
+class BotMetrics(Collector):
+    """Asks at each scrape how they fare."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._health: dict[str, BotHealth] = {}
+        registry.register(self)
+
+    def watch(self, name: str, health: BotHealth) -> None:
+        """One more."""
+        self._health[name] = health
+
+    def collect(self) -> Iterator[Metric]:
+        """The figures of this scrape."""
+        up = GaugeMetricFamily(
+            "moot_bot_up", "Whether a bot runs and knows its account", labels=("bot",)
+        )
+        restarts = CounterMetricFamily(
+            "moot_bot_restarts", "Starts of a bot after its first", labels=("bot",)
+        )
+        for name, health in self._health.items():
+            up.add_metric((name,), float(health.up))
+            restarts.add_metric((name,), float(health.restarts))
+        yield up
+        yield restarts
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """The load of one living session. session: stable, and hides who it is with."""
+
+    persona: str
+    program: str
+    session: str
+    taken: Taken
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The sessions at one moment. waiting: for a place; most: how many may live."""
+
+    living: int = 0
+    asleep: int = 0
+    waiting: int = 0
+    most: int = 0
+    taken: Sequence[Load] = ()
+
+
+class SessionMetrics(Collector):
+    """now: the sessions as they are at this scrape; one that ended is not told any more."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.now = Counted()
+        self._starts = Counter(
+            "moot_session_starts",
+            "Programs that got ready: fresh, or resumed with their conversation",
+            ["program", "how"],
+            registry=registry,
+        )
+        self._ends = Counter(
+            "moot_session_ends",
+            "Programs that were ended: idle and cap put a session to sleep",
+            ["program", "why"],
+            registry=registry,
+        )
+        registry.register(self)
+
+    def started(self, program: str, *, resumed: bool) -> None:
+        """A program is ready."""
+        self._starts.labels(program, "resumed" if resumed else "fresh").inc()
+
+    def ended(self, program: str, why: str) -> None:
+        """A program is being ended."""
+        self._ends.labels(program, why).inc()
+
+    def collect(self) -> Iterator[Metric]:
+        """The figures of this scrape."""
+        now = self.now
+        yield _gauge("moot_sessions", "Living agent sessions", now.living)
+        yield _gauge("moot_sessions_asleep", "Put to sleep and not woken yet", now.asleep)
+        yield _gauge("moot_sessions_waiting", "Wait until another may be put to sleep", now.waiting)
+        yield _gauge("moot_sessions_most", "How many may live at the same time", now.most)
+        memory = GaugeMetricFamily(
+            "moot_session_memory_bytes", "Resident memory of a session's processes", labels=_LABELS
+        )
+        cpu = CounterMetricFamily(
+            "moot_session_cpu_seconds", "CPU time of a session's processes", labels=_LABELS
+        )
+        for load in now.taken:
+            labels = (load.persona, load.program, load.session)
+            memory.add_metric(labels, load.taken.memory_bytes)
+            cpu.add_metric(labels, load.taken.cpu_s)
+        yield memory
+        yield cpu
+
+
+def _gauge(name: str, about: str, value: int) -> Metric:
+    return GaugeMetricFamily(name, about, value)

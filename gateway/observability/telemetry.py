@@ -4,27 +4,34 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 import threading
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from importlib.metadata import PackageNotFoundError, version
 from time import time_ns
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
+
+import structlog
 
 from gateway.core.ledger import Turn
 from gateway.core.redaction import Redactor
 from gateway.core.trace import Attribute, Step, TurnTrace
-from gateway.observability.sending import Sender
 from gateway.settings.logs import TelemetryTable
 
 if TYPE_CHECKING:
-    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+    from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
+
+log = structlog.stdlib.get_logger("moot.telemetry")
 
 HEADERS = "OTEL_EXPORTER_OTLP_HEADERS"
 _PATH = "/v1/traces"
 _EXPORT_S = 5.0  # for one try
 _CLOSE_S = 3.0  # for what is left; a collector that is away must not keep the house
+
+_LIBRARY = "opentelemetry.exporter.otlp.proto.http"
 
 Export = Callable[[Turn, TurnTrace], None]
 
@@ -77,6 +84,50 @@ class Telemetry:
             span.set_status(trace.Status(trace.StatusCode.ERROR, step.failed))
         span.end(step.ended_ns)
         return span
+
+
+class Sender:
+    """A SpanExporter around the library's, which logs each try that fails, and why."""
+
+    def __init__(self, exporter: SpanExporter) -> None:
+        self._exporter = exporter
+        self._away = False
+        self._lost = 0
+        self._why = ""
+        for name in (_LIBRARY, f"{_LIBRARY}.trace_exporter"):
+            logging.getLogger(name).addFilter(self._heard)
+
+    def _heard(self, record: logging.LogRecord) -> bool:
+        """Keep why it failed; no line of the library's is logged."""
+        try:
+            self._why = record.getMessage()
+        except (TypeError, ValueError):
+            self._why = str(record.msg)
+        return False
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        """See SpanExporter; called on the library's thread."""
+        self._why = ""
+        result = self._exporter.export(spans)
+        away = result.name != "SUCCESS"
+        self._lost += len(spans) if away else 0
+        if away and not self._away:
+            log.error("collector.away", reason=self._why or "it takes no spans")
+        if self._away and not away:
+            log.info("collector.back", lost=self._lost)
+            self._lost = 0
+        self._away = away
+        return result
+
+    def shutdown(self) -> None:
+        """See SpanExporter."""
+        for name in (_LIBRARY, f"{_LIBRARY}.trace_exporter"):
+            logging.getLogger(name).removeFilter(self._heard)
+        self._exporter.shutdown()
+
+    def force_flush(self, *given: Any) -> bool:
+        """See SpanExporter."""
+        return self._exporter.force_flush(*given)
 
 
 class Ids:

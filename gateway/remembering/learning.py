@@ -1,4 +1,4 @@
-"""Learning in the background: what its log lines and its trace are about."""
+"""The context of learning in the background, for its log lines and its trace."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from memory.layers import AnsweredTurn, EndedSession
 
 
 @contextmanager
-def learning(told: AnsweredTurn | EndedSession, telemetry: Telemetry | None) -> Iterator[None]:
+def learning_context(
+    told: AnsweredTurn | EndedSession, telemetry: Telemetry | None
+) -> Iterator[None]:
     """The block learns from a turn, or from a session's end."""
     turn_id = told.turn_id if isinstance(told, AnsweredTurn) else ""
     session = session_id(told.persona, told.scope)

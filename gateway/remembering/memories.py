@@ -1,9 +1,10 @@
-"""The memory, put together from the configuration: a table of its contents."""
+"""The memory, put together from the configuration."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from functools import partial
 from pathlib import Path
@@ -12,7 +13,6 @@ from typing import TypeVar
 from contract.briefing import Budget
 from gateway.mcp.tools import MemoryTools
 from gateway.remembering.ingest import HEARD_S, MemoryIngest
-from gateway.remembering.recall import RecallCommands
 from gateway.settings.tables import MemoryTable
 from memory.consolidation.consolidation import Consolidation
 from memory.extraction.extraction import Extraction
@@ -34,41 +34,55 @@ from store.database import Store
 LEARN_AFTER_S = 2.0  # a busy room's turns are learned from together, and no answer waits for it
 
 
+@dataclass(frozen=True, slots=True)
+class MemoryParts:
+    """The memory is made of these. index, model: None when there is none.
+
+    own_workspaces: folder of the agents' workspaces that nobody configured. clean: see
+    ReadableMessages.
+    """
+
+    store: Store
+    clock: Callable[[], datetime]
+    zone: tzinfo
+    budget: Budget
+    index: Index | None = None
+    model: Model | None = None
+    own_workspaces: Path | None = None
+    clean: Callable[[str], str] = lambda text: text
+
+
+@dataclass(frozen=True, slots=True)
+class BackgroundLearning:
+    """How and when the layers learn, and who hears of it.
+
+    learned: called with the id of a room that was learned from. called: after each call of the
+    model. about: see Layers.
+    """
+
+    spawn: Spawn
+    learned: Callable[[str], None] = lambda room_id: None
+    called: Called = lambda purpose, model, usage, ms, fault: None
+    about: About = lambda told: nullcontext()
+    heard_s: float = HEARD_S
+    learn_after_s: float = LEARN_AFTER_S
+
+
 class Memories:
     """Every layer of one gateway, and who works with them."""
 
     def __init__(
-        self,
-        table: MemoryTable,
-        *,
-        store: Store,
-        index: Index | None,
-        model: Model | None,
-        spawn: Spawn,
-        learned: Callable[[str], None] = lambda room_id: None,
-        called: Called = lambda purpose, model, usage, ms, fault: None,
-        clock: Callable[[], datetime],
-        zone: tzinfo,
-        budget: Budget,
-        own_workspaces: Path | None = None,
-        heard_s: float = HEARD_S,
-        learn_after_s: float = LEARN_AFTER_S,
-        clean: Callable[[str], str] = lambda text: text,
-        about: About = lambda told: nullcontext(),
+        self, table: MemoryTable, parts: MemoryParts, learning: BackgroundLearning
     ) -> None:
-        """index, model: None when there is none. learned: told the id of a room that was learned
-        from. called: told of each call of the model. own_workspaces: folder of the agents'
-        workspaces that nobody configured. clean: see Slices. about: see Layers."""
-        self.calls = Calls(model, store, clock, called=called) if model is not None else None
-
-        # What is read, and from where it comes
+        store, clock, index, model = parts.store, parts.clock, parts.index, parts.model
+        self.calls = Calls(model, store, clock, called=learning.called) if model else None
         self.store = store
-        self.slices = ReadableMessages(store, table.excluded_rooms, clean)
+        self.slices = ReadableMessages(store, table.excluded_rooms, parts.clean)
         self.members = Members(store)
 
         # The layers
-        self.landmarks = Landmarks(store, zone)
-        self.recall = Recall(store, index, zone) if index is not None else None
+        self.landmarks = Landmarks(store, parts.zone)
+        self.recall = Recall(store, index, parts.zone) if index is not None else None
         self.messages = MessageFacts(
             store,
             self.slices,
@@ -82,17 +96,33 @@ class Memories:
             store,
             self.slices,
             self._model_of("episodes"),
-            budget=budget,
+            budget=parts.budget,
             clock=clock,
             before_compaction=self._extract_all,
         )
-        insights = Insights(store, self._model_of("insights"), clock) if table.insights else None
-        observations = self._model_of("observations")
-        observer = (
-            Observer(store, observations, clock, own_workspaces, zone)
-            if table.observations
-            else None
+        self.layers = self._layers(table, parts, learning)
+
+        # Who follows the chat, and who goes over what is known at night
+        self.hearing = MemoryIngest(
+            self.messages, self.extraction, self.recall, learning.spawn, heard_s=learning.heard_s
         )
+        tidies = self._model_of("consolidation")
+        self.consolidation = Consolidation(store, index=index, model=tidies, clock=clock)
+
+        # Who asks: people of their own memory and of their room's, agents by their tools
+        self.keeper = MemoryCommands(store, self.slices, self.recall, clock, self.layers.settled)
+        self.tools = MemoryTools(WorkLog(store), self.recall, parts.zone)
+
+    def _layers(
+        self, table: MemoryTable, parts: MemoryParts, learning: BackgroundLearning
+    ) -> Layers:
+        """Those that give something before a turn, and those that learn from it, in their order."""
+        store, clock = parts.store, parts.clock
+        insights = Insights(store, self._model_of("insights"), clock) if table.insights else None
+        observer = None
+        if table.observations:
+            model = self._model_of("observations")
+            observer = Observer(store, model, clock, parts.own_workspaces, parts.zone)
         messages = self.messages if self.messages.learns else None
         sources: list[Source | None] = [
             self.landmarks, self.episodes, self.recall, insights, observer,
@@ -100,28 +130,15 @@ class Memories:
         learners: list[Learner | None] = [
             messages, self.extraction, insights, self.episodes, observer,
         ]  # fmt: skip
-        self.layers = Layers(
+        return Layers(
             _present(sources),
             _present(learners),
             self.slices,
-            spawn,
-            learned,
-            after_s=learn_after_s,
-            about=about,
+            learning.spawn,
+            learning.learned,
+            after_s=learning.learn_after_s,
+            about=learning.about,
         )
-
-        # Who follows the chat, and who goes over what is known at night
-        self.hearing = MemoryIngest(
-            self.messages, self.extraction, self.recall, spawn, heard_s=heard_s
-        )
-        self.consolidation = Consolidation(
-            store, index=index, model=self._model_of("consolidation"), clock=clock
-        )
-
-        # Who asks: people of their own memory and of their room's, agents by their tools
-        self.keeper = MemoryCommands(store, self.slices, self.recall, clock, self.layers.settled)
-        self.tools = MemoryTools(WorkLog(store), self.recall, zone)
-        self.recalling = RecallCommands(store, self.tools)
 
     def _extraction(self, table: MemoryTable, clock: Callable[[], datetime]) -> Extraction | None:
         """None where nothing is to be extracted, or nobody is there to do it."""

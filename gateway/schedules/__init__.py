@@ -1,1 +1,1 @@
-"""What is asked at its time."""
+"""Questions that are asked at their time."""

@@ -31,7 +31,6 @@ def configured(
         return None
     words, cron = read_configured(table, ZoneInfo(name), now)
     return Schedule(
-        seq=0,
         key=key_of(table),
         room_id=table.room,
         thread_id=table.thread,
@@ -56,6 +55,6 @@ def bot_for(bots: Mapping[str, Bot], source: str, persona: str) -> str | None:
 
 
 def key_of(table: ScheduleTable) -> str:
-    """What makes it another one when it changes; which bot posts and what is missed don't."""
+    """The parts whose change makes it another schedule; its bot and `missed` are not among them."""
     parts = (table.room, table.thread or "", table.persona, table.when, table.timezone or "")
     return "\n".join((*parts, table.text))

@@ -18,7 +18,7 @@ _LIVING = schedules.c.ended_at.is_(None)
 
 
 class ScheduleRows:
-    """Reads and writes it. What was ended is kept, and told nobody any more."""
+    """Reads and writes the table. Schedules that were ended are kept, and not read again."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -1,4 +1,4 @@
-"""The message that a scheduled run is, as if its author had just written it."""
+"""A schedule, and the message that a run of it is, as if its author had just written it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from contract.chat import SCHEDULED, Inbound, IngestMetadata, Room, Speaker
 CONFIGURED = "schedule"  # the name of who wrote moot.toml
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
     """Something that a persona is asked again and again, or once.
 
@@ -20,17 +20,17 @@ class Schedule:
     paused, for people; None: somebody said so. Moments are aware, in UTC.
     """
 
-    seq: int
-    key: str | None
+    seq: int = 0
+    key: str | None = None
     room_id: str
-    thread_id: str | None
+    thread_id: str | None = None
     bot: str
     persona: str
-    words: str
-    cron: str
+    words: str = ""
+    cron: str = ""
     timezone: str
-    text: str
-    missed: Literal["once", "skip"]
+    text: str = ""
+    missed: Literal["once", "skip"] = "once"
     by: Speaker
     created_at: datetime
     due_at: datetime | None = None
@@ -38,32 +38,34 @@ class Schedule:
     paused: bool = False
     why: str | None = None
 
-    @property
-    def is_owned(self) -> bool:
-        """Whether a person made it in a chat, and not whoever administers Moot."""
-        return self.key is None and self.by.id.partition(":")[0] != "web"
 
-    def message_id(self, due: datetime) -> str:
-        """Of the run for a moment: the same for ever, so that it is taken once."""
-        return f"{SCHEDULED}{self.seq}:{due.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+def is_owned(one: Schedule) -> bool:
+    """True if a person made it in a chat, and not whoever administers Moot."""
+    return one.key is None and one.by.id.partition(":")[0] != "web"
 
-    def said(self, room: Room, due: datetime, now: datetime) -> Inbound:
-        """The run as a message. Said day by day, it teaches the memory nothing."""
-        meta = IngestMetadata(
-            source=self.by.id.partition(":")[0],
-            sender_id=self.by.id,
-            sender_display_name=self.by.name,
-            sender_type="human",
-            recipient_id=f"bot:{self.persona}",
-            trigger_rag=True,
-            include_in_memory=False,
-        )
-        return Inbound(
-            content=self.text,
-            meta=meta,
-            room=room,
-            message_id=self.message_id(due),
-            sent_at=now,
-            thread_id=self.thread_id,
-            mentioned=True,
-        )
+
+def run_id(one: Schedule, due: datetime) -> str:
+    """The id of the run for a moment: the same for ever, so that it is taken once."""
+    return f"{SCHEDULED}{one.seq}:{due.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def run_message(one: Schedule, room: Room, due: datetime, now: datetime) -> Inbound:
+    """The run as a message. Said day by day, it teaches the memory nothing."""
+    meta = IngestMetadata(
+        source=one.by.id.partition(":")[0],
+        sender_id=one.by.id,
+        sender_display_name=one.by.name,
+        sender_type="human",
+        recipient_id=f"bot:{one.persona}",
+        trigger_rag=True,
+        include_in_memory=False,
+    )
+    return Inbound(
+        content=one.text,
+        meta=meta,
+        room=room,
+        message_id=run_id(one, due),
+        sent_at=now,
+        thread_id=one.thread_id,
+        mentioned=True,
+    )

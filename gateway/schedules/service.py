@@ -1,4 +1,4 @@
-"""What the page and the HTTP API ask of schedules; they are an owner's."""
+"""Schedules for the page and the HTTP API, which act as an owner."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from store.transcript import Transcript
 
 @dataclass(frozen=True, slots=True)
 class ScheduleRequest:
-    """What is to be scheduled. when: as behind `!every`."""
+    """A schedule that is asked for. when: as behind `!every`."""
 
     room_id: str
     persona: str
@@ -33,7 +33,7 @@ class ScheduleRequest:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleService:
-    """Implements Scheduling."""
+    """Makes, pauses and ends schedules of any room."""
 
     schedules: Schedules
     transcript: Transcript
@@ -55,14 +55,10 @@ class ScheduleService:
         if bot is None:
             raise Rejected("room_id", "no bot of Moot's is on that platform")
         wanted = Schedule(
-            seq=0,
-            key=None,
             room_id=room.id,
             thread_id=wish.thread_id,
             bot=bot,
             persona=wish.persona,
-            words="",
-            cron="",
             timezone=self.schedules.zone.key,
             text=wish.text,
             missed=wish.missed,

@@ -93,7 +93,7 @@ class Sandboxing:
 
 def _forbidden(config: Config) -> tuple[Path, ...]:
     """What is Moot's own: its data, its database, and the files that say what it does."""
-    places = [config.gateway.data_dir, config.gateway.personas_dir, config.personas_folder]
+    places = [config.gateway.data_dir, config.gateway.personas_dir, config.gateway.personas_folder]
     if config.file is not None:
         places.append(config.file)
     url = urlsplit(config.store_url)

@@ -31,8 +31,6 @@ from gateway.settings.tables import (
     free_name,
 )
 
-SHIPPED_PERSONAS = Path(__file__).parents[2] / "personas"
-
 
 class Config(Table):
     """The whole of moot.toml."""
@@ -69,20 +67,9 @@ class Config(Table):
         return self._file
 
     @property
-    def personas_folder(self) -> Path:
-        """The configured folder, or the personas that come with Moot."""
-        configured = self.gateway.personas_dir
-        return configured if configured.is_dir() else SHIPPED_PERSONAS
-
-    @property
     def store_url(self) -> str:
         """The database's address; SQLite in the data directory unless another is set."""
-        return self.store.url or f"sqlite:///{self.gateway.data_dir / 'moot.db'}"
-
-    @property
-    def database_file(self) -> Path | None:
-        """SQLite's file in the data directory; None when another address is set."""
-        return None if self.store.url else self.gateway.data_dir / "moot.db"
+        return self.store.url or f"sqlite:///{self.gateway.database_file}"
 
 
 def load_config(path: Path | None, *, base: Path) -> Config:

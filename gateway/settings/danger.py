@@ -139,7 +139,7 @@ def unquoted(text: str) -> str:
 
 
 def _outside(question: Question, text: str, workspace: Path) -> str | None:
-    """A file that would be written outside of the workspace, as far as the text tells."""
+    """A file that would be written outside of the workspace, as far as the text shows."""
     paths = [match[1] for match in _WRITING.finditer(text)]
     if _WRITES.search(seen(question.title)):
         paths += _PATH.findall(text)

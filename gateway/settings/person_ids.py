@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from contract.chat import EXTERNAL_ID, SOURCE, SOURCE_ALIASES
 
 _SOURCES = {alias: source for source, alias in SOURCE_ALIASES.items()}
 
 
+@lru_cache(4096)  # every message asks for the same few, some ten times
 def unaliased(person_id: str) -> str:
     """A person's id by its source's full name."""
     prefix, colon, external = person_id.partition(":")

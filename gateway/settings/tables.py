@@ -21,6 +21,10 @@ class Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+SHIPPED_PERSONAS = Path(__file__).parents[2] / "personas"
+"""The personas that come with Moot."""
+
+
 class GatewayTable(Table):
     """[gateway]
 
@@ -49,6 +53,16 @@ class GatewayTable(Table):
         if not colon or not host or not port.isdecimal() or int(port) > 65535:
             raise ValueError(f"{value!r} is not host:port, e.g. 127.0.0.1:8377")
         return value
+
+    @property
+    def personas_folder(self) -> Path:
+        """The configured folder, or the personas that come with Moot."""
+        return self.personas_dir if self.personas_dir.is_dir() else SHIPPED_PERSONAS
+
+    @property
+    def database_file(self) -> Path:
+        """SQLite's file, unless [store] names another database."""
+        return self.data_dir / "moot.db"
 
     @property
     def host(self) -> str:

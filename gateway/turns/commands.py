@@ -3,62 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 from contract.chat import stands
-from contract.errors import AgentError, Rejected
 from gateway.access.accounts import Accounts
 from gateway.access.acts import act_of
 from gateway.access.permits import Permits
-from gateway.core import views
-from gateway.core.addressing import named, unaddressed
-from gateway.core.command_table import CommandSpec
+from gateway.core.addressing import unaddressed
 from gateway.core.destination import destination_of
-from gateway.core.ledger import Ledger, Turn, UnusedSession
-from gateway.questions.questions import Questions
-from gateway.sessions.sessions import Sessions, compact
+from gateway.core.ledger import Turn
 from gateway.settings.personas.personas import Persona, Personas
-from gateway.turns.command_help import help_reply, unknown
 from gateway.turns.progress import TurnRun
 from gateway.turns.queue import TurnQueues
 from gateway.turns.reading import ParsedCommand
+from gateway.turns.typing_errors import unknown
 from memory.scopes import home_scope
 from store.transcript import StoredMessage, Transcript
 
-Hand = Callable[[str, str, Turn, StoredMessage, Sequence[Persona]], Awaitable[str]]
-"""Carries out what an entry gives it: `hand(name, argument, turn, asked, here)`; the reply is
-Markdown. name: as it was typed, an alias too. here: the personas that are meant."""
+
+@dataclass(frozen=True, slots=True)
+class CommandRequest:
+    """A command on its way to its handler. name: as it was typed, which may be an alias.
+
+    here: the personas that it is meant for, of those with whom its sender may use it.
+    """
+
+    name: str
+    argument: str
+    turn: Turn
+    asked: StoredMessage
+    here: Sequence[Persona]
+
+    def scope(self, persona: Persona) -> str:
+        """A persona's scope, where the command was said."""
+        return home_scope(self.turn.room, self.asked.by.id, persona.name)
+
+
+Handler = Callable[[CommandRequest], Awaitable[str]]
+"""Carries a command out. The reply is Markdown; empty: nothing needs to be said."""
 
 
 class Commands:
-    """Carries them out. The replies are Markdown; empty: nothing needs to be said."""
+    """Checks that a command is allowed and hands it on. handlers: by what the table calls them."""
 
-    def __init__(
-        self,
-        *,
-        ledger: Ledger,
-        sessions: Sessions,
-        questions: Questions,
-        permits: Permits,
-        page_url: Callable[[], str],
-        ended: Callable[[UnusedSession], object],
-        hands: Mapping[str, Hand],
-    ) -> None:
-        """ended: told of every session that `!new` ends. hands: of whoever the table names beside
-        those in here."""
-        self._ended = ended
-        self._ledger = ledger
-        self._sessions = sessions
-        self._questions = questions
+    def __init__(self, permits: Permits, handlers: Mapping[str, Handler]) -> None:
         self._permits = permits
-        self._page_url = page_url
-        self._hands: dict[str, Hand] = {
-            "agents": self._agents,
-            "questions": self._choose,
-            "help": self._help,
-            **hands,
-        }
+        self._handlers = handlers
 
     async def run(
         self, command: ParsedCommand, turn: Turn, asked: StoredMessage, here: Sequence[Persona]
@@ -72,107 +62,9 @@ class Commands:
             return refused
         act = act_of(name, argument)
         theirs = [p for p in here if self._permits.given(act, turn, asked, p.name)]
-        return await self._hands[entry.by](name, argument, turn, asked, theirs)
-
-    def _may(self, entry: CommandSpec, turn: Turn, asked: StoredMessage) -> bool:
-        return self._permits.given(entry.name, turn, asked)
-
-    async def _agents(
-        self, name: str, argument: str, turn: Turn, asked: StoredMessage, here: Sequence[Persona]
-    ) -> str:
-        match name:
-            case "stop":
-                return await self._stop(turn, asked, here)
-            case "new":
-                return await self._new(turn, asked, _chosen(here, argument), argument)
-            case "compact":
-                return await self._compact(turn, asked, _chosen(here, argument), argument)
-        return await self._why(turn)
-
-    async def _help(
-        self, name: str, argument: str, turn: Turn, asked: StoredMessage, here: Sequence[Persona]
-    ) -> str:
-        return help_reply(argument, here, lambda entry: self._may(entry, turn, asked))
-
-    async def _choose(
-        self, name: str, argument: str, turn: Turn, asked: StoredMessage, here: Sequence[Persona]
-    ) -> str:
-        option = int(name) - 1
-        meant = self._questions.meant(
-            turn.room.id,
-            personas={persona.name for persona in named(asked.content, here) or here},
-            thread_id=asked.thread_id,
-            reply_to=asked.reply_to,
+        return await self._handlers[entry.handler](
+            CommandRequest(name, argument, turn, asked, theirs)
         )
-        if not meant:
-            return "Nothing is being asked here."
-        if len(meant) > 1:
-            return "More than one question waits here: reply to the one you mean, or name who asks."
-        try:
-            choice = self._questions.choose(meant[0], option, asked.by)
-        except Rejected:
-            return f"There is no choice `!{option + 1}`: take one of those under the question."
-        return self._questions.reply(choice, meant[0], asked.by)
-
-    async def _stop(self, turn: Turn, asked: StoredMessage, here: Sequence[Persona]) -> str:
-        stopped = [
-            await self._sessions.interrupt(persona.name, _scope(turn, asked, persona))
-            for persona in here
-        ]
-        return "" if any(stopped) else "Nothing is running here."  # what was stopped says so
-
-    async def _new(
-        self, turn: Turn, asked: StoredMessage, chosen: Sequence[Persona], argument: str
-    ) -> str:
-        if not chosen:
-            return _nobody(argument)
-        for persona in chosen:
-            ended = await self._sessions.renew(persona.name, _scope(turn, asked, persona))
-            if ended is not None:
-                self._ended(ended)
-        names = " and ".join(f"@{persona.name}" for persona in chosen)
-        return f"The next turn of {names} begins a new session."
-
-    async def _compact(
-        self, turn: Turn, asked: StoredMessage, chosen: Sequence[Persona], argument: str
-    ) -> str:
-        if not chosen:
-            return _nobody(argument)
-        return "\n".join([await self._compact_one(turn, asked, one) for one in chosen])
-
-    async def _compact_one(self, turn: Turn, asked: StoredMessage, persona: Persona) -> str:
-        scope = _scope(turn, asked, persona)
-        if not await self._sessions.known(persona, scope):
-            return f"@{persona.name} holds no conversation here that could be compacted."
-        try:
-            async with self._sessions.use(persona, scope, turn.room, _untold) as live:
-                await compact(live)
-        except AgentError as error:
-            return f"@{persona.name}: {error.say}"
-        return f"@{persona.name} has compacted its conversation; it goes on from its summary."
-
-    async def _why(self, turn: Turn) -> str:
-        last = await self._ledger.last_turn(turn.scope)
-        if last is None:
-            return "No agent has answered here yet."
-        record = last.record
-        steps = (f"{name} {ms:.0f} ms" for name, ms in record.get("timings", {}).items())
-        lines = [
-            f"@{last.persona}'s last answer{_version(record)} was made from:",
-            *(
-                f"- {item['name']}: {len(item['text'])} characters, from {item['source']}"
-                for item in record.get("sections", [])
-            ),
-            *(
-                f"- trimmed in {item['section']}: {item['what']} ({item['chars']} characters)"
-                for item in record.get("trims", [])
-            ),
-            *(f"- left out: {item.layer} ({item.reason})" for item in views.left_out(last)),
-            "",
-            f"Timings: {', '.join(steps)}",
-            f"All of it: {self._page_url()}#turn/{last.id}",
-        ]
-        return "\n".join(lines)
 
 
 class CommandRunner:
@@ -223,27 +115,3 @@ class CommandRunner:
         if not turn.room.is_shared:
             here = [p for p in here if p.name == turn.persona]
         return here
-
-
-def _version(record: Mapping[str, Any]) -> str:
-    """Which form of its persona an answer was made with, in passing."""
-    number = record.get("persona_version")
-    return f" (version {number} of its persona)" if number else ""
-
-
-def _chosen(here: Sequence[Persona], argument: str) -> list[Persona]:
-    """The persona that was named, or all that are here."""
-    wanted = argument.removeprefix("@").lower()
-    return [p for p in here if wanted in p.names] if wanted else list(here)
-
-
-def _nobody(argument: str) -> str:
-    return f"There is no persona {argument!r} here."
-
-
-async def _untold() -> None:
-    """A command that waits for a place has no mark of its own."""
-
-
-def _scope(turn: Turn, asked: StoredMessage, persona: Persona) -> str:
-    return home_scope(turn.room, asked.by.id, persona.name)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from gateway.core.addressing import as_typed, hides_its_beginning, spelled, unaddressed
 from gateway.core.command_table import CommandSpec, entry_of
 from gateway.core.pins import Pin, is_pin, pins_of
-from gateway.turns.command_help import surely_meant
+from gateway.turns.typing_errors import surely_meant
 
 _HEAD = re.compile(r"[!/]([a-z]+|[1-9])[.,:;!?…。]*", re.IGNORECASE)
 _UNSEEN = re.compile("[\u200b-\u200d\u2060\ufeff]")

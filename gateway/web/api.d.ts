@@ -1,4 +1,4 @@
-// The values of the HTTP API, as web/rendering.py shows them: tests/page/api_types.py holds the two together.
+// The values of the HTTP API, made from the server's models: python -m tests.page.api_types
 // A time is a string in ISO 8601 with its zone.
 
 declare namespace Api {

@@ -12,9 +12,8 @@ from aiohttp import web
 from pydantic import AwareDatetime, TypeAdapter, ValidationError
 
 from contract.errors import Rejected
-from gateway.audit.audit import AuditEntry, AuditFilter
+from gateway.audit.audit import Audit, AuditEntry, AuditFilter
 from gateway.web.body import answer
-from gateway.web.protocols import WebServiceProtocol
 
 ENTRIES, MOST_ENTRIES = 50, 200
 MOST_WORD = 300  # characters of an id
@@ -23,9 +22,9 @@ _AT = TypeAdapter(AwareDatetime)
 
 @dataclass(frozen=True, slots=True)
 class AuditApi:
-    """The routes, over the House."""
+    """The routes."""
 
-    house: WebServiceProtocol
+    audit: Audit
 
     def routes(self) -> list[web.RouteDef]:
         """Every route below /api/audit."""
@@ -47,11 +46,11 @@ class AuditApi:
         if not 1 <= limit <= MOST_ENTRIES:
             raise Rejected("limit", f"must be 1 to {MOST_ENTRIES}")
         before = _number(request, "before", 0) or None
-        found = await self.house.audit.page(wish, before=before, limit=limit + 1)
+        found = await self.audit.page(wish, before=before, limit=limit + 1)
         return answer(page_of(found, limit))
 
     async def verify(self, request: web.Request) -> web.Response:
-        verdict = await self.house.audit.verify()
+        verdict = await self.audit.verify()
         broken = verdict.broken
         shown = {
             "ok": broken is None,

@@ -16,7 +16,8 @@ from contract.errors import Rejected
 from gateway.web import stream
 from gateway.web.auth import is_local
 from gateway.web.body import ChoiceBody, RoomNameBody, answer, error, parse, read_object
-from gateway.web.protocols import Picture, WebServiceProtocol
+from gateway.web.chat import AgentService, ChatService
+from gateway.web.inbox import InboxService
 from gateway.web.submission import SubmitBody, wait_seconds
 from gateway.web.uploads import SAFE_IMAGES, TooLarge, Uploads
 
@@ -37,16 +38,18 @@ CHOICES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Api:
+class ChatApi:
     """The routes. wait_s: how long `wait: true` is; most_wait_s: the longest wait allowed.
     mask: covers secrets in a terminal's picture."""
 
-    house: WebServiceProtocol
+    inbox: InboxService
+    chat: ChatService
+    agents: AgentService
     hub: stream.Hub
     files: Uploads
     wait_s: float = 300.0
     most_wait_s: float = 3_600.0
-    mask: Callable[[Picture], Picture] = lambda picture: picture
+    mask: Callable[[stream.Picture], stream.Picture] = lambda picture: picture
 
     def routes(self) -> list[web.RouteDef]:
         """Every route under /api."""
@@ -73,14 +76,14 @@ class Api:
 
     async def submit(self, request: web.Request) -> web.Response:
         raw = await self._submission(request)
-        return answer(await self.house.submit(raw, wait_s=self._wait(raw)))
+        return answer(await self.inbox.submit(raw, wait_s=self._wait(raw)))
 
     async def inject(self, request: web.Request) -> web.Response:
         raw = await self._submission(request)
-        return answer(await self.house.inject(raw, wait_s=self._wait(raw)))
+        return answer(await self.inbox.inject(raw, wait_s=self._wait(raw)))
 
     async def passive(self, request: web.Request) -> web.Response:
-        return answer(await self.house.store_passive(await self._submission(request)))
+        return answer(await self.inbox.store_passive(await self._submission(request)))
 
     async def schema(self, request: web.Request) -> web.Response:
         return answer(SubmitBody.model_json_schema())
@@ -121,19 +124,19 @@ class Api:
     # ── Rooms, turns, people ────────────────────────────────────────────────────────────
 
     async def rooms(self, request: web.Request) -> web.Response:
-        return answer({"rooms": await self.house.rooms()})
+        return answer({"rooms": await self.chat.rooms()})
 
     async def create_room(self, request: web.Request) -> web.Response:
         name = " ".join(parse(RoomNameBody, await read_object(request)).name.split())
         if not ROOM_NAME.fullmatch(name):
             raise Rejected("name", "must be 1 to 80 characters on one line")
-        return answer(await self.house.create_room(name), 201)
+        return answer(await self.chat.create_room(name), 201)
 
     async def messages(self, request: web.Request) -> web.Response:
         limit = request.query.get("limit", str(MESSAGES))
         if not re.fullmatch(r"[0-9]{1,4}", limit) or not 1 <= int(limit) <= MOST_MESSAGES:
             raise Rejected("limit", f"must be 1 to {MOST_MESSAGES}")
-        timeline = await self.house.messages(
+        timeline = await self.chat.messages(
             request.match_info["room_id"],
             before=request.query.get("before") or None,
             limit=int(limit),
@@ -143,22 +146,22 @@ class Api:
         return answer(timeline, file_id=self.files.id_of)
 
     async def turn(self, request: web.Request) -> web.Response:
-        record = await self.house.turn(request.match_info["turn_id"])
+        record = await self.chat.turn(request.match_info["turn_id"])
         return error(404, "there is no such turn") if record is None else answer(record)
 
     async def personas(self, request: web.Request) -> web.Response:
-        return answer({"personas": await self.house.personas()})
+        return answer({"personas": await self.agents.personas()})
 
     async def people(self, request: web.Request) -> web.Response:
-        return answer({"people": await self.house.people()})
+        return answer({"people": await self.chat.people()})
 
     async def sessions(self, request: web.Request) -> web.Response:
-        return answer({"sessions": await self.house.sessions()})
+        return answer({"sessions": await self.agents.sessions()})
 
     async def choose(self, request: web.Request) -> web.Response:
         body = parse(ChoiceBody, await read_object(request))
         question_id = request.match_info["question_id"]
-        choice = await self.house.choose(question_id, body.option, body.speaker())
+        choice = await self.inbox.choose(question_id, body.option, body.speaker())
         refused = CHOICES.get(choice)
         return error(*refused) if refused else answer({"choice": choice})
 
@@ -173,11 +176,11 @@ class Api:
 
     async def terminal(self, request: web.Request) -> web.StreamResponse:
         session_id = request.match_info["session_id"]
-        if self.house.picture(session_id) is None:
+        if self.agents.picture(session_id) is None:
             return error(404, "there is no such session")
 
-        def now() -> Picture | None:
-            picture = None if self.hub.closed else self.house.picture(session_id)
+        def now() -> stream.Picture | None:
+            picture = None if self.hub.closed else self.agents.picture(session_id)
             return picture and self.mask(picture)
 
         response = await stream.open_stream(request)
@@ -218,7 +221,7 @@ class Api:
         return web.FileResponse(found.path, headers=headers)
 
 
-def _picture(picture: Picture) -> bytes:
+def _picture(picture: stream.Picture) -> bytes:
     return stream.frame("picture", {"rows": picture})
 
 

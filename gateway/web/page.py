@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 import structlog
 from aiohttp import web
@@ -21,12 +22,14 @@ from gateway.web.assets import Asset
 from gateway.web.audit_api import AuditApi
 from gateway.web.auth import PageAuth, RequestRefused
 from gateway.web.body import answer, error
-from gateway.web.chat_api import Api
+from gateway.web.chat_api import ChatApi
 from gateway.web.memory.api import MemoryApi
-from gateway.web.protocols import WebServiceProtocol
+from gateway.web.monitor import Monitor
+from gateway.web.persona_api import PersonaApi
 from gateway.web.rendering import event_json
 from gateway.web.sandbox_caller import is_sandbox_caller
 from gateway.web.schedules_api import SchedulesApi
+from gateway.web.services import Services
 from gateway.web.stream import Hub
 from gateway.web.uploads import Uploads
 from gateway.web.usage_api import UsageApi
@@ -59,19 +62,17 @@ class PageSettings:
 
 @asynccontextmanager
 async def open_page(
-    house: WebServiceProtocol,
+    services: Services,
     settings: PageSettings,
     webhooks: Sequence[web.RouteDef] = (),
-    more: Sequence[web.RouteDef] = (),
 ) -> AsyncIterator[str]:
     """Serve until the block ends; gives the page's address. Raises ConfigError.
 
-    webhooks: what platforms call; these routes check their callers themselves. more: further
-    routes for those who may come in.
+    webhooks: what platforms call; these routes check their callers themselves.
     """
     settings.access.check(settings.host)
     runner = web.AppRunner(
-        make_app(house, settings, webhooks, more),
+        make_app(services, settings, webhooks),
         access_log=None,  # a query may hold the token
         shutdown_timeout=SHUTDOWN_S,
     )
@@ -91,35 +92,27 @@ async def open_page(
 
 
 def make_app(
-    house: WebServiceProtocol,
+    services: Services,
     settings: PageSettings,
     webhooks: Sequence[web.RouteDef] = (),
-    more: Sequence[web.RouteDef] = (),
 ) -> web.Application:
     """The application. It owns one task, which reads the events."""
-    open_paths = frozenset(route.path for route in webhooks)
     files = Uploads(settings.files.absolute(), most_bytes=settings.most_file_bytes)
     redactor = settings.redactor
-    hub = Hub(house, lambda told: redactor.clean(event_json(told, files.id_of)))
-    front = Front(house, settings.access, assets.load(), settings.metrics)
+    hub = Hub(services.events, lambda told: redactor.clean(event_json(told, files.id_of)))
+    front = Front(services.monitor, settings.access, assets.load(), settings.metrics)
+    guard = _guarded(settings, front, frozenset(route.path for route in webhooks))
     app = web.Application(
-        middlewares=[_cleaning(redactor), _guarded(settings, front, open_paths)],
-        client_max_size=settings.most_body_bytes,
+        middlewares=[_cleaning(redactor), guard], client_max_size=settings.most_body_bytes
     )
     app.add_routes(webhooks)
-    app.add_routes(Api(house, hub, files, wait_s=settings.wait_s, mask=redactor.mask).routes())
-    app.add_routes(MemoryApi(house).routes())
-    app.add_routes(AuditApi(house).routes())
-    app.add_routes(UsageApi(house).routes())
-    app.add_routes(AccessApi(house).routes())
-    app.add_routes(more)
-    app.add_routes(AdminApi(house).routes())
-    app.add_routes(SchedulesApi(house).routes())
+    for api in _apis(services, hub, files, settings):
+        app.add_routes(api.routes())
     app.add_routes(front.routes())
     app.on_response_prepare.append(_add_headers)
 
     async def read_events(_app: web.Application) -> AsyncIterator[None]:
-        task = asyncio.create_task(hub.run(), name="page: events of the house")
+        task = asyncio.create_task(hub.run(), name="page: events")
         yield
         task.cancel()
         with suppress(asyncio.CancelledError):
@@ -133,11 +126,40 @@ def make_app(
     return app
 
 
+class _Routes(Protocol):
+    def routes(self) -> list[web.RouteDef]: ...
+
+
+def _apis(
+    services: Services, hub: Hub, files: Uploads, settings: PageSettings
+) -> Sequence[_Routes]:
+    """Every group of routes below /api."""
+    chat = ChatApi(
+        services.inbox,
+        services.chat,
+        services.agents,
+        hub,
+        files,
+        wait_s=settings.wait_s,
+        mask=settings.redactor.mask,
+    )
+    return (
+        chat,
+        MemoryApi(services.memory),
+        AuditApi(services.audit),
+        UsageApi(services.usage),
+        AccessApi(services.access),
+        PersonaApi(services.personas, services.dry_runs),
+        AdminApi(services.admin),
+        SchedulesApi(services.schedules),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Front:
     """The page itself, its static files, and what a machine asks of it."""
 
-    house: WebServiceProtocol
+    monitor: Monitor
     access: PageAuth
     assets: Mapping[str, Asset]
     tells_metrics: bool = True
@@ -172,14 +194,14 @@ class Front:
         return self.asset(request, name)
 
     async def health(self, request: web.Request) -> web.Response:
-        health = await self.house.health()
+        health = await self.monitor.health()
         return answer(health, 200 if health.ok else 503)
 
     async def metrics(self, request: web.Request) -> web.Response:
         if not self.tells_metrics:
             return error(404, "the figures are off: [telemetry] metrics in moot.toml")
         headers = {"Content-Type": METRICS_TYPE, "Cache-Control": "no-store"}
-        return web.Response(body=await self.house.metrics(), headers=headers)
+        return web.Response(body=await self.monitor.metrics(), headers=headers)
 
     def asset(self, request: web.Request, name: str, status: int = 200) -> web.Response:
         """A static file; 304 when the browser has it."""

@@ -80,8 +80,8 @@ class SampleBody(_Body):
 class PersonaApi:
     """The routes. Whoever comes this far is an owner: see doorman."""
 
-    desk: PersonaService
-    rehearsal: DryRuns
+    personas: PersonaService
+    dry_runs: DryRuns
 
     def routes(self) -> list[web.RouteDef]:
         """Every route of it."""
@@ -109,38 +109,38 @@ class PersonaApi:
         return answer(front_matter_schema())
 
     async def files(self, request: web.Request) -> web.Response:
-        desk = self.desk
-        sheets = await desk.sheets()
+        service = self.personas
+        sheets = await service.sheets()
         folder = {
-            "path": str(desk.folder),
-            "writable": desk.writable,
-            "moves_to": str(desk.moves_to) if desk.moves_to else None,
+            "path": str(service.folder),
+            "writable": service.writable,
+            "moves_to": str(service.moves_to) if service.moves_to else None,
         }
         return answer({"folder": folder, "personas": [_card(sheet) for sheet in sheets]})
 
     async def read(self, request: web.Request) -> web.Response:
-        return answer(_sheet(await self.desk.sheet(_name(request))))
+        return answer(_sheet(await self.personas.sheet(_name(request))))
 
     async def check(self, request: web.Request) -> web.Response:
         body = parse(CheckBody, await read_object(request))
-        return answer(_checked(self.desk.check(body.name, body.text)))
+        return answer(_checked(self.personas.check(body.name, body.text)))
 
     async def history(self, request: web.Request) -> web.Response:
         name = _name(request)
-        await self.desk.sheet(name)
-        versions = await self.desk.versions.of(name)
+        await self.personas.sheet(name)
+        versions = await self.personas.versions.of(name)
         return answer({"name": name, "versions": versions})
 
     async def version(self, request: web.Request) -> web.Response:
         number = _number(request.match_info["number"], "number")
-        found = await self.desk.version(_name(request), number)
+        found = await self.personas.version(_name(request), number)
         return answer({"name": found.name, "text": found.text} | to_json(found))
 
     async def diff(self, request: web.Request) -> web.Response:
         older = _number(request.query.get("from", ""), "from")
         given = request.query.get("to")
         newer = _number(given, "to") if given else None
-        text = await self.desk.diff(_name(request), older, newer)
+        text = await self.personas.diff(_name(request), older, newer)
         return answer({"from": older, "to": newer, "diff": text})
 
     # ── Editing ─────────────────────────────────────────────────────────────────────────
@@ -148,26 +148,26 @@ class PersonaApi:
     async def create(self, request: web.Request) -> web.Response:
         body = parse(CreateBody, await read_object(request))
         by = speaker_of(body.by)
-        await self.desk.save(body.name, body.text, "", by, room=HERE)
-        return answer(_sheet(await self.desk.sheet(body.name)), 201)
+        await self.personas.save(body.name, body.text, "", by, room=HERE)
+        return answer(_sheet(await self.personas.sheet(body.name)), 201)
 
     async def save(self, request: web.Request) -> web.Response:
         body = parse(SaveBody, await read_object(request))
         name = _name(request)
-        await self.desk.save(name, body.text, body.base, speaker_of(body.by), room=HERE)
-        return answer(_sheet(await self.desk.sheet(name)))
+        await self.personas.save(name, body.text, body.base, speaker_of(body.by), room=HERE)
+        return answer(_sheet(await self.personas.sheet(name)))
 
     async def delete(self, request: web.Request) -> web.Response:
         body = parse(DeleteBody, await read_object(request))
         name = _name(request)
-        await self.desk.delete(name, body.base, speaker_of(body.by), room=HERE)
-        return answer(_sheet(await self.desk.sheet(name)))
+        await self.personas.delete(name, body.base, speaker_of(body.by), room=HERE)
+        return answer(_sheet(await self.personas.sheet(name)))
 
     async def roll_back(self, request: web.Request) -> web.Response:
         body = parse(RollBackBody, await read_object(request))
         name = _name(request)
-        await self.desk.roll_back(name, body.number, speaker_of(body.by), room=HERE)
-        return answer(_sheet(await self.desk.sheet(name)))
+        await self.personas.roll_back(name, body.number, speaker_of(body.by), room=HERE)
+        return answer(_sheet(await self.personas.sheet(name)))
 
     # ── Trying ──────────────────────────────────────────────────────────────────────────
 
@@ -176,14 +176,14 @@ class PersonaApi:
         persona = await self._persona(body)
         by = speaker_of(body.by)
         return answer(
-            _preview(await self.rehearsal.preview(persona, body.room_id, by, body.message))
+            _preview(await self.dry_runs.preview(persona, body.room_id, by, body.message))
         )
 
     async def dry_run(self, request: web.Request) -> web.Response:
         body = parse(SampleBody, await read_object(request))
         persona = await self._persona(body)
         by = speaker_of(body.by)
-        done = await self.rehearsal.dry_run(persona, body.room_id, by, body.message)
+        done = await self.dry_runs.dry_run(persona, body.room_id, by, body.message)
         view = {
             "answer": done.answer,
             "asked": list(done.asked),
@@ -196,8 +196,8 @@ class PersonaApi:
     async def _persona(self, body: SampleBody) -> Persona:
         text = body.text
         if text is None:
-            text = (await self.desk.sheet(body.name)).text
-        return self.desk.persona_of(body.name, text)
+            text = (await self.personas.sheet(body.name)).text
+        return self.personas.persona_of(body.name, text)
 
 
 def _answered(handler: Handler) -> Handler:

@@ -94,7 +94,7 @@ def to_json(value: Any, file_id: FileId = no_file) -> Any:
             return to_json(_question(value), file_id)
         case MessageView():
             return _message(value, file_id)
-    return _fields(value, _names(type(value)), file_id)
+    return _fields(value, shown_names(type(value)), file_id)
 
 
 def event_json(event: AppEvent, file_id: FileId) -> dict[str, Any]:
@@ -103,7 +103,8 @@ def event_json(event: AppEvent, file_id: FileId) -> dict[str, Any]:
     return {"type": event.type, "room_id": event.room_id} | _fields(event, names, file_id)
 
 
-def _names(kind: type) -> Sequence[str]:
+def shown_names(kind: type) -> Sequence[str]:
+    """The fields of a value of this class that are shown. Raises TypeError: none may be."""
     if (names := SHOWN.get(kind)) is not None:
         return names
     if not (is_dataclass(kind) and issubclass(kind, View)):
@@ -134,7 +135,7 @@ def _file(attachment: Attachment, file_id: FileId) -> dict[str, Any]:
 
 def _message(message: MessageView, file_id: FileId) -> dict[str, Any]:
     """A message as people see it: an old row without the prefix that was baked into its text."""
-    shown = _fields(message, _names(MessageView), file_id)
+    shown = _fields(message, shown_names(MessageView), file_id)
     if shown.pop("legacy"):
         shown["text"] = strip_baked_prefix(message.text)
     return shown

@@ -14,10 +14,9 @@ from contract.chat import Speaker
 from contract.errors import Rejected
 from gateway.core.command_table import TABLE, CommandSpec, usage
 from gateway.schedules.scheduled import Schedule
-from gateway.schedules.service import ScheduleRequest
+from gateway.schedules.service import ScheduleRequest, ScheduleService
 from gateway.settings.schedules import TEXT_CHARS
 from gateway.web.body import Chooser, answer, error, parse, read_object, speaker_of
-from gateway.web.protocols import WebServiceProtocol
 
 OWN = Speaker("web:page", "the page")  # of whoever doesn't say who they are
 
@@ -46,9 +45,9 @@ class PausedBody(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class SchedulesApi:
-    """The routes, over the House."""
+    """The routes."""
 
-    house: WebServiceProtocol
+    schedules: ScheduleService
 
     def routes(self) -> list[web.RouteDef]:
         """Every route of both."""
@@ -64,7 +63,7 @@ class SchedulesApi:
         return answer({"commands": [command_view(entry) for entry in TABLE]})
 
     async def all(self, request: web.Request) -> web.Response:
-        found = await self.house.schedules.all(request.query.get("room") or None)
+        found = await self.schedules.all(request.query.get("room") or None)
         return answer({"schedules": [schedule_view(one) for one in found]})
 
     async def create(self, request: web.Request) -> web.Response:
@@ -73,19 +72,15 @@ class SchedulesApi:
         wish = ScheduleRequest(
             body.room_id, body.persona, body.when, body.text, by, body.missed, body.thread_id
         )
-        return answer(schedule_view(await self.house.schedules.create(wish)))
+        return answer(schedule_view(await self.schedules.create(wish)))
 
     async def pause(self, request: web.Request) -> web.Response:
         body = parse(PausedBody, await read_object(request))
-        one = await self.house.schedules.pause(_id(request), OWN, paused=body.paused)
+        one = await self.schedules.pause(_id(request), OWN, paused=body.paused)
         return _none() if one is None else answer(schedule_view(one))
 
     async def end(self, request: web.Request) -> web.Response:
-        return (
-            answer({"ended": True})
-            if await self.house.schedules.end(_id(request), OWN)
-            else _none()
-        )
+        return answer({"ended": True}) if await self.schedules.end(_id(request), OWN) else _none()
 
 
 def command_view(entry: CommandSpec) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import json
 import secrets
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
@@ -20,8 +20,10 @@ from typing import Any
 import structlog
 from aiohttp import web
 
-from gateway.core.events import EPHEMERAL, AppEvent, DraftChanged
-from gateway.web.protocols import Picture, WebServiceProtocol
+from gateway.core.events import EPHEMERAL, AppEvent, DraftChanged, EventBus
+
+Picture = Sequence[Sequence[tuple[str, str]]]
+"""A terminal: rows of (text, CSS classes) runs."""
 
 log = structlog.stdlib.get_logger("moot.gateway")
 
@@ -111,13 +113,13 @@ class Hub:
 
     def __init__(
         self,
-        house: WebServiceProtocol,
+        events: EventBus,
         view: Callable[[AppEvent], Mapping[str, Any]],
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._clock = clock
-        self._house = house
+        self._events = events
         self._view = view
         self._epoch = secrets.token_hex(4)  # ids of an earlier process mean nothing here
         self._number = 0
@@ -141,7 +143,7 @@ class Hub:
         """Read until cancelled. When the subscription breaks, begin again and say so."""
         while True:
             try:
-                async for happening in self._house.subscribe():
+                async for happening in self._events.subscribe():
                     self.publish(happening)
             except Exception:  # the page must outlive a broken subscription
                 log.exception("stream.broken")

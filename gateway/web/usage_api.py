@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from aiohttp import web
 
 from contract.errors import Rejected
+from gateway.limits.usage import UsageBook
 from gateway.web.body import answer
-from gateway.web.protocols import WebServiceProtocol
 
 DAYS, MOST_DAYS = 30, 366
 
 
 @dataclass(frozen=True, slots=True)
 class UsageApi:
-    """The route, over the House."""
+    """The route."""
 
-    house: WebServiceProtocol
+    book: UsageBook
 
     def routes(self) -> list[web.RouteDef]:
         """It alone."""
@@ -28,4 +28,4 @@ class UsageApi:
         given = request.query.get("days", str(DAYS))
         if not re.fullmatch(r"[0-9]{1,3}", given) or not 1 <= int(given) <= MOST_DAYS:
             raise Rejected("days", f"must be 1 to {MOST_DAYS}")
-        return answer(await self.house.usage.report(int(given)))
+        return answer(await self.book.report(int(given)))

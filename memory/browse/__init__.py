@@ -1,1 +1,1 @@
-"""Pages of the memory for people who look at it."""
+"""The memory as the page and an administrator's commands show it."""

@@ -37,7 +37,7 @@ class IndexComparison:
 
     @property
     def sound(self) -> bool:
-        """Whether the index holds what it should."""
+        """True when the index holds all that it should."""
         return not self.orphaned and self.missing <= self.waiting
 
 
@@ -83,7 +83,7 @@ def count_by_scope(connection: Connection) -> list[ScopeCounts]:
 
 
 def compare(connection: Connection, held: set[str], index: str) -> IndexComparison:
-    """What an index of this name that holds these ids lacks, and has too much."""
+    """Compare the table with an index of this name that holds these ids."""
     every, living, waiting = set[str](), set[str](), set[str]()
     for row in connection.execute(select(_F.id, _F.replaced_by, _F.indexed_by)):
         every.add(row.id)

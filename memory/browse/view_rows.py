@@ -138,7 +138,7 @@ class InsightRow:
 
 @dataclass(frozen=True, slots=True)
 class AgentSessionRow:
-    """What an agent's session was about. ended_at: None while it goes on."""
+    """The subject of an agent's session. ended_at: None while it goes on."""
 
     id: str
     scope: str
@@ -152,14 +152,14 @@ class AgentSessionRow:
 
 @dataclass(frozen=True, slots=True)
 class ObservationFilter:
-    """What observations must have: every word of `text` somewhere, a concept, part of a path."""
+    """The filter asks for every word of `text` somewhere, a concept, part of a path."""
 
     text: str = ""
     concept: str = ""
     file: str = ""
 
     def fits(self, found: StoredObservation) -> bool:
-        """Whether an observation has it, whatever the case."""
+        """True for an observation that has all of it, whatever the case."""
         concepts = {concept.casefold() for concept in found.concepts}
         if self.concept and self.concept.casefold() not in concepts:
             return False
@@ -170,6 +170,6 @@ class ObservationFilter:
 
 
 def has_words(wanted: str, texts: Iterable[str]) -> bool:
-    """Whether every word of `wanted` is a part of one of the texts, whatever the case."""
+    """True if every word of `wanted` is a part of one of the texts, whatever the case."""
     held = "\n".join(texts).casefold()
     return all(word in held for word in wanted.casefold().split())

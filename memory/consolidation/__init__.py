@@ -1,1 +1,1 @@
-"""Consolidation."""
+"""Consolidation: facts that say the same become one."""

@@ -46,8 +46,8 @@ PATIENCE = 3  # passes that may fail at one fact for good before it is left out
 
 @dataclass(slots=True)
 class Outcome:
-    """What a pass over one scope did. gone: ids that are recalled no more. refused: proposals that
-    would have lost or invented something. stopped: it could not go on; the next pass does."""
+    """The result of a pass over one scope. gone: ids that are recalled no more. refused: proposals
+    that would have lost or invented something. stopped: it could not go on; the next pass does."""
 
     scope: str
     merged: int = 0

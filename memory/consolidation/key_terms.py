@@ -1,4 +1,4 @@
-"""What a sentence claims, as words that must not get lost when sentences become one."""
+"""The key terms of a sentence: words that must not get lost when sentences become one."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _stem(word: str) -> str:
 
 
 def lost(old: Iterable[str], new: str) -> frozenset[str]:
-    """What the old sentences claim and the new one doesn't tell."""
+    """The key terms of the old sentences that the new one lacks."""
     told_exactly, told = exact(new), words(new)
     plain = " ".join(unicodedata.normalize("NFKC", new).split())
     missing: set[str] = set()
@@ -89,7 +89,7 @@ def lost(old: Iterable[str], new: str) -> frozenset[str]:
 
 
 def _runs_on(word: str, text: str) -> bool:
-    """Whether a script without spaces has it somewhere in the text."""
+    """True for a term of a script without spaces that stands somewhere in the text."""
     return _RUN_ON.search(word) is not None and word in text.casefold()
 
 

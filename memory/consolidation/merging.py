@@ -59,7 +59,7 @@ def duplicates(connection: Connection, scope: str) -> list[list[StoredFact]]:
 
 
 def age(fact: StoredFact) -> tuple[datetime, int]:
-    """What tells the older of two facts."""
+    """A key by which the older of two facts comes first."""
     return (fact.said_at, fact.seq)
 
 
@@ -73,7 +73,7 @@ def _family(kind: str) -> str:
 
 
 def are_kin(one: StoredFact, other: StoredFact) -> bool:
-    """Whether two facts may become one: of one scope, about one person, of one kind."""
+    """True if two facts may become one: of one scope, about one person, of one kind."""
     same = (one.scope, one.person, _family(one.kind)) == (
         other.scope,
         other.person,
@@ -84,7 +84,7 @@ def are_kin(one: StoredFact, other: StoredFact) -> bool:
 
 
 def unchanged(connection: Connection, given: Sequence[StoredFact]) -> bool:
-    """Whether the facts are all still there, and none was replaced meanwhile."""
+    """True if the facts are all still there, and none was replaced meanwhile."""
     now = facts_by_id(connection, [fact.id for fact in given])
     return all(
         fact.id in now and now[fact.id].text == fact.text and now[fact.id].replaced_by is None
@@ -207,7 +207,7 @@ class Supersession(_ProposalEntry):
 
 
 class Proposal(_ProposalEntry):
-    """What the model says of a group. No fact is in two entries but as the later one."""
+    """The model's proposal for a group. No fact is in two entries but as the later one."""
 
     merges: list[Merge]
     superseded: list[Supersession]
@@ -228,7 +228,7 @@ class Proposal(_ProposalEntry):
 
 
 async def propose(model: Model, group: Sequence[StoredFact]) -> tuple[Proposal | None, int]:
-    """What the model says of facts, and how many calls it took; None when it can't be used, twice.
+    """The model's proposal and how many calls it took; None when it can't be used, twice.
 
     Raises ModelError.
     """

@@ -1,1 +1,1 @@
-"""Deleting people and their words from every layer."""
+"""Erasure: all that a person said, and all that was made of it, goes."""

@@ -1,4 +1,4 @@
-"""What other people's rows carry of a person who is deleted: prompts, quotations, sessions."""
+"""Mentions of a person who is deleted in other people's rows: prompts, quotations, sessions."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _fact_texts(connection: Connection, plan: ErasurePlan) -> dict[str, set[str]
 
 
 def find_mentions(connection: Connection, plan: ErasurePlan, said: ErasedMessages) -> None:
-    """What other people's messages carry beside their own text: quotations and references."""
+    """Take quotations of and references to the person from other people's messages."""
     at = messages.c
     query = select(
         at.seq, at.scope, at.room_id, at.received_at, at.reply_to, at.meta, at.attachments

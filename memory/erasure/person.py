@@ -148,7 +148,7 @@ def _find_talk(connection: Connection, plan: ErasurePlan, ids: frozenset[str]) -
 
 
 def _find_records(connection: Connection, plan: ErasurePlan, ids: frozenset[str]) -> None:
-    """What hangs on a turn, on a scope or on the person alone."""
+    """Plan the rows that hang on a turn, on a scope or on the person alone."""
     asked = turn_ids(connection, plan)
     for table in (posts, decisions, tool_uses, observations):
         plan_rows(connection, plan, table.c.turn_id, asked)
@@ -198,7 +198,7 @@ def _find_derived(
     """Extractions and summaries of a range with their words.
 
     A summary goes on from the one before: the later ones of the scope go too, and the layer's
-    pointer goes back, so that it is made anew of what is left.
+    pointer goes back, so that it is made again of what is left.
     """
     for row in connection.execute(select(staging)):
         if said.within(row):

@@ -1,4 +1,4 @@
-"""What goes with a person who is deleted: rows by their keys, and others' rows that lose a part."""
+"""The plan of an erasure: rows that go, by their keys, and others' rows that lose a part."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ Key = tuple[Any, ...]
 
 @dataclass(slots=True)
 class ErasurePlan:
-    """What a survey found.
+    """All that goes with a person who is deleted.
 
     rows: keys of the rows that go, by table. changed: others' rows that lose a part, as new
     values by key. own: the person's own scopes. knowing: scopes of others whose agents were told
@@ -148,7 +148,7 @@ class ErasedMessages:
         return cls(by_scope, by_room, since, frozenset(posts))
 
     def within(self, row: Row[Any]) -> bool:
-        """Whether a row's range covers one of them."""
+        """True if a row's range covers one of them."""
         if row.first_seq is None or row.last_seq is None:
             return False
         room_id = row._mapping.get("room_id")
@@ -183,11 +183,11 @@ class Identity:
         object.__setattr__(self, "_name", _pattern(exact | externals | self.called))
 
     def identifies(self, text: str) -> bool:
-        """Whether their id or mention stands in it."""
+        """True if their id or mention stands in it."""
         return self._id is not None and self._id.search(_plain(text)) is not None
 
     def names(self, text: str) -> bool:
-        """Whether anything stands in it that means them, their name included."""
+        """True if anything stands in it that means them, their name included."""
         return self._name is not None and self._name.search(_plain(text)) is not None
 
     def nameless(self, text: str, mark: str, borne: frozenset[str] = frozenset()) -> str:
@@ -217,7 +217,7 @@ def _plain(text: str) -> str:
 
 
 def identity_of(connection: Connection, ids: frozenset[str]) -> Identity:
-    """What is known of a person by their messages, and by facts and landmarks."""
+    """Look a person up by their messages, and by facts and landmarks."""
     at = messages.c
     called: set[str] = set()
     mentions: set[str] = set()

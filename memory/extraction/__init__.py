@@ -1,1 +1,1 @@
-"""Facts out of conversations."""
+"""Extraction: what was said becomes facts, by a model or as it stands."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from memory.readable import MessageRange, ReadableMessage
 
@@ -37,18 +36,6 @@ def labels(slice_: MessageRange) -> Mapping[str, str]:
         count = seen[name.casefold()]
         names[sender] = name if count == 1 else f"{name} ({count})"
     return names
-
-
-def first_messages(slice_: MessageRange, most_chars: int) -> MessageRange:
-    """Its beginning of `most_chars` at most, and at least one message."""
-    kept: list[ReadableMessage] = []
-    chars = 0
-    for item in slice_.spoken:
-        chars += min(len(item.text), MESSAGE_CHARS)
-        if kept and chars > most_chars:
-            return replace(slice_, last_seq=kept[-1].seq, spoken=tuple(kept))
-        kept.append(item)
-    return slice_
 
 
 def tokens(messages: Sequence[ReadableMessage]) -> int:

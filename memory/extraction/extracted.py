@@ -1,4 +1,4 @@
-"""What an extraction may find: the tool, the check of what came, and the facts it becomes."""
+"""The result of an extraction: the tool, the check of its input, and the facts it becomes."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ class Decision(_ExtractedEntry):
 
 
 class Discussion(_ExtractedEntry):
-    """What was debated; unresolved is valid."""
+    """A debate; unresolved is valid."""
 
     topic: Needed
     points: list[Text]
 
 
 class Attempt(_ExtractedEntry):
-    """What was tried; partial success is no success."""
+    """Something that was tried; partial success is no success."""
 
     action: Needed
     result: Text
@@ -57,7 +57,7 @@ class Attempt(_ExtractedEntry):
 
 
 class Request(_ExtractedEntry):
-    """What somebody wants."""
+    """Something that somebody wants."""
 
     intent: Needed
     target: Text | None = None
@@ -73,7 +73,7 @@ class Extracted(_ExtractedEntry):
     requests: list[Request]
 
     def empty(self) -> bool:
-        """Whether nothing was found."""
+        """True when nothing was found."""
         return not (self.decisions or self.discussions or self.attempts or self.requests)
 
 
@@ -136,7 +136,7 @@ class Malformed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ParsedExtraction:
-    """What was found, and how many further calls were ignored."""
+    """The first call's input, and how many further calls were ignored."""
 
     found: Extracted
     ignored: int
@@ -186,7 +186,7 @@ class Sentence:
 
 
 def sentences(found: Extracted) -> Iterator[Sentence]:
-    """What of it becomes a fact, one sentence each.
+    """The entries that become facts, one sentence each.
 
     Decisions and requests always; discussions that have a point; attempts that failed, or whose
     result says more than that the action worked.
@@ -239,7 +239,7 @@ _EMPTY_WORDS = _words(
 
 
 def teaches(attempt: Attempt) -> bool:
-    """Whether an attempt is worth keeping."""
+    """True for an attempt that is worth keeping."""
     new = _words(attempt.result) - _words(attempt.action) - _EMPTY_WORDS
     return not attempt.succeeded or bool(new)
 

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Row, Select, delete, insert, select
 from contract.errors import ModelError
 from memory.cursors import ReadCursor, advance, failed, read_cursor
 from memory.erasure.quoted_copies import without_private
-from memory.extraction.conversation import conversation, first_messages, labels, tokens
+from memory.extraction.conversation import MESSAGE_CHARS, conversation, labels, tokens
 from memory.extraction.extracted import (
     TOOL,
     TOOL_NAME,
@@ -171,7 +171,7 @@ class Extraction:
         little = slice_.spoken and tokens(slice_.spoken) < self._threshold
         if not force and little and not await self._slices.after(scope, slice_.last_seq, size=1):
             return None
-        return first_messages(slice_, self._most_chars >> min(pointer.failures, SMALLEST))
+        return slice_.first(self._most_chars >> min(pointer.failures, SMALLEST), MESSAGE_CHARS)
 
     # ── One call ────────────────────────────────────────────────────────────────────────
 
@@ -194,7 +194,7 @@ class Extraction:
         return True
 
     async def _ask(self, part: MessageRange) -> Extracted:
-        """What the model finds; asked a second time when its answer can't be taken."""
+        """Ask the model, and a second time when its answer can't be taken."""
         prompt = conversation(part)
         try:
             return await self._answer(part.scope, prompt)

@@ -147,7 +147,7 @@ class MessageFacts:
 
 
 def _tells(text: str) -> bool:
-    """Whether a message says something by itself: not in a word or two, and not only a question.
+    """True for a message that says something by itself: more than a word or two, or a question.
 
     A question is found best by the same question asked again, and would stand before its answer.
     """

@@ -1,1 +1,1 @@
-"""Pins and recommendations on a person."""
+"""Insights: short-lived notes on a person, and on how to work with them."""

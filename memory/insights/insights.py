@@ -147,7 +147,7 @@ def _best(notes: Sequence[StoredNote], kind: NoteKind, message: str) -> tuple[No
 
 
 def _teaches(interaction: AnsweredTurn) -> bool:
-    """Whether it is worth a call: tools were used, or the message says enough."""
+    """True if it is worth a call: tools were used, or the message says enough."""
     said = unaddressed(interaction.text[:READ_CHARS])
     return bool(interaction.uses) or len(words(said)) >= LEAST_WORDS
 

@@ -129,11 +129,11 @@ class Failure:
 
     @property
     def key(self) -> str:
-        """What a later failure of the same kind has in common with this one's text."""
+        """The part of the text that later failures of the same kind have in common with it."""
         return f"`{self.tool}` failed: {self.kind}"
 
     def text(self) -> str:
-        """What to recommend."""
+        """The recommendation."""
         given = f" ({self.given})" if self.given else ""
         return f"{self.key}{given}; {_ADVICE[self.kind]}"
 

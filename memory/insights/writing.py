@@ -56,7 +56,7 @@ belief, money or other intimate matters.
 
 
 class WrittenNotes(BaseModel):
-    """What the model must call `write_notes` with."""
+    """The input of `write_notes`."""
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
@@ -74,7 +74,7 @@ WRITE_NOTES = Tool(
 
 
 def material(known: Sequence[StoredNote], interaction: AnsweredTurn) -> str:
-    """What the model reads: JSON, in which no text can end the part that it stands in."""
+    """The prompt: JSON, in which no text can end the part that it stands in."""
     uses = _telling(interaction.uses)
     told = {
         "notes_so_far": {

@@ -1,1 +1,1 @@
-"""Records of the agents' own work."""
+"""Observations of what agents did with their tools, and the log that searches them."""

@@ -18,7 +18,7 @@ from memory.observations.markup_tokens import MarkupTokens, covered, decoded, qu
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What an element may hold. fields: hold text. lists: hold fields of the given names."""
+    """The content of an element. fields: hold text. lists: hold fields of the given names."""
 
     fields: frozenset[str]
     lists: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -172,7 +172,7 @@ class _Parser:
         return None
 
     def _begins(self, index: int) -> bool:
-        """Whether a whole element may begin there, and not only its name is mentioned."""
+        """True if a whole element may begin there, and not only its name is mentioned."""
         tag = self._tags[index]
         if tag.kind != "open" or index + 1 == len(self._tags):
             return False
@@ -181,7 +181,7 @@ class _Parser:
         return known and first.kind == "open" and not self._text[tag.end : first.start].strip()
 
     def _goes_on(self, index: int) -> bool:
-        """Whether the field goes on behind its end tag: words, and then the same tag again."""
+        """True if the field goes on behind its end tag: words, and then the same tag again."""
         tag = self._tags[index]
         for at in range(index + 1, len(self._tags)):
             self._step()
@@ -192,7 +192,7 @@ class _Parser:
         return False
 
     def _fenced(self, begin: int, place: int, last: int) -> bool:
-        """Whether a place of a field that begins at `begin` lies in a fenced block of it."""
+        """True if a place of a field that begins at `begin` lies in a fenced block of it."""
         first, here = bisect_left(self._fences, begin), bisect_left(self._fences, place)
         return (here - first) % 2 == 1 and here < len(self._fences) and self._fences[here] < last
 
@@ -224,7 +224,7 @@ class _Parser:
     # ── Texts ───────────────────────────────────────────────────────────────────────────
 
     def _text_of(self, start: int, end: int) -> str:
-        """What stands there, decoded, without white space at its ends."""
+        """The text that stands there, decoded, without white space at its ends."""
         parts: list[str] = []
         first = bisect_left(self._hidden_starts, start)
         for index in range(first, bisect_left(self._hidden_starts, end)):

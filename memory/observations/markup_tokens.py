@@ -1,4 +1,4 @@
-"""What in a text may be markup: tags, what hides them, and where quotations are. Pure."""
+"""The tokens of a text that may be markup: tags, what hides them, and quotations. Pure."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ class Observer:
             await self._read_waiting(scope, persona, interaction)
 
     def _name_of(self, workspace: str) -> str:
-        """What a workspace that somebody configured is called."""
+        """The name of a workspace that somebody configured; "" for one of our own."""
         own = self._own_workspaces
         if not workspace or (own is not None and Path(workspace).is_relative_to(own)):
             return ""
@@ -153,7 +153,7 @@ class Observer:
             await self._observe(uses, told)
 
     def _batches(self, waiting: Sequence[WaitingUse]) -> list[list[WaitingUse]]:
-        """What is read at once: of one session; without a model, of one turn."""
+        """The uses that are read at once: of one session; without a model, of one turn."""
         plain = self._model is None
         groups = groupby(waiting, key=lambda item: item.turn_id if plain else item.session_id)
         uses = [list(group) for _, group in groups]
@@ -220,8 +220,7 @@ class Observer:
                 c, {session.scope}, {session.persona}, session=key, limit=OVERVIEW_OF
             )
         )
-        records = [_record(item) for item in reversed(found)]
-        overview = await self._overview(known, records) if records else ""
+        overview = await self._overview(known, found[::-1]) if found else ""
         now = self._clock()
         await self._store.write(lambda c: end_session(c, key, overview, now))
 
@@ -249,17 +248,3 @@ def most_important(found: Sequence[StoredObservation]) -> list[StoredObservation
 
 def _request(told: AnsweredTurn | None) -> str:
     return told.text if told is not None else ""
-
-
-def _record(item: StoredObservation) -> NewObservation:
-    kind = item.kind if item.kind in AHEAD else "discovery"
-    return NewObservation(
-        kind,  # type: ignore[arg-type]  # a key of AHEAD
-        item.title,
-        item.subtitle,
-        item.facts,
-        item.narrative,
-        item.concepts,
-        item.files,
-        item.notes,
-    )

@@ -1,9 +1,9 @@
-"""What a model says of an agent's work: observations, and what a session is about. Pure."""
+"""Records that a model writes of an agent's work: observations, and a session's outline. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Literal, get_args
 from unicodedata import category
@@ -43,7 +43,7 @@ SHAPES: Mapping[str, Shape] = {
 
 @dataclass(frozen=True, slots=True)
 class NewObservation:
-    """What one observation says. files: relative to the workspace. notes: what was off."""
+    """An observation to be stored. files: relative to the workspace. notes: what was off."""
 
     kind: Kind
     title: str
@@ -57,7 +57,7 @@ class NewObservation:
 
 @dataclass(frozen=True, slots=True)
 class SessionOutline:
-    """What a session is about. overview: at its end, else ""."""
+    """A session's subject. overview: at its end, else ""."""
 
     title: str
     subtitle: str
@@ -133,16 +133,7 @@ def with_notes(record: NewObservation) -> NewObservation:
         _off("concepts", len(record.concepts), CONCEPTS, ""),
     ]
     notes = (*record.notes, *filter(None, lengths))
-    return NewObservation(
-        record.kind,
-        record.title,
-        record.subtitle,
-        record.facts,
-        record.narrative,
-        record.concepts,
-        record.files,
-        notes,
-    )
+    return replace(record, notes=notes)
 
 
 def _off(what: str, length: int, within: tuple[int, int], unit: str) -> str:

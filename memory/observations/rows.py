@@ -1,4 +1,4 @@
-"""What agents did, one record an observation, and what their sessions were about."""
+"""Observations of what agents did, and the subjects of their sessions, as they lie on disk."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ SLUG_CHARS = 32
 CHARS_A_TOKEN = 4  # as everywhere, where no tokenizer is asked
 
 
-@dataclass(frozen=True, slots=True)
-class StoredObservation:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredObservation(NewObservation):
     """An observation as it lies on disk. session_id: key of the agent's session, see `session_key`;
-    turn_id: of the turn that it was made from. Other fields as in NewObservation."""
+    turn_id: of the turn that it was made from."""
 
     seq: int
     id: str
@@ -34,14 +34,6 @@ class StoredObservation:
     persona: str
     session_id: str
     turn_id: str | None
-    kind: str
-    title: str
-    subtitle: str
-    facts: tuple[str, ...]
-    narrative: str
-    concepts: tuple[str, ...]
-    files: tuple[str, ...]
-    notes: tuple[str, ...]
     at: datetime
 
     @property
@@ -53,7 +45,7 @@ class StoredObservation:
 
 @dataclass(frozen=True, slots=True)
 class AgentSession:
-    """What an agent's session was about. id: its key, see `session_key`."""
+    """The row of an agent's session. id: its key, see `session_key`."""
 
     id: str
     scope: str
@@ -67,7 +59,7 @@ class AgentSession:
 
 
 def session_key(persona: str, scope: str, session_id: str) -> str:
-    """What a session goes by: agents choose their ids themselves, so those may be the same."""
+    """The key of a session: agents choose their ids themselves, so those may be the same."""
     return hashlib.sha256("\0".join((persona, scope, session_id)).encode()).hexdigest()[:16]
 
 
@@ -122,7 +114,7 @@ def find_session(connection: Connection, key: str) -> AgentSession | None:
 
 
 def tell_session(connection: Connection, key: str, record: SessionOutline, **more: object) -> None:
-    """Write down what a session is about; what is told already stays unless it is told anew."""
+    """Write down what a session is about; what is known already stays unless it is said again."""
     told = {"title": record.title, "subtitle": record.subtitle, "overview": record.overview}
     values = {name: text for name, text in told.items() if text} | more
     if values:

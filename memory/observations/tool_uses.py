@@ -1,4 +1,4 @@
-"""What agents did with their tools, until an observer has read it."""
+"""Uses of tools that wait on disk until an observer has read them."""
 
 from __future__ import annotations
 

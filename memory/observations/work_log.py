@@ -46,7 +46,7 @@ class WorkReader:
 
 @dataclass(frozen=True, slots=True)
 class WorkQuery:
-    """What is looked for; what is not set does not matter. Words are looked for one by one.
+    """A search; a field that is not set does not matter. Words are looked for one by one.
 
     concept: a whole one. file: a path, or how it ends or begins. since, until: whole moments.
     """
@@ -117,7 +117,7 @@ _JSON_TEXT = {name: func.lower(cast(_O[name], Text)) for name in ("facts", "conc
 
 
 def _selected(reader: WorkReader, query: WorkQuery, words: Sequence[str]) -> Select[Any]:
-    """What the database can tell apart; an upper bound of what fits."""
+    """The rows that the database can pick: an upper bound of those that fit."""
     rows = within(reader.gate.scopes, reader.personas)
     if query.kinds:
         rows = rows.where(_O.kind.in_(sorted(query.kinds)))
@@ -139,7 +139,7 @@ def _selected(reader: WorkReader, query: WorkQuery, words: Sequence[str]) -> Sel
 
 
 def _is_bare(text: str) -> bool:
-    """Whether JSON writes the text as it is."""
+    """True if JSON writes the text as it is."""
     return text.isascii() and text.isprintable() and '"' not in text and "\\" not in text
 
 
@@ -151,7 +151,7 @@ def _fits(item: StoredObservation, query: WorkQuery) -> bool:
 
 
 def _is_file(name: str, wanted: str) -> bool:
-    """Whether a path is the wanted one, lies in it, or ends with it."""
+    """True if a path is the wanted one, lies in it, or ends with it."""
     return name == wanted or name.startswith(f"{wanted}/") or name.endswith(f"/{wanted}")
 
 
@@ -190,7 +190,7 @@ def score(item: StoredObservation, words: Sequence[str]) -> float:
 
 
 def _has(text: str, word: str) -> bool:
-    """Whether a word of the text begins with the word."""
+    """True if a word of the text begins with the word."""
     at = text.find(word)
     while at > 0 and text[at - 1].isalnum():
         at = text.find(word, at + 1)

@@ -1,1 +1,1 @@
-"""People's own commands over their memory."""
+"""The owner of a memory: what they may see of it, and do with it."""

@@ -1,4 +1,4 @@
-"""What people do with their own memory: `!memory`, `!share`, `!unshare`, `!forget`."""
+"""Commands for one's own memory: `!memory`, `!share`, `!unshare`, `!forget`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, delete, select, update
 
-from memory.owner.owner import Known, MemoryRefusal, Owner, about, clear, insights_of, one, visible
+from memory.owner.owner import Known, MemoryRefusal, Owner, about, clear, notes_on, one, visible
 from memory.private import has_private
 from memory.readable import ReadableMessages
 from memory.recall.facts import NewFact, StoredFact, add_facts, facts_in, origin_of, remove_facts
@@ -41,12 +41,12 @@ class MemoryCommands:
     # ── Seeing ──────────────────────────────────────────────────────────────────────────
 
     async def known(self, owner: Owner) -> Known:
-        """What is known of them here."""
+        """Look up all that is known of them here."""
 
         def work(connection: Connection) -> Known:
             gate = owner.gate()
             own = about(connection, owner, gate)
-            notes = insights_of(connection, owner)
+            notes = notes_on(connection, owner)
             kept = connection.execute(_IS_KEPT.where(rooms.c.id == owner.at.room.id)).scalar()
             return Known(
                 facts=tuple(gate.admit("facts", own)),

@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, delete, select
 
 from contract.errors import MootError
+from memory.insights.insights import StoredNote
 from memory.observations.rows import blank_sessions
 from memory.recall.facts import StoredFact, every_fact_in, facts_in
 from memory.scopes import Gate, Invocation
+from store.rows import from_row
 from store.schema import episodes, insights, landmarks, observations, staging, tool_uses
 
 
 class MemoryRefusal(MootError):
-    """What a person asked of their memory can't be done; the sentence is for them."""
+    """Something that a person asked of their memory can't be done; the sentence is for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,32 +44,23 @@ class Owner:
 
     @property
     def alone(self) -> bool:
-        """Whether everything here is theirs: a direct message."""
+        """True where everything is theirs: in a direct message."""
         return self.home.startswith("dm:")
 
     def gate(self) -> Gate:
-        """What may be seen here."""
+        """Lets through what may be seen here."""
         return self.at.gate
 
 
 @dataclass(frozen=True, slots=True)
-class Insight:
-    """A note on a person as it lies on disk. kind: "pin" or "recommendation"."""
-
-    scope: str
-    kind: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of a person, as far as it may be seen where they ask.
+    """All that is known of a person, as far as it may be seen where they ask.
 
     kept: what is said here is remembered; excluded: the configuration says that it isn't.
     """
 
     facts: tuple[StoredFact, ...]
-    insights: tuple[Insight, ...]
+    insights: tuple[StoredNote, ...]
     kept: bool
     excluded: bool
 
@@ -106,7 +99,7 @@ def clear(connection: Connection, scope: str) -> None:
 def about(
     connection: Connection, owner: Owner, gate: Gate, *, replaced: bool = False
 ) -> list[StoredFact]:
-    """What is known of them; in a direct message that is all that was made of it."""
+    """The facts about them; in a direct message all that were made of it."""
     found = every_fact_in(connection, sorted(gate.scopes), person=owner.id, replaced=replaced)
     if owner.alone:
         found += every_fact_in(connection, [owner.home], replaced=replaced)
@@ -120,8 +113,9 @@ def one(
     return found[0] if found and found[0].seq == seq else None
 
 
-def insights_of(connection: Connection, owner: Owner) -> list[Insight]:
-    table = insights.c
-    query = select(table.scope, table.kind, table.text).order_by(table.kind, table.seq)
-    key = (table.scope == owner.home) & (table.sender_id == owner.id)
-    return [Insight(*row) for row in connection.execute(query.where(key))]
+def notes_on(connection: Connection, owner: Owner) -> list[StoredNote]:
+    """The notes on them that were made here."""
+    at = insights.c
+    query = select(insights).where(at.scope == owner.home, at.sender_id == owner.id)
+    rows = connection.execute(query.order_by(at.kind, at.seq))
+    return [from_row(StoredNote, row) for row in rows]

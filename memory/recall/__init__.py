@@ -1,1 +1,1 @@
-"""Facts, and finding those that bear on a question."""
+"""Recall: facts, and the index that finds those that bear on a message."""

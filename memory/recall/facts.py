@@ -1,4 +1,4 @@
-"""What is known, one sentence a fact: the table that every index can be made from again."""
+"""Facts, one sentence each: the table that every index can be made from again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What finds facts by their meaning. It only finds: what is shown is our own row.
+"""The index that finds facts by their meaning. It only finds: what is shown is our own row.
 
 One scope is one Mem0 `user_id`. An index may be lost at any time: whoever owns the entries compares
 `ids()` with their own, and adds what is missing.
@@ -53,7 +53,7 @@ class Hit:
 
 
 class Index(Protocol):
-    """Finds entries. `name` says what made it: when it changes, everything is indexed anew."""
+    """Finds entries. `name` says what made it: when it changes, everything is indexed again."""
 
     name: str
 
@@ -67,7 +67,7 @@ class Index(Protocol):
         """Forget: no byte of the text stays in any file. Unknown ids are no error."""
 
     async def ids(self, scope: str | None = None) -> set[str]:
-        """What it holds, in one scope or in all."""
+        """The ids that it holds, in one scope or in all."""
 
     async def clear(self) -> None:
         """Forget everything."""

@@ -1,6 +1,6 @@
 """The index's file: rows in SQLite, readable by several processes, forgetful when asked.
 
-It is made from other data: a broken file is thrown away and begun anew, not kept aside, for then
+It is made from other data: a broken file is thrown away and begun again, not kept aside, for then
 what is forgotten later would stay in it.
 """
 
@@ -81,7 +81,7 @@ class IndexFile:
     """An open file. Any thread may call its methods; each has a connection of its own to read."""
 
     def __init__(self, path: Path) -> None:
-        """Open, and begin anew when the file is broken. Raises OSError, sqlite3.Error."""
+        """Open, and begin again when the file is broken. Raises OSError, sqlite3.Error."""
         self._path = path
         self._local = threading.local()
         self._connections: list[sqlite3.Connection] = []
@@ -153,7 +153,7 @@ class IndexFile:
             yield [IndexedText(*row[:-1]) for row in some], [row[-1] for row in some]
 
     def gone(self, seq: int) -> list[tuple[int, int]]:
-        """What was deleted after a `seq`, of any scope: pairs of `seq` and the row's number.
+        """The rows deleted after a `seq`, of any scope: pairs of `seq` and the row's number.
 
         No scope is kept with it: it would name people who are not there any more.
         """
@@ -161,7 +161,7 @@ class IndexFile:
         return self._reader().execute(found, (seq,)).fetchall()
 
     def end(self) -> tuple[int, int]:
-        """What changes with every row that is written or removed, by whatever process."""
+        """A number that changes with every row that is written or removed, by whatever process."""
         found = "SELECT name, seq FROM sqlite_sequence WHERE name IN ('entries', 'gone')"
         ends = dict(self._reader().execute(found).fetchall())
         return ends.get("entries", 0), ends.get("gone", 0)

@@ -67,7 +67,7 @@ class Column:
 
     @property
     def values(self) -> NDArray[Any]:
-        """What is in it; a view, good until the next extend."""
+        """Its content; a view, good until the next extend."""
         return self._data[: self._size]
 
 
@@ -185,7 +185,7 @@ class InvertedIndex:
 
     @property
     def worn(self) -> bool:
-        """So many places are empty that it should be made anew."""
+        """So many places are empty that it should be made again."""
         return self._empty > 64 and self._empty > self.living // 4
 
     # ── Asked while ranking ─────────────────────────────────────────────────────────────
@@ -245,7 +245,7 @@ class InvertedIndex:
         return 0 if number is None else len(self._in[number])
 
     def rarity(self, frequency: int) -> float:
-        """What a term that stands in so many entries is worth: BM25's idf, never below 0."""
+        """The worth of a term that stands in so many entries: BM25's idf, never below 0."""
         return math.log(1 + (self.living - frequency + 0.5) / (frequency + 0.5))
 
     def kindred(self, term: str) -> list[str]:

@@ -89,7 +89,7 @@ class Mem0Index:
         await self._in(self._writing, lambda: self._open().store.forget(wanted))
 
     async def ids(self, scope: str | None = None) -> set[str]:
-        """What it holds, in one scope or in all."""
+        """The ids that it holds, in one scope or in all."""
         if scope is not None:
             checked_id(scope)
         return await self._in(self._writing, lambda: self._open().store.ids(scope))
@@ -147,7 +147,7 @@ class Mem0Index:
 
 
 def _content(entry: IndexEntry) -> str:
-    """What is embedded: the text, with its person in front when it doesn't name them."""
+    """The text that is embedded, with its person in front when it doesn't name them."""
     return f"{_prefix(entry)}{entry.text}" or " "
 
 
@@ -353,7 +353,7 @@ def _remote(settings: IndexSettings, dimensions: int) -> Any:
 
 @contextmanager
 def _told(key: str, value: str) -> Iterator[None]:
-    """What a provider raises while it is opened, as one sentence with the key and the remedy."""
+    """Turn all that a provider raises while it is opened into one sentence with key and remedy."""
     try:
         yield
     except MootError:
@@ -362,7 +362,7 @@ def _told(key: str, value: str) -> Iterator[None]:
         reason = (str(error) or type(error).__name__).splitlines()[0]
         raise ConfigError(
             f"[memory] {key}: {value!r} can't be used: {reason}; "
-            f"mend its settings, or leave the key out for the one that needs nothing"
+            f"fix its settings, or leave the key out for the one that needs nothing"
         ) from error
 
 

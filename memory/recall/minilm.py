@@ -143,7 +143,7 @@ def _weights(path: Path) -> Mapping[str, Array]:
         if hashlib.file_digest(file, "sha256").hexdigest() != SHA256:
             raise ConfigError(
                 f"[memory] model: {str(path)!r} is not all-MiniLM-L6-v2 (its checksum differs); "
-                "fetch it anew"
+                "fetch it again"
             )
         data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     start = 8 + int.from_bytes(data[:8], "little")

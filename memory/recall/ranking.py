@@ -24,7 +24,7 @@ HEAD = 300  # entries that the features of the second look are computed for
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What the features weigh. 1 is a term's own rarity, about 5 for a rare one."""
+    """The weights of the features. 1 is a term's own rarity, about 5 for a rare one."""
 
     saturation: float = 0.9
     """BM25's k1: chat repeats a word for emphasis, a third time says nothing new."""
@@ -197,7 +197,7 @@ class Ranking:
         return made
 
     def _bonus(self, size: int) -> Scores:
-        """What an entry has for its person and its time, if its text has something at all."""
+        """An entry's bonus for its person and its time, if its text has something at all."""
         lexicon, w = self._lexicon, self._w
         bonus = np.zeros(size, np.float32)
         for term in self._asked.terms:
@@ -218,7 +218,7 @@ class Ranking:
         return bonus
 
     def _echo(self, scores: Scores, head: Places) -> Scores:
-        """What the head's entries have of the terms of its best."""
+        """The share of the terms of the head's best that its other entries have."""
         lexicon, w = self._lexicon, self._w
         top = head[: w.echo_entries]
         asked = set(self._asked.terms)

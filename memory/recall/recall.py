@@ -106,7 +106,7 @@ class Recall:
     async def begin(self) -> None:
         """Make the index ready, and let it hold what the table holds.
 
-        Everything is indexed anew when another index held it until now, or its file is gone.
+        Everything is indexed again when another index held it until now, or its file is gone.
         """
         if not await self._store.read(count_facts):
             return  # nothing to find yet: what an index is made with need not be loaded

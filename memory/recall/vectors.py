@@ -38,7 +38,7 @@ _POINTS = uuid.UUID("6f2dd7a5-6a0c-5b0e-9d5b-0f6f3f1d7c11")  # names an entry's 
 
 
 class Remote(Protocol):
-    """What is used of a vector store of Mem0's."""
+    """The methods that are used of a vector store of Mem0's."""
 
     def insert(self, vectors: Any, payloads: Any = None, ids: Any = None) -> Any:
         """Put vectors in."""

@@ -69,7 +69,7 @@ DatePart = Literal["year", "month", "day"]
 
 @dataclass(frozen=True, slots=True)
 class SearchQuestion:
-    """What a search looks for.
+    """A question, read: all that a search looks for.
 
     terms: of its text, each once, in their order. dates: the years, months and days of the month
     that it names. when: it asks for a time. days: the first and the last day of a time named by

@@ -1,1 +1,1 @@
-"""Summaries of older messages and of ended sessions."""
+"""Summaries of what a window has no room for, and records of sessions."""

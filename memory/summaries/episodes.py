@@ -33,11 +33,11 @@ from memory.summaries.rows import (
     weights,
 )
 from memory.summaries.writing import (
+    PROMPT_CHARS,
     RECORDING,
     SUMMARIZE,
     checked_record,
     checked_summary,
-    first_part,
     last_part,
     plain_record,
     plain_summary,
@@ -184,7 +184,7 @@ class Episodes:
             found = await self._slices.after(scope, known.after, until=until, size=PAGE)
             if found is None:
                 break
-            part = first_part(found, self._budget.message)
+            part = found.first(PROMPT_CHARS, self._budget.message)
             if not part.spoken:
                 await self._skip(scope, known.after, part.last_seq)
             elif not await self._summarise(part, known):

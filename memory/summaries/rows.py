@@ -21,7 +21,7 @@ _Files = Annotated[tuple[Annotated[str, Field(max_length=500)], ...], Field(max_
 
 
 class SessionRecord(BaseModel):
-    """What a session was about. Fields that nothing is known of are empty."""
+    """A session's record. Fields that nothing is known of are empty."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
@@ -180,7 +180,7 @@ LABEL_CHARS = 32  # `[14:02 | Andi (<@U06STGBF4Q0>)] `, which a header puts befo
 
 @dataclass(frozen=True, slots=True)
 class Weight:
-    """What a message takes in a window. chars: uncut, without its label."""
+    """The room that a message takes in a window. chars: uncut, without its label."""
 
     seq: int
     chars: int

@@ -1,4 +1,4 @@
-"""What a model is told to summarise, and what of its answer is kept."""
+"""The texts of summaries and records: written by a model and checked, or quoted without one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from contract.agent import Completion, Tool
 from contract.errors import ModelError
-from memory.readable import MessageRange, ReadableMessage
+from memory.readable import ReadableMessage
 from memory.summaries.rows import SessionRecord
 
 PROMPT_CHARS = 40_000  # of conversation in one call: some 10,000 tokens, which every model takes
@@ -99,7 +99,7 @@ def written(before: str, said: Sequence[ReadableMessage], message_chars: int) ->
 
 
 def labels(said: Sequence[ReadableMessage]) -> dict[str, str]:
-    """What each sender is called: the newest name, with the id where two have the same one."""
+    """The name of each sender: the newest name, with the id where two have the same one."""
     people = {one.by.id: one.by for one in said}
     names = {by.id: flattened(by.name)[:NAME_CHARS] or by.id for by in people.values()}
     often = Counter(names.values())
@@ -113,17 +113,6 @@ def labels(said: Sequence[ReadableMessage]) -> dict[str, str]:
 def flattened(text: str) -> str:
     """White space collapsed, without controls."""
     return " ".join(visible(text).split())
-
-
-def first_part(slice_: MessageRange, message_chars: int) -> MessageRange:
-    """As much of a slice, from its beginning, as one call may hold; one message at least."""
-    room = PROMPT_CHARS
-    for index, one in enumerate(slice_.spoken):
-        room -= min(len(one.text), message_chars)
-        if room < 0 and index:
-            kept = slice_.spoken[:index]
-            return MessageRange(slice_.scope, slice_.first_seq, kept[-1].seq, kept, slice_.hidden)
-    return slice_
 
 
 def last_part(said: Sequence[ReadableMessage], message_chars: int) -> tuple[ReadableMessage, ...]:
@@ -210,7 +199,7 @@ _DECIDED = re.compile(
 
 
 def plain_summary(before: str, said: Sequence[ReadableMessage]) -> str:
-    """What can be told of some messages, at least one, by quoting; PLAIN_CHARS at most.
+    """A summary of some messages, at least one, by quoting; PLAIN_CHARS at most.
 
     before: the summary that it takes the place of; what there is room for stays.
     """

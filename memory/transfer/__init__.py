@@ -1,1 +1,1 @@
-"""Export and import of a memory."""
+"""Export and import of the memory as lines of JSON."""

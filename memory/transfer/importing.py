@@ -78,8 +78,8 @@ def _iso(at: int) -> str:
 
 @dataclass(slots=True)
 class Imported:
-    """What an import did. rows: by type. known: were there already. strange: rows that speak of
-    messages which are others here, and were left out or lost their range."""
+    """The result of an import. rows: by type. known: were there already. strange: rows that
+    speak of messages which are others here, and were left out or lost their range."""
 
     rows: Counter[str] = field(default_factory=Counter)
     known: int = 0
@@ -89,7 +89,7 @@ class Imported:
 def import_lines(connection: Connection, lines: Iterable[bytes], now: datetime) -> Imported:
     """Store checked lines, in the transaction of the connection; what is there already stays.
 
-    A seq that is taken by another row is given anew.
+    A seq that is taken by another row is replaced by the next free one.
     """
     here = _KnownMessages.of(connection)
     writers = {name: _Writer(connection, table, here) for name, table in TABLES.items()}
@@ -126,7 +126,7 @@ class _KnownMessages:
         return cls(connection, _counter(connection, messages))
 
     def fits(self, seq: int, scope: str, room_id: str | None) -> bool:
-        """Whether a row of this scope may speak of this message: it is not another one here."""
+        """True if a row of this scope may speak of this message: it is not another one here."""
         if seq > self.counter:
             if self.counter:
                 return False
@@ -141,7 +141,7 @@ class _KnownMessages:
 
 
 def _wanders(scope: str) -> bool:
-    """Whether what a scope holds was said elsewhere."""
+    """True for a scope whose content was said elsewhere."""
     return scope.startswith(("profile:", "project:"))
 
 
@@ -171,7 +171,7 @@ class _Writer:
         self._next = max(max(self._seqs, default=0), _counter(connection, table))
 
     def _names(self) -> list[str]:
-        """What names a row whatever its seq; nothing: all that it says."""
+        """The columns that name a row whatever its seq; none: all that it says."""
         if "id" in self._table.columns:
             return ["id"]
         keys = [column.name for column in self._table.primary_key.columns]

@@ -146,7 +146,7 @@ def _digest(fact: PlainFact) -> str:
 
 
 def is_person(name: str) -> bool:
-    """Whether this is a sender id."""
+    """True for a sender id."""
     source, colon, external = name.partition(":")
     return bool(colon and SOURCE.fullmatch(source) and EXTERNAL_ID.fullmatch(external))
 

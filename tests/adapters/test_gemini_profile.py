@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from adapters.agent import MemoryServer
 from adapters.cli_profile import Setting
 from adapters.profiles.gemini import DIALOGS, GEMINI, PERSONA_FILE, harmless, settings_file
-from adapters.records.gemini import from_hook, from_record, mended
+from adapters.records.gemini import from_hook, from_record, restored
 from adapters.turn_events import ContextCompacted, ReplyBlock, ReplyEnded, ToolReport, ToolUsed
 
 
@@ -184,8 +184,8 @@ def test_the_hook_ends_a_turn_and_mends_its_text() -> None:
     (ended,) = from_hook(payload)
     assert isinstance(ended, ReplyEnded)
     assert ended.recorded
-    assert ended.mend("ab  c") == "a\u200db <!-- x --> c"
-    assert ended.mend("something else") == "something else"
+    assert ended.restore("ab  c") == "a\u200db <!-- x --> c"
+    assert ended.restore("something else") == "something else"
     assert from_hook({"hook_event_name": "BeforeAgent"}) == ()
 
 
@@ -200,7 +200,7 @@ def test_what_was_left_out_is_put_back(
     whole = "".join(["x", *said, "y"])
     recorded = "".join(["x", *(piece for piece in said if piece not in left_out), "y"])
     heard = f"{''.join(before)}\n{whole} {''.join(after)} "
-    assert mended(recorded, heard) == whole
+    assert restored(recorded, heard) == whole
 
 
 def test_a_summary_in_place_of_the_conversation_is_a_compaction() -> None:

@@ -12,7 +12,7 @@ from adapters.catalog import profiles
 from adapters.profiles import looks
 from adapters.profiles.generic import look_of
 from adapters.reading.question import ScreenDialog, find_dialog
-from adapters.reading.replay import read_recording, replay
+from adapters.replay import read_recording, replay
 from adapters.screen.screen import Screen
 from contract.agent import Option
 from tests.doubles.words import words

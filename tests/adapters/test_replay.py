@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.reading.replay import prompt_of, read_recording, replay
+from adapters.replay import prompt_of, read_recording, replay
 from contract.errors import MootError
 
 RULE = "─" * 40

@@ -1,6 +1,6 @@
 """Output that is kept and drawn later, bit by bit, and what is answered meanwhile."""
 
-from adapters.pty.buffer import FULL_BYTES, OutputBuffer
+from adapters.pty.console import FULL_BYTES, OutputBuffer
 from adapters.reading.visible import columns
 from adapters.screen.grid import Grid
 from adapters.screen.rows import ScreenLine

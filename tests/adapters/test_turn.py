@@ -175,5 +175,5 @@ def test_a_draft_is_the_longer_of_what_was_said_and_streamed() -> None:
 def test_a_hook_behind_the_record_ends_it_at_once_and_mends_its_text() -> None:
     turn = TurnState(BOTH)
     turn.note(ReplyBlock("ab"), "record", 0.0)
-    turn.note(ReplyEnded(recorded=True, mend=lambda text: f"{text}!"), "hook", 0.1)
+    turn.note(ReplyEnded(recorded=True, restore=lambda text: f"{text}!"), "hook", 0.1)
     assert (turn.over(0.1), turn.text()) == ("hook", "ab!")

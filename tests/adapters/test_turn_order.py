@@ -4,7 +4,7 @@ import asyncio
 
 from adapters.cli.keyboard import BEGIN, END, keystrokes
 from adapters.cli.turn import TurnState
-from adapters.session.questions import RoomQuestions, refuse
+from adapters.session.session import RoomQuestions, refuse
 from adapters.turn_events import (
     HookQuestion,
     PromptTaken,

@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from adapters.cli.turn import TurnState
+from adapters.cli.turn import ToolUses, TurnState
 from adapters.profiles.claude_code import CLAUDE_CODE
 from adapters.records.claude import from_hook, from_record
-from adapters.session.tool_uses import MOST, ToolUses
-from adapters.turn_events import ContextCompacted, ToolReport, ToolUsed, cut_tool_text
+from adapters.turn_events import MOST_USES, ContextCompacted, ToolReport, ToolUsed, cut_tool_text
 from contract.agent import TOOL_TEXT, ToolUse
 from tests.adapters.test_claude_events import played, rows
 
@@ -72,9 +71,9 @@ def test_a_result_without_its_tool_is_no_use() -> None:
 
 def test_of_very_many_uses_the_newest_stay() -> None:
     uses = ToolUses()
-    for number in range(MOST + 5):
+    for number in range(MOST_USES + 5):
         uses.note(ToolReport(str(number), "Bash", str(number)), "hook")
-    assert [use.given for use in uses.all()] == [str(n) for n in range(5, MOST + 5)]
+    assert [use.given for use in uses.all()] == [str(n) for n in range(5, MOST_USES + 5)]
 
 
 def test_long_texts_are_cut_in_their_midst() -> None:

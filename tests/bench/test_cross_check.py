@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.reading.replay import replay
+from adapters.replay import replay
 from bench.cross_check import MOST_CHARS, find_mismatch
 
 RECORDINGS = Path(__file__).parents[1] / "adapters" / "recordings"

@@ -57,9 +57,9 @@ async def test_events_come_over_http_and_are_acknowledged(
 ) -> None:
     async with served(slack, slack_bot(mode="http"), inbox):
         await slack.say(f"<@{BOT_USER}> hé")
-        first, second = await inbox.kept(2)
+        await inbox.kept(1)
         await settled(slack)
-    assert first == second
+    assert len(inbox.events) == 1
     assert [envelope.statuses for envelope in slack.delivery.envelopes] == [[200], [200]]
     assert slack.called("apps.connections.open") == []
 

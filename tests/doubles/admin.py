@@ -32,7 +32,7 @@ AUTH = Room("slack:C1", "auth-team", "room", "saga-ai")
 
 
 class FakeAdmin:
-    """Implements gateway.web.admin.protocol.Admin."""
+    """Stands for each of AdminServices."""
 
     def __init__(
         self, now: Callable[[], datetime], questions: Callable[[], Sequence[OpenQuestion]]
@@ -75,7 +75,7 @@ class FakeAdmin:
     async def rooms(self) -> Sequence[RoomLine]:
         return self.room_lines
 
-    async def sessions(self) -> Sequence[SessionLine]:
+    async def all(self) -> Sequence[SessionLine]:
         return self.session_lines
 
     async def act(self, session_id: str, act: SessionAct, by: Speaker) -> Acted:

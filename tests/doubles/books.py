@@ -10,7 +10,7 @@ from gateway.limits.usage import Report
 
 
 class FakeAudit:
-    """Implements gateway.audit.audit.AuditLog. entries: oldest first."""
+    """Stands for Audit. entries: oldest first."""
 
     def __init__(self) -> None:
         self.entries: list[AuditEntry] = []
@@ -30,7 +30,7 @@ class FakeAudit:
 
 
 class FakeUsage:
-    """Implements gateway.limits.usage.UsageReports."""
+    """Stands for UsageBook."""
 
     def __init__(self) -> None:
         self.told = Report((), (), (), ())

@@ -16,7 +16,7 @@ from pathlib import Path
 from contract.chat import Attachment, Room, Speaker
 from gateway.core.views import SessionView, TurnRecord
 from gateway.web.page import PageSettings, open_page
-from gateway.web.protocols import Picture
+from gateway.web.stream import Picture
 from tests.doubles.house import FakeHouse
 
 ANA = Speaker("web:ana", "Ana Lima")
@@ -156,7 +156,7 @@ async def main(port: int, pace_s: float = 0.12) -> None:
         house.script = play
         tasks.create_task(_move(house), name="terminal")
         with tempfile.TemporaryDirectory() as files:
-            async with open_page(house, PageSettings(Path(files), port=port)) as url:
+            async with open_page(house.services, PageSettings(Path(files), port=port)) as url:
                 print(f"The page is at {url}", flush=True)
                 await asyncio.Event().wait()
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
 from contract.agent import Answer, Option, Question
 from contract.briefing import Trim
@@ -48,7 +48,11 @@ from gateway.core.views import (
     TurnView,
 )
 from gateway.questions.questions import Choice
-from gateway.web.protocols import HealthReport, Picture, Receipt, TurnReply
+from gateway.web.admin.service import AdminServices
+from gateway.web.inbox import Receipt, TurnReply
+from gateway.web.monitor import HealthReport
+from gateway.web.services import Services
+from gateway.web.stream import Picture
 from gateway.web.submission import Submission, parse_submission
 from tests.doubles.admin import FakeAdmin
 from tests.doubles.books import FakeAudit, FakeUsage
@@ -96,7 +100,7 @@ class Call:
 
 
 class FakeHouse:
-    """Implements gateway.web.protocols.House."""
+    """Stands for the services behind the page; personas' files are not among them."""
 
     def __init__(self, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self.calls: list[Call] = []
@@ -120,6 +124,19 @@ class FakeHouse:
         self._queues: list[asyncio.Queue[AppEvent | None]] = []
         self._choices: dict[str, asyncio.Future[int]] = {}
         self._ended: dict[str, asyncio.Event] = {}
+
+    @property
+    def services(self) -> Services:
+        here: Any = self
+        admin: Any = self.admin
+        nobody: Any = None
+        return Services(
+            inbox=here, chat=here, agents=here, monitor=here, events=here,
+            memory=cast(Any, self.memory), audit=cast(Any, self.audit),
+            usage=cast(Any, self.usage), access=cast(Any, self.roles),
+            admin=AdminServices(admin, admin, admin), schedules=cast(Any, self.schedules),
+            personas=nobody, dry_runs=nobody,
+        )  # fmt: skip
 
     # ── What the page calls ─────────────────────────────────────────────────────────────
 

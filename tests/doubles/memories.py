@@ -15,7 +15,7 @@ EMPTY = Overview(
 
 @dataclass
 class FakeMemories:
-    """Implements gateway.web.protocols.Memories. A room that is not in `rooms` is not there."""
+    """Stands for RoomMemoryService. A room that is not in `rooms` is not there."""
 
     rooms: dict[str, Overview] = field(default_factory=dict)
     records: dict[str, ObservationContext] = field(default_factory=dict)  # by observation id

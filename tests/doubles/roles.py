@@ -16,7 +16,7 @@ NOBODY = AccessOverview("closed", "pairing", (), (), ())
 
 @dataclass
 class FakeRoles:
-    """Implements gateway.web.protocols.Roles."""
+    """Stands for AccessService."""
 
     now: AccessOverview = NOBODY
     asked: list[tuple[object, ...]] = field(default_factory=list)

@@ -13,7 +13,9 @@ from bots.bot import Bot
 from bots.web import WebBot
 from composer.headings import HEADINGS
 from contract.chat import Event, Inbound
+from gateway.access.access import Access
 from gateway.app.app import App
+from gateway.app.context import Context, Instruments
 from gateway.core.ledger import Accepted
 from gateway.core.redaction import Redactor
 from gateway.sessions.sessions import AgentProgram
@@ -116,17 +118,21 @@ async def gateway(
     async with Store.open(url or await migrated(tmp_path / "moot.db")) as store:
         try:
             async with asyncio.TaskGroup() as group:
-                house = App(
+                context = Context(
                     config,
                     group=group,
                     store=store,
                     personas=known,
                     bots=bots,
+                    access=Access(config.access),
+                    instruments=Instruments(redactor=redactor or Redactor()),
+                )
+                house = App(
+                    context,
                     programs=programs or scripted,
                     index=index,
                     model=model,
                     learn_after_s=0.0,
-                    redactor=redactor,
                 )
                 await house.admissions.load()
                 await house.rooms.recover()

@@ -15,7 +15,7 @@ AT = datetime(2026, 4, 21, 14, 2, tzinfo=UTC)
 
 @dataclass
 class FakeSchedules:
-    """Implements gateway.web.protocols.Scheduling. asked: what the page asked, in order."""
+    """Stands for ScheduleService. asked: what the page asked, in order."""
 
     living: dict[int, Schedule] = field(default_factory=dict)
     asked: list[tuple[object, ...]] = field(default_factory=list)

@@ -24,7 +24,7 @@ def house() -> FakeHouse:
 @pytest.fixture
 async def url(house: FakeHouse, tmp_path: Path) -> AsyncIterator[str]:
     settings = PageSettings(tmp_path / "files", most_body_bytes=100_000, most_file_bytes=200_000)
-    async with open_page(house, settings) as address:
+    async with open_page(house.services, settings) as address:
         yield address
 
 
@@ -62,7 +62,7 @@ async def browser() -> AsyncIterator[Browser]:
 @pytest_asyncio.fixture(loop_scope="session")
 async def address(house: FakeHouse, tmp_path: Path) -> AsyncIterator[str]:
     """As `url`, on the loop that the browser's tests share."""
-    async with open_page(house, PageSettings(tmp_path / "files")) as served:
+    async with open_page(house.services, PageSettings(tmp_path / "files")) as served:
         yield served
 
 

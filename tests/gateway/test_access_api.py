@@ -25,7 +25,7 @@ async def running(tmp_path: Path) -> AsyncIterator[Client]:
     access = AccessTable(owners=frozenset({"fake:olivia"}))
     async with (
         gateway(tmp_path, access=access) as moot,
-        open_page(moot.house.desk, PageSettings(tmp_path / "files")) as url,
+        open_page(moot.house.services, PageSettings(tmp_path / "files")) as url,
         aiohttp.ClientSession(url) as session,
     ):
         yield session, moot

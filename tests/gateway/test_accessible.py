@@ -161,7 +161,7 @@ async def test_the_form_for_the_token_has_no_fault(browser: Browser, tmp_path: P
     settings = PageSettings(
         tmp_path / "files", access=PageAuth(token="a-token-of-32-characters-or-more")
     )
-    async with open_page(FakeHouse(), settings) as address:
+    async with open_page(FakeHouse().services, settings) as address:
         for size in (PHONE, DESK):
             context = await browser.new_context(viewport=size)
             page = await context.new_page()

@@ -249,7 +249,7 @@ async def test_what_comes_by_the_api_is_answered_by_the_account_of_whom_it_addre
     meta |= {key: value for key, value in named.items() if key == "recipient_id"}
     body |= {key: value for key, value in named.items() if key == "content"}
     async with two(tmp_path) as (platform, claude, codex):
-        receipt = await platform.moot.house.desk.submit(body, wait_s=10)
+        receipt = await platform.moot.house.services.inbox.submit(body, wait_s=10)
         assert receipt.replies is not None
         assert [reply.persona for reply in receipt.replies] == ["codex"]
         assert (claude.posted, len(codex.posted)) == ([], 1)

@@ -126,8 +126,8 @@ def remember(house: FakeHouse) -> None:
         sessions=(AgentSessionRow(SCOPE, "s1", "demo", "t", "s", "o", at, None),),
     )
     whole = StoredObservation(
-        3, "o1", SCOPE, "demo", "s1", None, "discovery", "Found it", "sub", ("x",), "told", ("c",),
-        ("f.py",), (), at,
+        "discovery", "Found it", "sub", ("x",), "told", ("c",), ("f.py",), seq=3, id="o1",
+        scope=SCOPE, persona="demo", session_id="s1", turn_id=None, at=at,
     )  # fmt: skip
     house.memory.records["o1"] = ObservationContext(whole, (title,), (title,))
 
@@ -180,7 +180,7 @@ async def _events(client: aiohttp.ClientSession, house: FakeHouse) -> str:
 async def client(tmp_path: Path) -> AsyncIterator[tuple[aiohttp.ClientSession, FakeHouse]]:
     house: Any = FakeHouse(now=lambda: NOW)
     async with (
-        open_page(house, PageSettings(tmp_path / "files")) as url,
+        open_page(house.services, PageSettings(tmp_path / "files")) as url,
         aiohttp.ClientSession(url) as session,
     ):
         yield session, house

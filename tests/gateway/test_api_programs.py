@@ -10,7 +10,7 @@ import pytest
 from adapters.agent import Launch
 from adapters.cli.hooks import HookListener
 from contract.errors import AgentError, ConfigError
-from gateway.cli.doctor.check import check
+from gateway.cli.diagnosis.configuration import check
 from gateway.sessions.api_programs import anthropic_program
 from gateway.sessions.programs import Programs
 from gateway.settings.config import load_config

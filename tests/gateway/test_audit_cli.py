@@ -17,7 +17,7 @@ from gateway.audit.anchor import ANCHOR
 from gateway.audit.audit import Audit
 from gateway.audit.chain import HALVES, Check, ranges, sealed
 from gateway.cli.audit import since
-from gateway.cli.doctor.check import check
+from gateway.cli.diagnosis.configuration import check
 from gateway.main import _parser
 from gateway.settings.config import Config
 from store.database import Store

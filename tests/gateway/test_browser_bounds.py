@@ -204,14 +204,14 @@ async def test_a_lost_connection_is_shown_and_mended_without_duplicates(
 ) -> None:
     context = await browser.new_context(viewport=WIDE)
     page = await context.new_page()
-    async with open_page(house, PageSettings(tmp_path)) as url:
+    async with open_page(house.services, PageSettings(tmp_path)) as url:
         await enter(page, url)
         house.say(GENERAL, ANA, "before")
         await expect(page.locator("article")).to_have_count(1)
     await expect(page.locator("#connection")).to_contain_text("Reconnecting")
     house.say(GENERAL, ANA, "meanwhile")
     port = int(url.rstrip("/").rpartition(":")[2])
-    async with open_page(house, PageSettings(tmp_path, port=port)):
+    async with open_page(house.services, PageSettings(tmp_path, port=port)):
         await expect(page.locator("article")).to_have_count(2, timeout=20_000)
         await expect(page.locator("#connection")).to_be_hidden()
         house.say(GENERAL, ANA, "after")

@@ -81,8 +81,8 @@ class Sitting:
 @pytest_asyncio.fixture(loop_scope="session")
 async def sitting(browser: Browser, tmp_path: Path) -> AsyncIterator[Sitting]:
     async with gateway(tmp_path, index=WordIndex()) as moot:
-        await moot.house.desk.open_lobby()
-        async with open_page(moot.house.desk, PageSettings(tmp_path / "files")) as url:
+        await moot.house.services.chat.open_lobby()
+        async with open_page(moot.house.services, PageSettings(tmp_path / "files")) as url:
             context = await browser.new_context(viewport=WIDE, reduced_motion="reduce")
             page = await context.new_page()
             faults: list[str] = []

@@ -65,10 +65,9 @@ class Desk:
 async def desk(browser: Browser, tmp_path: Path) -> AsyncIterator[Desk]:
     programs = ScriptedPrograms(answer)
     async with gateway(tmp_path, programs=programs, personas=("ada", "bob")) as moot:
-        await moot.house.desk.open_lobby()
-        more = moot.house.persona_api.routes()
+        await moot.house.services.chat.open_lobby()
         settings = PageSettings(tmp_path / "files")
-        async with open_page(moot.house.desk, settings, more=more) as url:
+        async with open_page(moot.house.services, settings) as url:
             context = await browser.new_context(viewport=WIDE, reduced_motion="reduce")
             page = await context.new_page()
             faults: list[str] = []

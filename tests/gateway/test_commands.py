@@ -6,8 +6,8 @@ import pytest
 
 from gateway.core.command_table import GROUPS, NAMES, TABLE, entry_of, one_line
 from gateway.settings.access import AccessTable, GrantTable
-from gateway.turns.command_help import nearest
 from gateway.turns.reading import ParsedCommand, parse_command
+from gateway.turns.typing_errors import nearest
 from tests.doubles.platform import said
 from tests.doubles.running import gateway
 

@@ -14,8 +14,8 @@ import pytest
 from aiohttp import web
 from sqlalchemy import text
 
-from gateway.cli.doctor.diagnosis import Diagnosis
-from gateway.cli.doctor.doctor import Doctor
+from gateway.cli.diagnosis.checks import diagnose
+from gateway.cli.diagnosis.finding import Finding, Installation
 from gateway.core.lock import hold, holder
 from gateway.settings.config import load_config
 from store.database import Store
@@ -114,11 +114,9 @@ async def test_what_others_can_read_and_a_mistake_in_moot_toml_are_told(tmp_path
     assert (code, "did you mean gateway?" in told, told.count("\n")) == (2, True, 1)
 
 
-async def examined(folder: Path, now: datetime = NOW, **more: str) -> dict[str, Diagnosis]:
-    config = load_config(None, base=folder)
-    file = folder / "moot.toml"
-    lines = await Doctor(config, file, more, now=now, asks=True, agents=False).examine()
-    return {line.what: line for line in lines}
+async def examined(folder: Path, now: datetime = NOW, **more: str) -> dict[str, Finding]:
+    of = Installation(load_config(None, base=folder), folder / "moot.toml", more, now)
+    return {line.what: line for line in await diagnose(of)}
 
 
 @pytest.mark.parametrize(
@@ -176,8 +174,8 @@ async def test_a_persona_whose_sandbox_can_not_be_made_is_told(tmp_path: Path) -
     only_demo(tmp_path, '[sandbox]\nmode = "dms"\n')
     environment = {"PATH": str(tmp_path)}  # no bubblewrap there
     config = load_config(tmp_path / "moot.toml", base=tmp_path)
-    examined = Doctor(config, tmp_path / "moot.toml", environment, now=NOW, agents=False)
-    [line] = [line for line in await examined.examine() if line.what == "sandbox"]
+    of = Installation(config, tmp_path / "moot.toml", environment, NOW)
+    [line] = [line for line in await diagnose(of) if line.what == "sandbox"]
     assert str(line).startswith("✗ sandbox: @demo can't answer: no sandbox can be made here")
 
 

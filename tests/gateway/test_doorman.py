@@ -91,7 +91,7 @@ async def test_the_page_itself_and_programs_are_let_in(
 
 async def test_with_a_token_nothing_is_told_without_it(house: FakeHouse, tmp_path: Path) -> None:
     settings = PageSettings(tmp_path, access=PageAuth(token=TOKEN, hosts=("moot.example",)))
-    async with open_page(house, settings) as url, aiohttp.ClientSession(url) as client:
+    async with open_page(house.services, settings) as url, aiohttp.ClientSession(url) as client:
         for path in ("/", "/api/rooms", "/api/events", "/metrics", "/static/app.js"):
             async with client.get(path) as response:
                 assert response.status == 401, path
@@ -121,7 +121,7 @@ async def test_opening_the_page_with_the_token_leaves_a_cookie(
     settings = PageSettings(tmp_path, access=PageAuth(token=TOKEN))
     jar = aiohttp.CookieJar(unsafe=True)  # takes cookies of an address
     async with (
-        open_page(house, settings) as url,
+        open_page(house.services, settings) as url,
         aiohttp.ClientSession(url, cookie_jar=jar) as client,
     ):
         page = {"Accept": "text/html"}

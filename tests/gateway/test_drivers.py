@@ -11,7 +11,7 @@ from adapters.acp.session import AcpAgent
 from adapters.agent import Driver, Launch
 from adapters.cli.session import CliAgent
 from contract.errors import AgentError
-from gateway.cli.doctor.check import check
+from gateway.cli.diagnosis.configuration import check
 from gateway.sessions.programs import Programs
 from gateway.settings.config import Config
 from gateway.settings.tables import AgentTable, GatewayTable

@@ -84,7 +84,7 @@ def test_no_minute_lets_more_through_than_its_limit(
             over = counters.over(subject, now)
             assert (over is not None) == (through.get(minute, 0) >= most)
             if over is None:
-                counters.add("person", ASH.id, "questions", 1, now)
+                counters.add({"person": ASH.id}, {"questions": 1}, now)
                 through[minute] = through.get(minute, 0) + 1
             else:
                 assert over.until == end_of("minute", now, zone)
@@ -98,7 +98,7 @@ def test_what_was_taken_adds_up_in_each_window(taken: list[tuple[int, float]]) -
     spent: list[tuple[datetime, float]] = []
     for seconds, amount in sorted(taken):
         at = begin + timedelta(seconds=seconds)
-        counters.add("room", "r", "usd", amount, at)
+        counters.add({"room": "r"}, {"usd": amount}, at)
         spent.append((at, amount))
         for window in ("day", "month"):
             start = start_of(window, at, UTC)
@@ -114,8 +114,8 @@ def test_every_key_of_the_table_is_a_limit() -> None:
 def test_a_refusal_says_which_limit_and_until_when() -> None:
     now = datetime(2026, 4, 21, 7, 2, 30, tzinfo=UTC)
     counters, zone = Counters(ZoneInfo("Asia/Jakarta")), ZoneInfo("Asia/Jakarta")
-    counters.add("person", ASH.id, "questions", 3, now)
-    counters.add("persona", "demo", "usd", 12.0, now)
+    counters.add({"person": ASH.id}, {"questions": 3}, now)
+    counters.add({"persona": "demo"}, {"usd": 12.0}, now)
     one = counters.over(LimitSubject("person", ASH.id, LimitTable(questions_a_minute=3)), now)
     other = counters.over(LimitSubject("persona", "demo", LimitTable(usd_a_month=12)), now)
     assert one is not None

@@ -180,7 +180,7 @@ async def test_a_message_deleted_while_it_waits_is_dropped_at_once(
             await moot.hear(said(f"@demo {name}", message_id=name, room=room, thread_id=thread))
         await until(lambda: ("q3", "waiting") in moot.bot.marks)
         [_, second, _] = await moot.house.ledger.open_turns()
-        happenings = moot.house.desk.subscribe()
+        happenings = moot.house.services.events.subscribe()
         await moot.receive(Deleted(room, "q2"))
         states = [turn.state for turn in await moot.house.ledger.open_turns()]
         assert len(states) == 2

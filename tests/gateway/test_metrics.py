@@ -18,8 +18,7 @@ from composer.headings import HEADINGS
 from contract.agent import Completion, Tool, Usage
 from contract.briefing import Budget, Fact, Header, Landmark, Note
 from gateway.core.ledger import Turn
-from gateway.observability.metrics import Metrics
-from gateway.observability.session_metrics import Counted
+from gateway.observability.metrics import Counted, Metrics
 from memory.recall.facts import NewFact, add_facts
 from memory.recall.index import Hit
 from store.database import Store
@@ -42,7 +41,7 @@ def figures(text: bytes) -> Figures:
 
 
 async def scrape(moot: Opened) -> Figures:
-    return figures(await moot.house.desk.metrics())
+    return figures(await moot.house.services.monitor.metrics())
 
 
 def of(found: Figures, name: str, **labels: str) -> float | None:
@@ -210,7 +209,7 @@ async def test_what_failed_stands_in_the_figures_the_record_and_why(tmp_path: Pa
         assert of(found, "moot_memory_missing_total", layer="recall", why="failed") == 1
         assert of(found, "moot_memory_brief_seconds_count", layer="recall") == 1
         assert of(found, "moot_memory_brief_seconds_count", layer="insights") == 1
-        shown = await moot.house.desk.turn(accepted.turns[0].id)
+        shown = await moot.house.services.chat.turn(accepted.turns[0].id)
         assert shown is not None
         assert [(item.layer, item.reason) for item in shown.left_out] == [("recall", "failed")]
         turn = await moot.house.ledger.turn(accepted.turns[0].id)
@@ -274,7 +273,7 @@ async def test_the_exposition_keeps_prometheus_rules_and_names_no_room_and_nobod
             inbound = said(f"@demo hello {number}")
             await moot.hear(replace(inbound, room=room))
         await moot.settle()
-        text = (await moot.house.desk.metrics()).decode()
+        text = (await moot.house.services.monitor.metrics()).decode()
     for source in range(1000):
         moot.house.metrics.refused(f"source-{source}")
         moot.house.metrics.called("insights", f"{hostile} {source}", None, 1.0, hostile)

@@ -11,7 +11,7 @@ import pytest
 from adapters.headless.model import HeadlessModel
 from contract.errors import ConfigError
 from gateway.app.run import run
-from gateway.cli.doctor.check import check
+from gateway.cli.diagnosis.configuration import check
 from gateway.remembering.models import open_model
 from gateway.settings.config import Config, load_config
 from gateway.settings.tables import GatewayTable

@@ -28,10 +28,9 @@ async def moot(tmp_path: Path) -> AsyncIterator[Opened]:
 
 @pytest.fixture
 async def client(moot: Opened, tmp_path: Path) -> AsyncIterator[aiohttp.ClientSession]:
-    more = moot.house.persona_api.routes()
     settings = PageSettings(tmp_path / "files")
     async with (
-        open_page(moot.house.desk, settings, more=more) as url,
+        open_page(moot.house.services, settings) as url,
         aiohttp.ClientSession(url) as session,
     ):
         yield session

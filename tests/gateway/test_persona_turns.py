@@ -106,7 +106,7 @@ async def test_the_record_and_why_say_which_version_it_was(tmp_path: Path) -> No
         (tmp_path / "personas" / "demo.md").write_text(FACE.format("new"))
         accepted = await moot.hear(said("@demo two"))
         await moot.settle()
-        record = await moot.house.desk.turn(accepted.turns[0].id)
+        record = await moot.house.services.chat.turn(accepted.turns[0].id)
         assert record is not None
         assert record.persona_version == 2
         await moot.hear(said("!why"))
@@ -217,7 +217,7 @@ async def test_a_preview_is_what_the_room_would_give_and_changes_nothing(tmp_pat
         await moot.settle()
         chat = Chat(moot.house.memories.store)
         before = await chat.dump()
-        rehearsal = moot.house.persona_api.rehearsal
+        rehearsal = moot.house.services.dry_runs
         persona = moot.house.personas.all()["demo"]
         by = said("x").meta.speaker()
         shown = await rehearsal.preview(persona, "fake:general", by, "which database?")
@@ -246,7 +246,7 @@ async def test_a_dry_run_asks_an_agent_that_leaves_nothing_behind(tmp_path: Path
         desk = moot.house.persona_desk
         persona = desk.persona_of("demo", "---\nagent: scripted\nworkspace: /\n---\nNew.\n")
         by = said("x").meta.speaker()
-        done = await moot.house.persona_api.rehearsal.dry_run(persona, "fake:general", by, "hi")
+        done = await moot.house.services.dry_runs.dry_run(persona, "fake:general", by, "hi")
         assert (done.answer, done.asked, done.trouble) == ("chose 1", ["Run ls?"], "")
         launch = programs.launches[-1]
         assert launch.persona == "New."
@@ -268,7 +268,7 @@ async def test_a_dry_run_ends_in_time_and_another_one_waits_for_nobody(tmp_path:
 
     programs = ScriptedPrograms(script)
     async with gateway(tmp_path, programs=programs) as moot:
-        rehearsal = moot.house.persona_api.rehearsal
+        rehearsal = moot.house.services.dry_runs
         rehearsal.answer_s = 0.5
         persona = moot.house.personas.all()["demo"]
         by = said("x").meta.speaker()

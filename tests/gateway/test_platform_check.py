@@ -1,22 +1,29 @@
 """`moot check` asks the platforms."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 from contract.errors import ConfigError, PlatformError
-from gateway.cli.doctor.platform_check import ask_platforms, check_platforms
-from gateway.settings.config import load_config
+from gateway.cli.diagnosis.finding import Finding, Installation
+from gateway.cli.diagnosis.platforms import ask_platforms, check_platforms
+from gateway.settings.config import Config, load_config
 from tests.doubles.platform import FakeBot
 from tests.doubles.rocketchat import CLAUDE, CODEX, RocketChatDouble
 from tests.doubles.slack import SlackDouble
 
+NOW = datetime(2026, 4, 21, 12, tzinfo=UTC)
 CONFIG = """
 [[bots]]
 platform = "slack"
 personas = ["demo"]
 api_url = "{api_url}"
 """
+
+
+async def checked(config: Config, environment: Mapping[str, str]) -> list[Finding]:
+    return await check_platforms(Installation(config, Path("moot.toml"), environment, NOW))
 
 
 class Silent(FakeBot):
@@ -35,12 +42,12 @@ async def test_what_is_missing_is_told_and_a_refusal_or_silence_is_a_mistake() -
     ]
     findings = await ask_platforms(bots, within_s=0.05)
     assert [str(finding) for finding in findings] == [
-        "· well: it lets Moot in",
-        "⚠ lacking: the scope pins:read: add it",
-        "⚠ lacking: no intent",
-        "✗ refused: the token is refused: take another",
-        "✗ down: It is down.",
-        "✗ silent: no answer within 0.05 s",
+        "✓ platform: well: it lets Moot in",
+        "⚠ platform: lacking: the scope pins:read: add it",
+        "⚠ platform: lacking: no intent",
+        "✗ platform: refused: the token is refused: take another",
+        "✗ platform: down: It is down.",
+        "✗ platform: silent: no answer within 0.05 s",
     ]
 
 
@@ -49,9 +56,9 @@ async def test_slack_is_asked_who_we_are_and_nothing_is_changed(tmp_path: Path) 
         (tmp_path / "moot.toml").write_text(CONFIG.format(api_url=slack.api_url))
         config = load_config(None, base=tmp_path)
         secrets = {"SLACK_BOT_TOKEN": slack.bot_token, "SLACK_APP_TOKEN": slack.app_token}
-        findings = await check_platforms(config, secrets)
+        findings = await checked(config, secrets)
         assert [finding.mistake for finding in findings] == [False] * len(findings)
-        wrong = await check_platforms(config, {**secrets, "SLACK_BOT_TOKEN": "xoxb-wrong"})
+        wrong = await checked(config, {**secrets, "SLACK_BOT_TOKEN": "xoxb-wrong"})
         assert [finding.mistake for finding in wrong] == [True]
         assert "the bot token is refused" in wrong[0].text
         assert all("xoxb-wrong" not in finding.text for finding in wrong)
@@ -60,7 +67,7 @@ async def test_slack_is_asked_who_we_are_and_nothing_is_changed(tmp_path: Path) 
 
 async def test_a_bot_that_cannot_be_made_is_not_asked(tmp_path: Path) -> None:
     (tmp_path / "moot.toml").write_text(CONFIG.format(api_url="http://127.0.0.1:9/"))
-    assert await check_platforms(load_config(None, base=tmp_path), {}) == []
+    assert await checked(load_config(None, base=tmp_path), {}) == []
 
 
 async def test_a_bot_s_own_password_goes_before_a_token_that_is_for_all(tmp_path: Path) -> None:
@@ -72,6 +79,6 @@ async def test_a_bot_s_own_password_goes_before_a_token_that_is_for_all(tmp_path
         config = load_config(None, base=tmp_path)
         for_all = {"ROCKETCHAT_TOKEN": "token-claude", "ROCKETCHAT_USER_ID": CLAUDE}
         own = {"ROCKETCHAT_USER_TWO": "codex", "ROCKETCHAT_PASSWORD_TWO": "password-codex"}
-        findings = await check_platforms(config, {**for_all, **own})
+        findings = await checked(config, {**for_all, **own})
         assert [finding.mistake for finding in findings] == [False, False]
         assert {call.user for call in rocketchat.calls} == {CLAUDE, CODEX}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from contract.errors import ConfigError
-from gateway.cli.doctor.preflight import AgentHealth, Preflight, wanted
+from gateway.cli.diagnosis.agents import AgentHealth, Preflight, wanted
 from gateway.settings.config import load_config
 
 HOUSE = Path(__file__).parents[2]

@@ -153,7 +153,7 @@ async def everything(tmp_path: Path, written: str) -> list[str]:
 
 async def rehearsed(moot: Opened, room: Room, by: Speaker, written: str) -> list[str]:
     persona = moot.house.personas.all()["demo"]
-    dry_runs = moot.house.persona_api.rehearsal
+    dry_runs = moot.house.services.dry_runs
     text = f"and {written}?"
     preview = await dry_runs.preview(persona, room.id, by, text)
     done = await dry_runs.dry_run(persona, room.id, by, text)

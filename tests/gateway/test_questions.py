@@ -163,20 +163,20 @@ async def test_where_only_one_may_answer_it_is_refused_at_once_and_said(tmp_path
 async def test_the_page_is_one_person_whatever_names_are_given(tmp_path: Path) -> None:
     async with gateway(tmp_path, programs=asking(DANGEROUS), access=ACCESS) as moot:
         await begun(moot)
-        desk = moot.house.desk
-        assert await desk.choose("q1", 0, OLIVIA) == "agreed"
-        assert await desk.choose("q1", 0, PAUL) == "agreed"
-        assert await desk.choose("q1", 0, Speaker("web:x", "X")) == "agreed"
+        inbox = moot.house.services.inbox
+        assert await inbox.choose("q1", 0, OLIVIA) == "agreed"
+        assert await inbox.choose("q1", 0, PAUL) == "agreed"
+        assert await inbox.choose("q1", 0, Speaker("web:x", "X")) == "agreed"
         await press(moot, 0, OLIVIA)  # she was at the page
         assert "chose 0" not in moot.texts()
         await press(moot, 0, Speaker("bb:paul", "Paul"))  # nobody's id
-        assert await desk.choose("q1", 2, Speaker("bot:demo", "demo")) == "forbidden"
-        assert await desk.choose("q2", 0, OLIVIA) == "unknown"
+        assert await inbox.choose("q1", 2, Speaker("bot:demo", "demo")) == "forbidden"
+        assert await inbox.choose("q2", 0, OLIVIA) == "unknown"
         with pytest.raises(Rejected):
-            await desk.choose("q1", 3, OLIVIA)
+            await inbox.choose("q1", 3, OLIVIA)
         await press(moot, 0, replace(PAUL, id="fake:paul"))  # his id was given at the page, too
         assert "chose 0" not in moot.texts()
-        assert await desk.choose("q1", 2, OLIVIA) == "taken"
+        assert await inbox.choose("q1", 2, OLIVIA) == "taken"
         await moot.settle()
         assert "chose 2" in moot.texts()
 
@@ -272,7 +272,7 @@ async def test_after_a_restart_the_old_post_is_closed_and_the_question_asked_ane
         await until(lambda: len(bot.asked) == 2)
         await until(lambda: any("Moot was restarted" in text for _, text in bot.edits))
         await press(moot, 0, OLIVIA, "q1")
-        assert await moot.house.desk.choose("q1", 0, OLIVIA) == "unknown"
+        assert await moot.house.services.inbox.choose("q1", 0, OLIVIA) == "unknown"
         assert "chose 0" not in moot.texts()
         await moot.hear(said("!1", by="olivia"))
         await moot.settle()

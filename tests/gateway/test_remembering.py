@@ -12,7 +12,7 @@ import pytest
 from contract.briefing import Budget
 from contract.chat import Deleted, Edited
 from contract.errors import ModelError
-from gateway.remembering.memories import Memories
+from gateway.remembering.memories import BackgroundLearning, Memories, MemoryParts
 from gateway.settings.tables import MemoryTable
 from memory.recall.facts import facts_in
 from tests.doubles.chat import open_chat
@@ -100,7 +100,7 @@ async def test_the_models_calls_are_among_the_figures(tmp_path: Path) -> None:
         await opened.hear(said("staging does not listen on port 5432, it seems. " * 10))
         await opened.hear(said("@demo since 5432 is taken, right?"))
         await learned(opened)
-        told = (await opened.house.desk.metrics()).decode()
+        told = (await opened.house.services.monitor.metrics()).decode()
     assert 'moot_model_calls_total{fault="none",model="scripted",purpose="extraction"} 1.0' in told
 
 
@@ -124,14 +124,17 @@ async def test_what_people_say_among_themselves_is_taken_in_without_any_turn(
         index = WordIndex()
         memories = Memories(
             MemoryTable(remember="both", extract_tokens=100),
-            store=chat.store,
-            index=index,
-            model=ScriptedModel(rest=FOUND),
-            spawn=lambda work, name: group.create_task(work, name=name),
-            clock=chat.clock,
-            zone=UTC,
-            budget=Budget(),
-            heard_s=0.01,
+            MemoryParts(
+                store=chat.store,
+                clock=chat.clock,
+                zone=UTC,
+                budget=Budget(),
+                index=index,
+                model=ScriptedModel(rest=FOUND),
+            ),
+            BackgroundLearning(
+                spawn=lambda work, name: group.create_task(work, name=name), heard_s=0.01
+            ),
         )
         for n in range(20):
             await chat.say(f"{n}: staging can't have port 5432, which is taken")

@@ -76,7 +76,7 @@ async def moot(tmp_path: Path) -> AsyncIterator[Opened]:
 @pytest.fixture
 async def client(moot: Opened, tmp_path: Path) -> AsyncIterator[aiohttp.ClientSession]:
     async with (
-        open_page(moot.house.desk, PageSettings(tmp_path / "files")) as url,
+        open_page(moot.house.services, PageSettings(tmp_path / "files")) as url,
         aiohttp.ClientSession(url) as session,
     ):
         yield session
@@ -129,7 +129,7 @@ def test_a_direct_messages_panel_never_shows_the_room() -> None:
 async def test_a_room_of_unknown_kind_shows_what_was_said_there_alone(moot: Opened) -> None:
     room = Room("fake:X1", "odd", "huddle")
     await say(moot, room, "fake:ash")
-    memory = moot.house.desk.memory
+    memory = moot.house.services.memory
     overview = await memory.overview("fake:X1")
     assert overview is not None
     assert overview.scopes == ("dm:fake:ash:demo:fake:X1:8:",)
@@ -156,9 +156,9 @@ async def test_a_search_with_a_broken_index_goes_by_the_words(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with gateway(tmp_path, index=Broken()) as moot:
-        await moot.house.desk.open_lobby()
+        await moot.house.services.chat.open_lobby()
         await moot.house.memories.store.write(fill(("room:web:general", "")))
-        found = await moot.house.desk.memory.search("web:general", "tokens")
+        found = await moot.house.services.memory.search("web:general", "tokens")
     assert found is not None
     assert (found.by, len(found.facts)) == ("words", 1)
     assert "memory.not_searched error=ValueError" in caplog.text
@@ -197,7 +197,7 @@ async def test_an_answered_turn_tells_that_the_memory_changed(moot: Opened) -> N
 
 
 async def test_observations_are_filtered_by_concept_and_file(moot: Opened) -> None:
-    memory = moot.house.desk.memory
+    memory = moot.house.services.memory
     by_file = await memory.observations(
         "web:other", ObservationFilter(file="auth.py"), before=2**62
     )

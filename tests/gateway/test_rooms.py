@@ -514,10 +514,12 @@ async def test_the_api_is_trusted_where_a_stranger_is_not(tmp_path: Path) -> Non
         "room": {"id": "fake:d1", "name": "Ash", "kind": "dm"},
     }
     async with gateway(tmp_path) as moot:
-        receipt = await moot.house.desk.submit(body, wait_s=10)
+        receipt = await moot.house.services.inbox.submit(body, wait_s=10)
         assert receipt.replies is not None
         assert receipt.replies[0].text == "Respond to Ash in this direct message."
-        again = await moot.house.desk.submit({**body, "message_id": receipt.message_id}, wait_s=10)
+        again = await moot.house.services.inbox.submit(
+            {**body, "message_id": receipt.message_id}, wait_s=10
+        )
         assert (again.duplicate, again.turn_ids) == (True, ())
         assert again.replies is not None
         assert again.replies[0].text == receipt.replies[0].text

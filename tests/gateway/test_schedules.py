@@ -14,12 +14,15 @@ from contract.chat import Room, Speaker
 from contract.errors import PlatformError
 from gateway.audit.audit import AuditFilter as AuditWish
 from gateway.commands.schedules import ScheduleCommands
-from gateway.observability.session_metrics import Counted
+from gateway.observability.metrics import Counted
 from gateway.schedules.rows import ScheduleRows
+from gateway.schedules.runner import TRIES, ScheduleRunner
 from gateway.schedules.scheduled import Schedule
-from gateway.schedules.schedules import TRIES, Schedules
+from gateway.schedules.schedules import Schedules
 from gateway.settings.access import AccessTable
 from gateway.settings.schedules import ScheduleTable, SchedulingTable
+from gateway.turns.commands import CommandRequest
+from gateway.turns.intake import Intake
 from tests.doubles.platform import ROOM, FakeBot, said
 from tests.doubles.running import Opened, gateway
 
@@ -49,30 +52,45 @@ class DyingRows(ScheduleRows):
         raise Dies
 
 
+class RunSchedules(Schedules):
+    """Schedules whose due runs are run when a test says so."""
+
+    runner: ScheduleRunner
+    intake: Intake
+
+    async def look(self) -> None:
+        await self.runner.look(self.intake)
+
+
 def schedules_of(
     moot: Opened, clock: Clock, rows: ScheduleRows | None = None, most: int = 20
-) -> Schedules:
+) -> RunSchedules:
     house = moot.house
-    return Schedules(
+    made = RunSchedules(
         rows or ScheduleRows(house.memories.store),
-        intake=house.door,
+        house.transcript,
+        house.audit,
+        table=SchedulingTable(most=most),
+        zone=ZoneInfo("UTC"),
+        clock=clock,
+    )
+    made.intake = house.door
+    made.runner = ScheduleRunner(
+        made,
         ledger=house.ledger,
         transcript=house.transcript,
         access=house.access,
         personas=house.personas,
         bots=house.bots,
-        table=SchedulingTable(most=most),
-        zone=ZoneInfo("UTC"),
-        clock=clock,
-        note=house.audit.note,
         count=house.metrics.scheduled,
     )
+    return made
 
 
 @asynccontextmanager
 async def scheduling(
     tmp_path: Path, clock: Clock, bot: FakeBot | None = None, access: AccessTable | None = None
-) -> AsyncIterator[tuple[Opened, Schedules]]:
+) -> AsyncIterator[tuple[Opened, RunSchedules]]:
     """A gateway, and its schedules by a clock of the test's."""
     async with gateway(tmp_path, bot=bot, access=access) as moot:
         yield moot, schedules_of(moot, clock)
@@ -285,7 +303,7 @@ def configured(**more: object) -> ScheduleTable:
 async def test_moot_tomls_schedules_run_for_nobody_in_particular(tmp_path: Path) -> None:
     clock = Clock()
     async with scheduling(tmp_path, clock, access=AccessTable()) as (moot, schedules):
-        await schedules.take_configured([configured(), configured()])
+        await schedules.take_configured([configured(), configured()], moot.house.bots)
         clock.now = MONDAY_9
         await schedules.look()
         await moot.settle()
@@ -296,16 +314,16 @@ async def test_what_stands_in_moot_toml_no_more_is_ended_and_the_rest_stays_due(
     tmp_path: Path,
 ) -> None:
     clock = Clock()
-    async with scheduling(tmp_path, clock) as (_, schedules):
-        await schedules.take_configured([configured(), configured(when="hour")])
+    async with scheduling(tmp_path, clock) as (moot, schedules):
+        await schedules.take_configured([configured(), configured(when="hour")], moot.house.bots)
         clock.now = SUNDAY + timedelta(hours=2)
-        await schedules.take_configured([configured(when="hour", missed="skip")])
+        await schedules.take_configured([configured(when="hour", missed="skip")], moot.house.bots)
         (one,) = await schedules.rows.of_room(ROOM.id)
         assert (one.words, one.missed, one.seq) == ("hour", "skip", 2)
         assert one.due_at == SUNDAY + timedelta(hours=1), "what it missed is still to be run"
-        await schedules.take_configured([])
+        await schedules.take_configured([], moot.house.bots)
         assert await schedules.rows.of_room(ROOM.id) == []
-        await schedules.take_configured([configured()])
+        await schedules.take_configured([configured()], moot.house.bots)
         assert len(await schedules.rows.of_room(ROOM.id)) == 1
 
 
@@ -390,7 +408,7 @@ async def test_a_room_holds_so_many_and_no_more(tmp_path: Path) -> None:
     clock = Clock()
     async with gateway(tmp_path) as moot:
         schedules = schedules_of(moot, clock, most=2)
-        hand = ScheduleCommands(schedules, moot.house.access, clock)
+        commands = ScheduleCommands(schedules, moot.house.access, clock)
         await moot.hear(said("hello", message_id="m"))
         asked = await moot.house.transcript.find(ROOM.id, "m")
         assert asked is not None
@@ -398,7 +416,8 @@ async def test_a_room_holds_so_many_and_no_more(tmp_path: Path) -> None:
         await moot.settle()
         turn = await moot.house.ledger.last_turn(asked.scope)
         assert turn is not None
-        told = [await hand.run("every", "day 9:00 x", turn, asked, ()) for _ in range(3)]
+        request = CommandRequest("every", "day 9:00 x", turn, asked, ())
+        told = [await commands.run(request) for _ in range(3)]
         assert [text[:12] for text in told[:2]] == ["⏰ Scheduled "] * 2
         assert told[2] == "There are 2 schedules here already, and no room for more."
 
@@ -406,7 +425,7 @@ async def test_a_room_holds_so_many_and_no_more(tmp_path: Path) -> None:
 async def test_moot_tomls_own_is_not_ended_in_the_chat(tmp_path: Path) -> None:
     clock = Clock()
     async with scheduling(tmp_path, clock) as (moot, schedules):
-        await schedules.take_configured([configured()])
+        await schedules.take_configured([configured()], moot.house.bots)
         assert "stands in moot.toml" in await say(moot, "!every stop 1")
         assert "by moot.toml)" in await say(moot, "!every")
 

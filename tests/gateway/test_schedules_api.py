@@ -21,7 +21,7 @@ async def page(tmp_path: Path) -> AsyncIterator[tuple[aiohttp.ClientSession, Fak
     house = FakeHouse()
     house.open_room(Room("web:general", "general"))
     settings = PageSettings(tmp_path / "files")
-    async with open_page(house, settings) as url, aiohttp.ClientSession(url) as session:
+    async with open_page(house.services, settings) as url, aiohttp.ClientSession(url) as session:
         yield session, house
 
 
@@ -89,7 +89,7 @@ async def test_the_real_house_schedules_for_rooms_and_personas_that_there_are(
 ) -> None:
     async with (
         gateway(tmp_path) as moot,
-        open_page(moot.house.desk, PageSettings(tmp_path / "files")) as url,
+        open_page(moot.house.services, PageSettings(tmp_path / "files")) as url,
         aiohttp.ClientSession(url) as session,
     ):
         await moot.hear(said("hello"))

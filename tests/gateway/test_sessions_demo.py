@@ -49,7 +49,7 @@ def pid_of(moot: Opened, room: str) -> int:
 
 
 async def scrape(moot: Opened) -> Samples:
-    text = (await moot.house.desk.metrics()).decode()
+    text = (await moot.house.services.monitor.metrics()).decode()
     found: Samples = {}
     for family in text_string_to_metric_families(text):
         for sample in family.samples:

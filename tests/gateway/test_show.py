@@ -37,6 +37,6 @@ async def test_a_turn_tells_which_layers_were_left_out(
         store = moot.house.memories.store
         await store.write(lambda c: c.execute(update(turns).values(record=record)))
         turn_id = await store.read(lambda c: c.execute(select(turns.c.id)).scalar_one())
-        shown = await moot.house.desk.turn(turn_id)
+        shown = await moot.house.services.chat.turn(turn_id)
     assert shown is not None
     assert [(item.layer, item.reason) for item in shown.left_out] == left_out

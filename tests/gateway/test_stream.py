@@ -187,7 +187,7 @@ def _view(happening: AppEvent) -> Mapping[str, Any]:
 
 
 async def test_what_is_kept_for_later_is_bounded(house: FakeHouse) -> None:
-    hub = Hub(house, _view)
+    hub = Hub(house.services.events, _view)
     message = house.say(GENERAL, ANA, "x")
     with hub.listen(None, None) as outbox:
         hello = await outbox.take(1)

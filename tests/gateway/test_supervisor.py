@@ -10,8 +10,7 @@ from bots.bot import Receive
 from contract.chat import Deleted, Event, Room
 from contract.errors import PlatformError
 from gateway.app.supervisor import Supervisor
-from gateway.observability.metrics import Metrics
-from gateway.observability.session_metrics import Counted
+from gateway.observability.metrics import Counted, Metrics
 from tests.doubles.platform import FakeBot
 
 NOW = datetime(2026, 4, 21, 14, 2, tzinfo=UTC)

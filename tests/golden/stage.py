@@ -134,7 +134,7 @@ class Bot(FakeBot):
         self.came.events.append(Event(self.name, "ask", place, text, question.id))
         return await super().ask(place, question, key)
 
-    async def mark(self, place: Destination, message_id: str, mark: Reaction) -> None:
+    async def react(self, place: Destination, message_id: str, mark: Reaction) -> None:
         self.came.marks[message_id] = mark
 
     async def _noted(self, act: str, place: Destination, text: str, call: Any) -> Any:
@@ -364,9 +364,8 @@ class Stage:
         assert self.moot is not None
         house = self.moot.house
         settings = PageSettings(self.folder / "uploads")
-        more = house.persona_api.routes()
         async with (
-            open_page(house.desk, settings, more=more) as url,
+            open_page(house.services, settings) as url,
             aiohttp.ClientSession(url) as client,
             client.request(step.method, step.path, json=step.body) as response,
         ):

@@ -62,3 +62,9 @@ def test_an_id_that_could_match_more_than_itself_is_refused(bad: str) -> None:
         home_scope(Room(bad, "x"), "slack:U1", "claude")
     with pytest.raises(ScopeError):
         allowed_scopes(Invocation(ROOM, "slack:U1", "claude", (bad,)))
+
+
+def test_a_scope_that_was_decided_before_is_not_decided_again() -> None:
+    known = Invocation(DM, "slack:U1", "claude", scope="dm:slack:U1:claude")
+    assert known.home == Invocation(DM, "slack:U1", "claude").home
+    assert known.gate == Invocation(DM, "slack:U1", "claude").gate

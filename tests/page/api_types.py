@@ -1,52 +1,72 @@
-"""The HTTP API's values as the page's types (gateway/web/api.d.ts) and as the server shows them."""
+"""The values of the HTTP API as TypeScript, made from the values that the server renders.
+
+`python -m tests.page.api_types` writes gateway/web/api.d.ts again; a test holds the two together.
+"""
 
 from __future__ import annotations
 
-import re
-from dataclasses import fields
+import types
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
 from pathlib import Path
-from types import NoneType
-from typing import Any, get_args, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from contract.agent import Answer, Option
 from contract.briefing import Trim
-from contract.chat import Speaker
+from contract.chat import Attachment, Speaker
+from gateway.audit.audit import AuditEntry
 from gateway.core import views
-from gateway.limits import usage
+from gateway.core.views import OpenQuestion
+from gateway.limits.usage import Report, Sum
 from gateway.personas.versions import Version
 from gateway.settings.personas.check import PersonaFinding
-from gateway.web import protocols
+from gateway.web import inbox, monitor
 from gateway.web.admin import values
-from gateway.web.memory import room_memory
-from gateway.web.rendering import INLINE, SHOWN
-from memory.browse import view_rows
+from gateway.web.memory.room_memory import MemorySearch
+from gateway.web.rendering import INLINE, shown_names
+from memory.browse.view_rows import (
+    AgentSessionRow,
+    EpisodeRow,
+    FactRow,
+    InsightRow,
+    LandmarkRow,
+    Page,
+    TitleRow,
+)
 from memory.observations.rows import StoredObservation
 
 WRITTEN = Path(__file__).parents[2] / "gateway" / "web" / "api.d.ts"
-# The server's type for each interface; what a function writes field by field is not among them.
-MIRRORED: dict[str, type] = {
-    "AgentSessionView": view_rows.AgentSessionRow,
+HEAD = """\
+// The values of the HTTP API, made from the server's models: python -m tests.page.api_types
+// A time is a string in ISO 8601 with its zone.
+
+declare namespace Api {
+"""
+RENDERED: Mapping[str, Any] = {
+    "AgentSessionView": AgentSessionRow,
     "AnswerView": Answer,
     "BotView": values.BotView,
     "DayView": values.Day,
     "DiskView": values.Disk,
-    "EpisodeView": view_rows.EpisodeRow,
-    "FactView": view_rows.FactRow,
+    "EntryView": AuditEntry,
+    "EpisodeView": EpisodeRow,
+    "FactView": FactRow,
+    "FactsView": Page[FactRow],
     "FindingView": PersonaFinding,
-    "FoundView": room_memory.MemorySearch,
-    "HealthView": protocols.HealthReport,
-    "LandmarkView": view_rows.LandmarkRow,
+    "FoundView": MemorySearch,
+    "HealthView": monitor.HealthReport,
+    "LandmarkView": LandmarkRow,
     "LeftOutView": views.LeftOut,
     "MessageView": views.MessageView,
-    "NoteView": view_rows.InsightRow,
+    "NoteView": InsightRow,
     "OptionView": Option,
     "PersonaView": views.PersonaView,
     "PostView": views.PostRecord,
     "ProblemView": values.Problem,
-    "ReceiptView": protocols.Receipt,
+    "ReceiptView": inbox.Receipt,
     "RecordView": StoredObservation,
-    "ReplyView": protocols.TurnReply,
-    "ReportView": usage.Report,
+    "ReplyView": inbox.TurnReply,
+    "ReportView": Report,
     "RoomLineView": values.RoomLine,
     "RoomView": views.RoomView,
     "ScoredView": views.Scored,
@@ -56,11 +76,11 @@ MIRRORED: dict[str, type] = {
     "SpeakerView": Speaker,
     "SpentView": values.PersonaUsage,
     "StateView": views.StateChange,
-    "SumView": usage.Sum,
-    "SummaryView": values.Summary,
+    "SumView": Sum,
     "TimelineView": views.TimelineView,
     "TimingView": views.Timing,
-    "TitleView": view_rows.TitleRow,
+    "TitleView": TitleRow,
+    "TitlesView": Page[TitleRow],
     "TodayView": values.Today,
     "TrimView": Trim,
     "TurnLineView": values.TurnLine,
@@ -69,30 +89,112 @@ MIRRORED: dict[str, type] = {
     "TurnView": views.TurnView,
     "VersionView": Version,
 }
-UNSEEN = {"MessageView": {"legacy"}}  # how it is shown, not what
-ADDED = {"SummaryView": {"ok": False}}  # worked out as it is shown
+"""Interfaces of values that the server renders field by field."""
+
+COMPOSED: Mapping[str, Mapping[str, Any]] = {
+    "ConfiguredView": {
+        "role": str, "people": list[str], "rooms": list[str], "personas": list[str], "where": str,
+    },
+    "DaysView": {"days": list[values.Day]},
+    "EntriesView": {"items": list[AuditEntry], "next_before": int | None},
+    "FileView": {
+        "id": str | None, "name": str, "mime": str, "size_bytes": int, "url": str | None,
+        "image": bool,
+    },
+    "GrantView": {
+        "seq": int, "person_id": str, "person_name": str, "role": str, "room_id": str | None,
+        "room_name": str | None, "persona": str | None, "where": str, "by_name": str,
+        "at": datetime,
+    },
+    "MemoryView": {
+        "scopes": list[str], "landmarks": list[LandmarkRow], "episodes": list[EpisodeRow],
+        "facts": Page[FactRow], "observations": Page[TitleRow], "insights": ["PersonView"],
+        "sessions": list[AgentSessionRow],
+    },
+    "ObservationView": {"record": StoredObservation, "timeline": ["PlacedView"]},
+    "PairingView": {
+        "code": str, "person_id": str, "person_name": str, "room_id": str, "persona": str | None,
+        "bot": str, "at": datetime, "expires_at": datetime,
+    },
+    "PersonView": {"id": str, "name": str, "notes": list[InsightRow]},
+    "PlacedView": {
+        "seq": int, "id": str, "kind": str, "title": str, "persona": str, "at": datetime,
+        "here": bool,
+    },
+    "QuestionView": {
+        "id": str, "room_id": str, "turn_id": str, "persona": str, "title": str, "detail": str,
+        "options": list[Option], "may_answer": list[Speaker], "at": datetime,
+        "expires_at": datetime | None, "danger": str | None,
+    },
+    "SummaryView": {"ok": bool} | get_type_hints(values.Summary),
+    "VerdictView": {
+        "ok": bool, "rows": int, "erased": int, "head": str, "broken": str | None,
+        "broken_seq": int | None,
+    },
+}  # fmt: skip
+"""Interfaces of objects that the server puts together itself."""
+
+_NAMES = {value: name for name, value in RENDERED.items()} | {
+    Attachment: "FileView",
+    OpenQuestion: "QuestionView",
+}
+_PLAIN: Mapping[Any, str] = {
+    str: "string",
+    int: "number",
+    float: "number",
+    bool: "boolean",
+    types.NoneType: "null",
+    datetime: "string",
+    date: "string",
+    Any: "unknown",
+}
 
 
-def declared() -> dict[str, dict[str, bool]]:
-    """The fields of each interface of api.d.ts, and whether they may be null."""
-    found = re.findall(r"interface (\w+) \{\n(.*?)\n  \}", WRITTEN.read_text("utf-8"), re.DOTALL)
-    return {
-        name: {
-            field: kind.endswith("| null")
-            for field, kind in re.findall(r"^    (\w+): (.*);$", body, re.MULTILINE)
-        }
-        for name, body in found
-    }
+def declarations() -> str:
+    """The whole file: an interface for each value, by name."""
+    fields = {name: _fields(value) for name, value in RENDERED.items()} | dict(COMPOSED)
+    return HEAD + "\n".join(_interface(*named) for named in sorted(fields.items())) + "}\n"
 
 
-def shown(kind: type) -> dict[str, bool]:
-    """The fields that the server shows of a type, and whether they may be None."""
-    hints: dict[str, Any] = get_type_hints(kind)
-    names = SHOWN.get(kind) or [field.name for field in fields(kind)]
-    made: dict[str, bool] = {}
-    for name in names:
+def _fields(value: Any) -> dict[str, Any]:
+    """The shown fields of a value's class, with their types."""
+    kind = get_origin(value) or value
+    hints = get_type_hints(kind)
+    if kind is Page:
+        return {"items": types.GenericAlias(list, get_args(value)), "next_before": int | None}
+    shown: dict[str, Any] = {}
+    for name in shown_names(kind):
+        if name == "legacy":  # never shown: it says how the text is
+            continue
         if INLINE.get(kind) == name:
-            made |= shown(hints[name])
+            shown |= _fields(hints[name])
         else:
-            made[name] = NoneType in get_args(hints.get(name))
-    return made
+            shown[name] = hints[name]
+    return shown
+
+
+def _interface(name: str, fields: Mapping[str, Any]) -> str:
+    lines = [f"    {field}: {_type(kind)};\n" for field, kind in fields.items()]
+    return f"  interface {name} {{\n{''.join(lines)}  }}\n"
+
+
+def _type(kind: Any) -> str:
+    """The TypeScript of a type; raises KeyError for one that no value has yet."""
+    if isinstance(kind, list):
+        return f"Array<{kind[0]}>"
+    origin, inner = get_origin(kind), get_args(kind)
+    if kind in _NAMES:
+        return _NAMES[kind]
+    if origin in (Union, types.UnionType):
+        return " | ".join(dict.fromkeys(map(_type, inner)))
+    if origin is Literal:
+        return "string"
+    if origin is not None and issubclass(origin, Mapping):
+        return f"Record<string, {_type(inner[1])}>"
+    if origin is not None and issubclass(origin, Sequence):
+        return f"Array<{_type(inner[0])}>"
+    return _PLAIN[kind]
+
+
+if __name__ == "__main__":
+    WRITTEN.write_text(declarations(), encoding="utf-8")

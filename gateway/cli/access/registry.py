@@ -74,24 +74,24 @@ async def open_registry(config: Config, environment: Mapping[str, str]) -> Async
 class _Stored:
     """The database. What a decision makes is posted by the next start of Moot."""
 
-    desk: AccessService
+    service: AccessService
 
     async def overview(self) -> dict[str, Any]:
-        return access_json(await self.desk.overview())
+        return access_json(await self.service.overview())
 
     async def grant(self, body: Mapping[str, Any]) -> dict[str, Any]:
         given = parse(GrantBody, body)
         name = given.person_name or ""
         person = Speaker(given.person_id, name or given.person_id.partition(":")[2])
         span = GrantSpan(given.room_id, given.persona, given.where)
-        kept = await self.desk.grant(person, given.role, span, SHELL, named=bool(name))
+        kept = await self.service.grant(person, given.role, span, SHELL, named=bool(name))
         return grant_json(kept)
 
     async def revoke(self, seq: int) -> None:
-        await self.desk.revoke(seq, SHELL)
+        await self.service.revoke(seq, SHELL)
 
     async def decide(self, code: str, decision: str) -> dict[str, Any] | None:
-        found = await self.desk.decide(code, DECISIONS[decision], SHELL)
+        found = await self.service.decide(code, DECISIONS[decision], SHELL)
         return pairing_json(found) if found else None
 
 

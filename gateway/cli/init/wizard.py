@@ -16,13 +16,15 @@ import tomlkit
 from bots.kit.platform_spec import Login, PlatformSpec
 from bots.platforms import SPECS
 from contract.errors import ConfigError
-from gateway.cli.doctor.trials import keys_of, try_agents, try_bot
+from gateway.cli.diagnosis.agents import login_keys, try_agents
+from gateway.cli.diagnosis.platforms import try_bot
 from gateway.cli.init.asking import Asker
 from gateway.cli.init.files import File, document, joined, persona_text, put_bot, read, section
-from gateway.settings.config import SHIPPED_PERSONAS, Config, parse_config, secret
+from gateway.settings.config import Config, parse_config, secret
 from gateway.settings.env_file import env_file, set_values
 from gateway.settings.personas.check import NAME
 from gateway.settings.personas.personas import Personas, parse_persona
+from gateway.settings.tables import SHIPPED_PERSONAS
 
 PAGE = "page"
 """Chosen instead of a platform: Moot's own page alone."""
@@ -119,7 +121,7 @@ class Wizard:
     # ── the persona and its agent ───────────────────────────────────────────────────────
 
     def _which_persona(self) -> str:
-        own = Personas(self._config().personas_folder).all()
+        own = Personas(self._config().gateway.personas_folder).all()
         there = {**Personas(SHIPPED_PERSONAS).all(), **own}
         if self._given.persona:
             name = self._given.persona
@@ -163,7 +165,7 @@ class Wizard:
                 case "other":
                     agent = self._found_agent(usual)
                 case _:
-                    for key in keys_of(agent, self._config()):
+                    for key in login_keys(agent, self._config()):
                         self._secrets.pop(key, None)
 
     def _found_agent(self, usual: str) -> str:
@@ -184,7 +186,7 @@ class Wizard:
 
     def _keys(self, agent: str) -> None:
         """The keys it logs in with: those of the environment; asked for where there is none."""
-        keys = keys_of(agent, self._config())
+        keys = login_keys(agent, self._config())
         found = {key: value for key in keys if (value := self._environment.get(key))}
         if not found and keys and not self._ask.quiet:
             question = f"{keys[0]}, if it has no login of its own"

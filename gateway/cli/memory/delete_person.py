@@ -59,7 +59,7 @@ async def _look(on: MemoryContext, person: str) -> tuple[ErasurePlan, OnDisk]:
 
 def _workspaces(on: MemoryContext) -> list[Path]:
     """Working directories that somebody configured: they are not Moot's to delete."""
-    personas = Personas(on.config.personas_folder)
+    personas = Personas(on.config.gateway.personas_folder)
     given = [persona.front.workspace for persona in personas.all().values()]
     given += [agent.workspace for agent in on.config.agents.values()]
     return [workspace for workspace in given if workspace is not None]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -113,8 +113,9 @@ def _persona(name: str, text: str, checked: Checked[FrontMatter]) -> Persona:
     return Persona(name, checked.front, checked.body, text)
 
 
-def _stats(folder: Path) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Stats that show that a persona's file was changed, or another one put in its place."""
+def _stats(folder: Path) -> dict[str, tuple[int, ...]]:
+    """By name, stats that show that a persona's file was changed, or another put in its place."""
+    found: dict[str, tuple[int, ...]] = {}
     with suppress(FileNotFoundError), os.scandir(folder) as entries:
         for entry in entries:
             stem, suffix = os.path.splitext(entry.name)
@@ -122,7 +123,8 @@ def _stats(folder: Path) -> Iterator[tuple[str, tuple[int, ...]]]:
                 continue
             with suppress(OSError):  # an editor may be replacing it just now
                 status = entry.stat()
-                yield stem, (status.st_mtime_ns, status.st_size, status.st_ino)
+                found[stem] = status.st_mtime_ns, status.st_size, status.st_ino
+    return dict(sorted(found.items()))
 
 
 class Names(Sequence[str]):
@@ -150,7 +152,7 @@ class Personas:
     """The personas of a folder as they are now; a broken file keeps its last good form.
 
     problems: file name → one sentence, for files that can't be read as they stand.
-    warnings: likewise, for files that work but should be mended.
+    warnings: likewise, for files that work but should be corrected.
     """
 
     def __init__(
@@ -170,7 +172,7 @@ class Personas:
 
     def refresh(self) -> bool:
         """Read what changed since the last call (a stat a file); True if anything did."""
-        now = dict(sorted(_stats(self.folder)))
+        now = _stats(self.folder)
         if now == self._seen:
             return False
         for name in self._seen.keys() - now.keys():

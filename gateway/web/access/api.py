@@ -14,11 +14,11 @@ from contract.errors import Rejected
 from gateway.access.access import Where
 from gateway.access.grants import GrantSpan
 from gateway.access.pairing_rows import Decision
+from gateway.access.service import AccessService
 from gateway.settings.access import Role
 from gateway.settings.person_ids import is_person_id
 from gateway.web.access.views import access_json, grant_json, pairing_json
 from gateway.web.body import Chooser, answer, error, parse, read_object
-from gateway.web.protocols import WebServiceProtocol
 
 PAGE = Speaker("web:page", "the page")  # who did it, when the caller doesn't say
 _PERSONA = r"^[a-z][a-z0-9_-]{0,63}$"
@@ -65,7 +65,7 @@ DECISIONS: dict[str, Decision] = {"approve": "approved", "refuse": "refused"}
 class AccessApi:
     """The routes. Whoever reaches them is an owner: see web/auth.py."""
 
-    house: WebServiceProtocol
+    access: AccessService
 
     def routes(self) -> list[web.RouteDef]:
         """Every route below /api/access."""
@@ -78,16 +78,14 @@ class AccessApi:
         ]
 
     async def overview(self, request: web.Request) -> web.Response:
-        return answer(access_json(await self.house.roles.overview()))
+        return answer(access_json(await self.access.overview()))
 
     async def grant(self, request: web.Request) -> web.Response:
         body = parse(GrantBody, await read_object(request))
         name = " ".join((body.person_name or "").split())
         person = Speaker(body.person_id, name or body.person_id.partition(":")[2])
         span = GrantSpan(body.room_id, body.persona, body.where)
-        given = await self.house.roles.grant(
-            person, body.role, span, body.speaker(), named=bool(name)
-        )
+        given = await self.access.grant(person, body.role, span, body.speaker(), named=bool(name))
         return answer(grant_json(given), 201)
 
     async def revoke(self, request: web.Request) -> web.Response:
@@ -96,7 +94,7 @@ class AccessApi:
         if request.can_read_body:
             body = parse(ByBody, await read_object(request))
         known = re.fullmatch(r"[0-9]{1,18}", seq)
-        gone = await self.house.roles.revoke(int(seq), body.speaker()) if known else None
+        gone = await self.access.revoke(int(seq), body.speaker()) if known else None
         if gone is None:
             return error(404, "no such role was given; moot.toml's are changed there")
         return answer(grant_json(gone))
@@ -104,7 +102,7 @@ class AccessApi:
     async def decide(self, request: web.Request) -> web.Response:
         body = parse(DecisionBody, await read_object(request))
         code, decision = request.match_info["code"], DECISIONS[body.decision]
-        found = await self.house.roles.decide(code, decision, body.speaker())
+        found = await self.access.decide(code, decision, body.speaker())
         if found is None:
             return error(404, "no such code waits: a code is good for 24 hours, and once")
         return answer(pairing_json(found))

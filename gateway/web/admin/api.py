@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from aiohttp import web
 
 from contract.errors import Rejected
+from gateway.web.admin.service import AdminServices
 from gateway.web.admin.values import SessionAct, WantedTurns
 from gateway.web.body import ChoosingBody, answer, error, parse, read_object
-from gateway.web.protocols import WebServiceProtocol
 from gateway.web.rendering import to_json
 
 END = 2**62  # after every turn
@@ -28,9 +28,9 @@ class ActBody(ChoosingBody):
 
 @dataclass(frozen=True, slots=True)
 class AdminApi:
-    """The routes, over the House."""
+    """The routes."""
 
-    house: WebServiceProtocol
+    admin: AdminServices
 
     def routes(self) -> list[web.RouteDef]:
         """Every route below /api/admin."""
@@ -45,22 +45,22 @@ class AdminApi:
         ]
 
     async def overview(self, request: web.Request) -> web.Response:
-        summary = await self.house.admin.summary()
+        summary = await self.admin.overview.summary()
         well = not any(problem.grave for problem in summary.problems)
         return answer({"ok": well, **to_json(summary)})
 
     async def bots(self, request: web.Request) -> web.Response:
-        return answer({"bots": self.house.admin.bots()})
+        return answer({"bots": self.admin.overview.bots()})
 
     async def rooms(self, request: web.Request) -> web.Response:
-        return answer({"rooms": await self.house.admin.rooms()})
+        return answer({"rooms": await self.admin.activity.rooms()})
 
     async def sessions(self, request: web.Request) -> web.Response:
-        return answer({"sessions": await self.house.admin.sessions()})
+        return answer({"sessions": await self.admin.sessions.all()})
 
     async def act(self, request: web.Request) -> web.Response:
         body = parse(ActBody, await read_object(request))
-        acted = await self.house.admin.act(
+        acted = await self.admin.sessions.act(
             request.match_info["session_id"], body.act, body.speaker()
         )
         match acted:
@@ -87,12 +87,12 @@ class AdminApi:
         )
         before = _number(request, "before", 0, END) or END
         limit = _number(request, "limit", 1, MOST_PAGE) or PAGE
-        page = await self.house.admin.turns(wanted, before=before, limit=limit)
+        page = await self.admin.activity.turns(wanted, before=before, limit=limit)
         return answer(page)
 
     async def statistics(self, request: web.Request) -> web.Response:
         count = _number(request, "days", 1, MOST_DAYS) or DAYS
-        return answer({"days": await self.house.admin.days(count)})
+        return answer({"days": await self.admin.activity.days(count)})
 
 
 def _number(request: web.Request, name: str, least: int, most: int) -> int | None:

@@ -14,13 +14,14 @@ from contract.chat import Room, Speaker
 from gateway.audit.audit import Audit
 from gateway.core import views
 from gateway.core.bot_health import BotHealth
-from gateway.core.ledger import UnusedSession
 from gateway.core.views import RoomView
 from gateway.observability.metering import Taken, measure
 from gateway.questions.questions import Questions
+from gateway.remembering.idle import IdleSessions
 from gateway.sessions.pool import SessionPool
 from gateway.sessions.sessions import LiveSession
 from gateway.settings.personas.personas import Personas
+from gateway.turns.queue import TurnQueues
 from gateway.web import records
 from gateway.web.admin.room_figures import Lately, room_choices, rooms_lately, spent_since
 from gateway.web.admin.statistics import days_of, last_day
@@ -35,6 +36,8 @@ from gateway.web.admin.values import (
     SessionAct,
     SessionLine,
     Summary,
+    Today,
+    TurnLine,
     TurnPage,
     WantedTurns,
 )
@@ -50,46 +53,166 @@ LEAST_DISK_BYTES = 100 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class AdminService:
-    """`gateway.web.admin.protocol.Admin`. data_dir: where the data lies; database: its file."""
+class Activity:
+    """What happened in rooms, turns and days: read from the store."""
 
     store: Store
     transcript: Transcript
-    sessions_here: SessionPool
-    personas: Personas
-    questions: Questions
-    health: Mapping[str, BotHealth]
-    data_dir: Path
-    database: Path | None
     zone: ZoneInfo
-    waiting: Callable[[], int]
-    ended: Callable[[UnusedSession], object]
-    audit: Audit
     clock: Callable[[], datetime]
 
-    # ── Is all well? ────────────────────────────────────────────────────────────────────
+    async def last_day(self, waiting: int) -> tuple[Sequence[TurnLine], Today]:
+        """The turns that failed in the last 24 hours, newest first, and the totals of these hours.
 
-    async def summary(self) -> Summary:
+        waiting: how many turns wait or run.
+        """
         now = self.clock()
         since, until = micros(now - DAY), micros(now) + 1
         failed = await self.store.read(lambda c: failed_since(c, since, FAILED))
-        today = await self.store.read(lambda c: last_day(c, since, until, self.waiting()))
-        disk = await asyncio.to_thread(_disk, self.data_dir, self.database)
+        return failed, await self.store.read(lambda c: last_day(c, since, until, waiting))
+
+    async def rooms(self) -> Sequence[RoomLine]:
+        """Every room, the one with the newest message first."""
+        since = micros(self.clock() - LATELY_DAYS * DAY)
+        known = await self.transcript.rooms()
+        lately = await self.store.read(lambda c: rooms_lately(c, since))
+        kept, models = await self.store.read(room_choices)
+        nothing = Lately(0, (), ())
+        return [
+            RoomLine(
+                room=RoomView(room, at),
+                platform=room.source,
+                people=found.people,
+                personas=found.personas,
+                messages=found.messages,
+                days=LATELY_DAYS,
+                in_memory=kept.get(room.id, True),
+                models=models.get(_scope(room), {}),
+            )
+            for room, at in known
+            for found in [lately.get(room.id, nothing)]
+        ]
+
+    async def turns(self, wanted: WantedTurns, *, before: int, limit: int) -> TurnPage:
+        """Turns with a seq below `before`, newest first."""
+        return await self.store.read(lambda c: page_of_turns(c, wanted, before=before, limit=limit))
+
+    async def days(self, count: int) -> Sequence[Day]:
+        """The last so many days, oldest first; the last is today."""
+        today = self.clock().astimezone(self.zone).date()
+        days = [today - back * DAY for back in range(count - 1, -1, -1)]
+        begins = [datetime(d.year, d.month, d.day, tzinfo=self.zone) for d in [*days, today + DAY]]
+        bounds = [micros(at) for at in begins]
+        return await self.store.read(lambda c: days_of(c, days, bounds))
+
+
+@dataclass(frozen=True, slots=True)
+class SessionAdmin:
+    """Living sessions, and what an administrator does with them."""
+
+    pool: SessionPool
+    store: Store
+    audit: Audit
+    idle: IdleSessions
+
+    async def all(self) -> Sequence[SessionLine]:
+        """Living sessions, the one used last first."""
+        living = sorted(self.pool.all(), key=lambda live: live.used_at, reverse=True)
+        pids = [live.agent.pid for live in living if live.agent.pid is not None]
+        taken = await asyncio.to_thread(measure, pids)
+        return [await self._line(live, taken.get(live.agent.pid or 0)) for live in living]
+
+    async def _line(self, live: LiveSession, taken: Taken | None) -> SessionLine:
+        since = micros(live.started_at)
+        tokens, cost_usd = await self.store.read(
+            lambda c: spent_since(c, live.room.id, live.persona, since), small=True
+        )
+        return SessionLine(
+            session=records.session(live),
+            room_name=live.room.name,
+            room_kind=live.room.kind,
+            agent=live.program.title,
+            used_at=live.used_at,
+            memory_bytes=taken.memory_bytes if taken else None,
+            cpu_s=taken.cpu_s if taken else None,
+            tokens=tokens,
+            cost_usd=cost_usd,
+        )
+
+    async def act(self, session_id: str, act: SessionAct, by: Speaker) -> Acted:
+        """Stop what a session does, let its next turn begin a new one, or suspend it."""
+        live = next((one for one in self.pool.all() if _id(one) == session_id), None)
+        if live is None:
+            return "unknown"
+        acted = await self._act(live, act)
+        if acted == "done":
+            await self.audit.note(f"session_{act}", by, persona=live.persona, room=live.room)
+        return acted
+
+    async def _act(self, live: LiveSession, act: SessionAct) -> Acted:
+        match act:
+            case "stop":
+                stopped = await self.pool.interrupt(live.persona, live.scope)
+                return "done" if stopped else "nothing"
+            case "renew":
+                ended = await self.pool.renew(live.persona, live.scope)
+                if ended is not None:
+                    self.idle.end(ended)
+                return "done"
+            case "sleep":
+                return "done" if self.pool.sleep(live) else "busy"
+
+
+@dataclass(frozen=True, slots=True)
+class DataDisk:
+    """Where the data lies. database: its file; None where it is not a file."""
+
+    folder: Path
+    database: Path | None
+
+    def measure(self) -> Disk:
+        """How much is free, and how large the database is. Touches the disk."""
+        usage = shutil.disk_usage(self.folder if self.folder.exists() else self.folder.anchor)
+        size = None
+        if self.database is not None and self.database.exists():
+            log = self.database.with_name(f"{self.database.name}-wal")
+            size = sum(file.stat().st_size for file in (self.database, log) if file.exists())
+        return Disk(usage.free, usage.total, size)
+
+
+@dataclass(frozen=True, slots=True)
+class AdminOverview:
+    """Is all well? health: of each bot by its name."""
+
+    activity: Activity
+    sessions: SessionPool
+    personas: Personas
+    questions: Questions
+    health: Mapping[str, BotHealth]
+    queues: TurnQueues
+    disk: DataDisk
+    clock: Callable[[], datetime]
+
+    async def summary(self) -> Summary:
+        """The state of everything, and what waits for somebody."""
+        failed, today = await self.activity.last_day(self.queues.waiting())
+        disk = await asyncio.to_thread(self.disk.measure)
         bots = self.bots()
         return Summary(
-            at=now,
+            at=self.clock(),
             bots=bots,
             problems=[*_bots_down(bots), *self._personas_wrong(), *_disk_low(disk)],
             questions=self.questions.all_open(),
             failed=failed,
             today=today,
-            sessions=len(self.sessions_here.all()),
-            asleep=self.sessions_here.asleep,
-            most_sessions=self.sessions_here.most,
+            sessions=len(self.sessions.all()),
+            asleep=self.sessions.asleep,
+            most_sessions=self.sessions.most,
             disk=disk,
         )
 
     def bots(self) -> Sequence[BotView]:
+        """Every bot, in the order of the configuration."""
         return [
             BotView(
                 name=name,
@@ -113,93 +236,20 @@ class AdminService:
             for name, text in self.personas.problems.items()
         ]
         for persona in self.personas.all().values():
-            program = self.sessions_here.program(persona)
+            program = self.sessions.program(persona)
             if not program.available:
                 text = f"@{persona.name} can't answer: {program.title} is not there."
                 wrong.append(Problem("agent", persona.name, text, program.hint, grave=False))
         return wrong
 
-    # ── Rooms ───────────────────────────────────────────────────────────────────────────
 
-    async def rooms(self) -> Sequence[RoomLine]:
-        since = micros(self.clock() - LATELY_DAYS * DAY)
-        known = await self.transcript.rooms()
-        lately = await self.store.read(lambda c: rooms_lately(c, since))
-        kept, models = await self.store.read(room_choices)
-        nothing = Lately(0, (), ())
-        return [
-            RoomLine(
-                room=RoomView(room, at),
-                platform=room.source,
-                people=found.people,
-                personas=found.personas,
-                messages=found.messages,
-                days=LATELY_DAYS,
-                in_memory=kept.get(room.id, True),
-                models=models.get(_scope(room), {}),
-            )
-            for room, at in known
-            for found in [lately.get(room.id, nothing)]
-        ]
+@dataclass(frozen=True, slots=True)
+class AdminServices:
+    """The administrator's side of the page. Whoever reaches it is an owner."""
 
-    # ── Sessions ────────────────────────────────────────────────────────────────────────
-
-    async def sessions(self) -> Sequence[SessionLine]:
-        living = sorted(self.sessions_here.all(), key=lambda live: live.used_at, reverse=True)
-        pids = [live.agent.pid for live in living if live.agent.pid is not None]
-        taken = await asyncio.to_thread(measure, pids)
-        return [await self._line(live, taken.get(live.agent.pid or 0)) for live in living]
-
-    async def _line(self, live: LiveSession, taken: Taken | None) -> SessionLine:
-        since = micros(live.started_at)
-        tokens, cost_usd = await self.store.read(
-            lambda c: spent_since(c, live.room.id, live.persona, since), small=True
-        )
-        return SessionLine(
-            session=records.session(live),
-            room_name=live.room.name,
-            room_kind=live.room.kind,
-            agent=live.program.title,
-            used_at=live.used_at,
-            memory_bytes=taken.memory_bytes if taken else None,
-            cpu_s=taken.cpu_s if taken else None,
-            tokens=tokens,
-            cost_usd=cost_usd,
-        )
-
-    async def act(self, session_id: str, act: SessionAct, by: Speaker) -> Acted:
-        live = next((one for one in self.sessions_here.all() if _id(one) == session_id), None)
-        if live is None:
-            return "unknown"
-        acted = await self._act(live, act)
-        if acted == "done":
-            await self.audit.note(f"session_{act}", by, persona=live.persona, room=live.room)
-        return acted
-
-    async def _act(self, live: LiveSession, act: SessionAct) -> Acted:
-        match act:
-            case "stop":
-                stopped = await self.sessions_here.interrupt(live.persona, live.scope)
-                return "done" if stopped else "nothing"
-            case "renew":
-                ended = await self.sessions_here.renew(live.persona, live.scope)
-                if ended is not None:
-                    self.ended(ended)
-                return "done"
-            case "sleep":
-                return "done" if self.sessions_here.sleep(live) else "busy"
-
-    # ── Turns and days ──────────────────────────────────────────────────────────────────
-
-    async def turns(self, wanted: WantedTurns, *, before: int, limit: int) -> TurnPage:
-        return await self.store.read(lambda c: page_of_turns(c, wanted, before=before, limit=limit))
-
-    async def days(self, count: int) -> Sequence[Day]:
-        today = self.clock().astimezone(self.zone).date()
-        days = [today - back * DAY for back in range(count - 1, -1, -1)]
-        begins = [datetime(d.year, d.month, d.day, tzinfo=self.zone) for d in [*days, today + DAY]]
-        bounds = [micros(at) for at in begins]
-        return await self.store.read(lambda c: days_of(c, days, bounds))
+    overview: AdminOverview
+    activity: Activity
+    sessions: SessionAdmin
 
 
 def _id(live: LiveSession) -> str:
@@ -217,15 +267,6 @@ def _bots_down(bots: Sequence[BotView]) -> list[Problem]:
         for bot in bots
         if bot.state == "down"
     ]
-
-
-def _disk(data_dir: Path, database: Path | None) -> Disk:
-    usage = shutil.disk_usage(data_dir if data_dir.exists() else data_dir.anchor)
-    size = None
-    if database is not None and database.exists():
-        files = (database, database.with_name(f"{database.name}-wal"))  # with its log
-        size = sum(file.stat().st_size for file in files if file.exists())
-    return Disk(usage.free, usage.total, size)
 
 
 def _disk_low(disk: Disk) -> list[Problem]:

@@ -11,8 +11,7 @@ from aiohttp import web
 
 from contract.errors import Rejected
 from gateway.web.body import answer, error
-from gateway.web.memory.room_memory import Overview
-from gateway.web.protocols import WebServiceProtocol
+from gateway.web.memory.room_memory import Overview, RoomMemoryService
 from gateway.web.rendering import to_json
 from memory.browse.pages import END
 from memory.browse.view_rows import ObservationContext, ObservationFilter, TitleRow
@@ -22,9 +21,9 @@ MOST_QUERY = 1_000  # characters; a question, not a document
 
 @dataclass(frozen=True, slots=True)
 class MemoryApi:
-    """The routes, over the House."""
+    """The routes."""
 
-    house: WebServiceProtocol
+    memory: RoomMemoryService
 
     def routes(self) -> list[web.RouteDef]:
         """Every route below /memory."""
@@ -38,18 +37,18 @@ class MemoryApi:
         ]
 
     async def overview(self, request: web.Request) -> web.Response:
-        found = await self.house.memory.overview(_room(request))
+        found = await self.memory.overview(_room(request))
         return _no_room() if found is None else answer(_overview(found))
 
     async def facts(self, request: web.Request) -> web.Response:
-        page = await self.house.memory.facts(
+        page = await self.memory.facts(
             _room(request), before=_before(request), replaced=_flag(request, "replaced")
         )
         return _no_room() if page is None else answer(page)
 
     async def observations(self, request: web.Request) -> web.Response:
         sought = ObservationFilter(*(_text(request, name) for name in ("text", "concept", "file")))
-        page = await self.house.memory.observations(
+        page = await self.memory.observations(
             _room(request),
             sought if sought != ObservationFilter() else None,
             before=_before(request),
@@ -57,9 +56,7 @@ class MemoryApi:
         return _no_room() if page is None else answer(page)
 
     async def observation(self, request: web.Request) -> web.Response:
-        found = await self.house.memory.observation(
-            _room(request), request.match_info["observation_id"]
-        )
+        found = await self.memory.observation(_room(request), request.match_info["observation_id"])
         if found is None:
             return error(404, "there is no such observation in this room")
         return answer({"record": found.record, "timeline": _timeline(found)})
@@ -68,7 +65,7 @@ class MemoryApi:
         query = _text(request, "q")
         if not query:
             raise Rejected("q", "is required")
-        found = await self.house.memory.search(_room(request), query)
+        found = await self.memory.search(_room(request), query)
         return _no_room() if found is None else answer(found)
 
 

@@ -20,7 +20,6 @@ from memory.summaries.writing import (
     checked_record,
     checked_summary,
     cut_at_sentence,
-    first_part,
     last_part,
     plain_record,
     plain_summary,
@@ -122,9 +121,10 @@ def test_a_long_message_is_shown_by_its_beginning_and_its_end() -> None:
 
 def test_one_call_holds_a_part_that_begins_with_the_oldest() -> None:
     lines = said(*((ANDI, "x" * 4_000) for _ in range(30)))
-    part = first_part(MessageRange("room:r", 1, 35, tuple(lines)), 4_000)
-    assert (part.first_seq, part.last_seq, part.chars()) == (1, 10, PROMPT_CHARS)
-    assert first_part(MessageRange("room:r", 1, 35, tuple(lines[:3])), 4_000).last_seq == 35
+    part = MessageRange("room:r", 1, 35, tuple(lines)).first(PROMPT_CHARS, 4_000)
+    assert (part.first_seq, part.last_seq) == (1, 10)
+    assert sum(len(one.text) for one in part.spoken) == PROMPT_CHARS
+    assert MessageRange("room:r", 1, 35, tuple(lines[:3])).first(PROMPT_CHARS, 4_000).last_seq == 35
     assert [one.seq for one in last_part(lines, 4_000)] == list(range(21, 31))
 
 

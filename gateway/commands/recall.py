@@ -9,16 +9,15 @@ from sqlalchemy import Connection, select
 
 from composer.guard import flat
 from contract.chat import Room
-from gateway.core.ledger import Turn
 from gateway.mcp.tools import FACT_CHARS, MemoryTools, index_line
 from gateway.settings.personas.personas import Persona
+from gateway.turns.commands import CommandRequest
 from memory.observations.rows import StoredObservation
 from memory.observations.work_log import WorkReader
 from memory.recall.facts import StoredFact, facts_by_id
 from memory.scopes import Gate, Invocation
 from store.database import Store
 from store.schema import facts
-from store.transcript import StoredMessage
 
 SHOWN = 5
 NARRATIVE_CHARS = 1200
@@ -33,17 +32,10 @@ class RecallCommands:
         self._store = store
         self._tools = tools
 
-    async def run(
-        self, name: str, argument: str, turn: Turn, asked: StoredMessage, here: Sequence[Persona]
-    ) -> str:
-        """The same, as a command."""
-        return await self.reply(argument, turn.room, asked, here)
-
-    async def reply(
-        self, argument: str, room: Room, asked: StoredMessage, here: Sequence[Persona]
-    ) -> str:
+    async def run(self, request: CommandRequest) -> str:
         """The findings in Markdown, of what this person may read here."""
-        reader = reader_of(room, asked.by.id, here)
+        argument = request.argument
+        reader = reader_of(request.turn.room, request.asked.by.id, request.here)
         if not argument:
             return (
                 "Say what to look for: `!recall token expiry`, or one by its number: `!recall #12`."

@@ -1,43 +1,12 @@
-"""`!help`, and what an unknown command is answered."""
+"""Commands that were mistyped: recognised, and answered with the one that was meant."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Sequence
 
-from gateway.core.command_table import GROUPS, NAMES, TABLE, CommandSpec, entry_of, one_line, usage
-from gateway.settings.personas.personas import Persona
+from gateway.core.command_table import NAMES
 
 SHORTEST_TYPO = 4  # of a word that is answered without being addressed: `!pon` may be anything
-
-
-def help_reply(argument: str, here: Sequence[Persona], may: Callable[[CommandSpec], bool]) -> str:
-    """The reply to `!help`: all commands, or everything about the one in `argument`."""
-    wanted = argument.strip("`").lstrip("!/").lower()
-    if not wanted:
-        return _all(here, may)
-    entry = entry_of(wanted)
-    return _one(entry) if entry else unknown(wanted)
-
-
-def _all(here: Sequence[Persona], may: Callable[[CommandSpec], bool]) -> str:
-    lines = ["Mention somebody to ask:"]
-    lines += [f"- @{p.name}: {p.front.description or p.front.agent}" for p in here]
-    for group, title in GROUPS.items():
-        usable = [one_line(entry) for entry in TABLE if entry.group == group and may(entry)]
-        lines += ["", f"{title}:", *usable] if usable else []
-    return "\n".join([*lines, "", "`!help pin` tells more of one."])
-
-
-def _one(entry: CommandSpec) -> str:
-    lines = [f"`{usage(entry)}`: {entry.says}"]
-    if entry.more:
-        lines += ["", entry.more]
-    if entry.example:
-        lines += ["", f"For example: `{entry.example}`"]
-    if entry.role != "guest":
-        lines += ["", f"For {entry.role}s."]
-    return "\n".join(lines)
 
 
 def unknown(name: str) -> str:

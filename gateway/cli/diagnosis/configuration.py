@@ -1,22 +1,23 @@
-"""`moot check`: one line for each thing that is wrong, with its remedy."""
+"""Checks of what the files say: moot.toml, the personas, the secrets, the sandbox."""
 
 from __future__ import annotations
 
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
 
 from adapters.catalog import find_program
 from composer.headings import HEADINGS
 from contract.errors import ConfigError
 from gateway.app.platforms import make_bots
+from gateway.cli.diagnosis.finding import Finding, Installation
 from gateway.core.redaction import can_be_redacted, names_a_secret, secrets_in
 from gateway.remembering.models import describe_model
 from gateway.sessions.api_programs import API_PROGRAMS
 from gateway.sessions.programs import make_profile, without_acp
+from gateway.sessions.sandbox import REMEDY, trouble, wanted
 from gateway.settings.config import Config
+from gateway.settings.env_file import env_file
 from gateway.settings.personas.personas import Persona, Personas
 from gateway.settings.tables import AgentTable
 from gateway.web.auth import PageAuth
@@ -26,59 +27,96 @@ _OURS = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class CheckFinding:
-    """One line. mistake: Moot can't do what the files say until it is fixed. warning: it can, and
-    somebody will be surprised."""
-
-    text: str
-    mistake: bool = False
-    warning: bool = False
-
-    def __str__(self) -> str:
-        return f"{self.mark} {self.text}"
-
-    @property
-    def mark(self) -> str:
-        """✗, ⚠, or · where all is well."""
-        return "✗" if self.mistake else "⚠" if self.warning else "·"
+async def check_configuration(of: Installation) -> list[Finding]:
+    """The configuration, the personas and the programs; opens and starts nothing."""
+    return check(of.config, of.environment, of.personas)
 
 
-def check(config: Config, environment: Mapping[str, str]) -> list[CheckFinding]:
-    """Look at the configuration, the personas and the programs; opens and starts nothing."""
-    personas = Personas(config.personas_folder, tuple(HEADINGS))
-    findings = [CheckFinding(problem, True) for problem in personas.problems.values()]
-    findings += [CheckFinding(text, warning=True) for text in personas.warnings.values()]
+async def check_file(of: Installation) -> list[Finding]:
+    """A moot.toml that holds secrets and that others on the machine can read."""
+    file = of.file
+    try:
+        mode = file.stat().st_mode
+        holds = any(secrets_in(tomllib.loads(file.read_text(encoding="utf-8"))))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        return []
+    if not holds or not mode & 0o044:
+        return []
+    return [
+        _warns(f"{file} holds secrets and others on this machine can read it: chmod 600 {file}")
+    ]
+
+
+async def check_secrets(of: Installation) -> list[Finding]:
+    """The file of secrets beside moot.toml, where there is one."""
+    path = env_file(of.file, of.file.parent)
+    if not path.exists():
+        return []
+    if path.stat().st_mode & 0o077:
+        return [Finding("✗", "secrets", f"others can read {path}", f"chmod 600 {path}")]
+    return [Finding("✓", "secrets", f"{path.name} is its owner's alone")]
+
+
+async def check_sandbox(of: Installation) -> list[Finding]:
+    """Sandboxes: where a persona wants one, one is tried here."""
+    personas = of.personas.all().values()
+    asking = [persona for persona in personas if wanted(of.config, persona).mode != "off"]
+    if not asking:
+        return []
+    names = ", ".join(f"@{persona.name}" for persona in asking)
+    if reason := await trouble(of.environment.get("PATH", "")):
+        text = f"{names} can't answer: no sandbox can be made here ({reason}); {REMEDY}"
+        return [Finding("✗", "sandbox", text)]
+    return [_sandboxed(of.config, persona) for persona in asking]
+
+
+def _sandboxed(config: Config, persona: Persona) -> Finding:
+    asked = wanted(config, persona)
+    where = "in direct messages" if asked.mode == "dms" else "everywhere"
+    shown = f", shows {', '.join(asked.mounts)}" if asked.mounts else ""
+    text = f"@{persona.name} runs in a sandbox {where}, network: {asked.network}{shown}"
+    return Finding("✓", "sandbox", text)
+
+
+def check(
+    config: Config, environment: Mapping[str, str], personas: Personas | None = None
+) -> list[Finding]:
+    """See check_configuration. personas: read from their folder where None."""
+    personas = personas or Personas(config.gateway.personas_folder, tuple(HEADINGS))
+    findings = [_wrong(problem) for problem in personas.problems.values()]
+    findings += [_warns(text) for text in personas.warnings.values()]
     findings += _agents(config, environment, personas)
     findings += _access(config)
-    for number, bot in enumerate(config.bots):
-        findings += [
-            CheckFinding(
-                f"bots.{number}.personas: there is no {name}.md in {config.personas_folder}", True
-            )
-            for name in bot.personas
-            if personas.get(name) is None and name not in personas.problems
-        ]
-    for test in (
+    findings += _bots_personas(config, personas)
+    for part in (
         lambda: make_bots(config, environment, personas),
         lambda: PageAuth(token=environment.get("MOOT_TOKEN") or None).check(config.gateway.host),
     ):
         try:
-            test()
+            part()
         except ConfigError as error:
-            findings.append(CheckFinding(error.say, True))
-    findings += [CheckFinding(text, warning=True) for text in weak_secrets(environment)]
+            findings.append(_wrong(error.say))
+    findings += [_warns(text) for text in weak_secrets(environment)]
     try:
-        findings.append(CheckFinding(describe_model(config, environment)))
+        findings.append(_well(describe_model(config, environment)))
     except ConfigError as error:
-        findings.append(CheckFinding(error.say, True))
+        findings.append(_wrong(error.say))
     findings += _second_person(config)
     if not any(finding.mistake for finding in findings):
-        findings.append(CheckFinding("the configuration is sound"))
+        findings.append(_well("the configuration is sound"))
     return findings
 
 
-def _second_person(config: Config) -> list[CheckFinding]:
+def _bots_personas(config: Config, personas: Personas) -> list[Finding]:
+    return [
+        _wrong(f"bots.{number}.personas: there is no {name}.md in {config.gateway.personas_folder}")
+        for number, bot in enumerate(config.bots)
+        for name in bot.personas
+        if personas.get(name) is None and name not in personas.problems
+    ]
+
+
+def _second_person(config: Config) -> list[Finding]:
     """Two people who must agree, and fewer who may."""
     access = config.access
     rules = {access.second_person, *(own.second_person for own in access.personas.values())}
@@ -89,11 +127,11 @@ def _second_person(config: Config) -> list[CheckFinding]:
         f"access.second_person: two people must agree, and {len(may)} may answer: such questions "
         "are refused, unless somebody is given the role; add to `approvers` or `owners`"
     )
-    return [CheckFinding(text, warning=True)]
+    return [_warns(text)]
 
 
-def _access(config: Config) -> list[CheckFinding]:
-    """True if anybody on a platform may ask at all, and anybody can let somebody in."""
+def _access(config: Config) -> list[Finding]:
+    """Warnings where no one on a platform may ask, or no one can let somebody in."""
     access = config.access
     if not config.bots:
         return []
@@ -105,14 +143,14 @@ def _access(config: Config) -> list[CheckFinding]:
             "`moot access grant ID owner`; `moot access list` tells who was let in so "
             "(docs/access.md)"
         )
-        return [CheckFinding(text, warning=True)]
+        return [_warns(text)]
     if not access.owners and not any(grant.role == "owner" for grant in access.grants):
         text = (
             "moot.toml makes nobody an owner in the chat: `!pair`, `!role` and permission "
             'questions need owners = ["<platform>:<id>"] under [access], or `moot access grant '
             "ID owner`; until then the page and `moot pair` do"
         )
-        return [CheckFinding(text, warning=True)]
+        return [_warns(text)]
     return []
 
 
@@ -126,27 +164,13 @@ def weak_secrets(environment: Mapping[str, str]) -> list[str]:
     ]
 
 
-def readable_by_others(file: Path) -> list[str]:
-    """A moot.toml that holds secrets and that others on the machine can read."""
-    try:
-        mode = file.stat().st_mode
-        holds = any(secrets_in(tomllib.loads(file.read_text(encoding="utf-8"))))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
-        return []
-    if not holds or not mode & 0o044:
-        return []
-    return [f"{file} holds secrets and others on this machine can read it: chmod 600 {file}"]
-
-
-def _agents(
-    config: Config, environment: Mapping[str, str], personas: Personas
-) -> list[CheckFinding]:
+def _agents(config: Config, environment: Mapping[str, str], personas: Personas) -> list[Finding]:
     findings = []
     for name, table in config.agents.items():
         try:
             _describe(name, table, environment)
         except ConfigError as error:
-            findings.append(CheckFinding(str(error), True))
+            findings.append(_wrong(str(error)))
     for persona in personas.all().values():
         agent = persona.front.agent
         table = config.agents.get(agent, AgentTable(profile=agent))
@@ -155,21 +179,19 @@ def _agents(
         except ConfigError:
             if agent not in config.agents:
                 findings.append(
-                    CheckFinding(
-                        f"@{persona.name} can't answer: no agent {agent!r}; add [agents.{agent}]"
-                    )
+                    _well(f"@{persona.name} can't answer: no agent {agent!r}; add [agents.{agent}]")
                 )
             continue
         if reason := _misled(agent, table, persona):
-            findings.append(CheckFinding(f"@{persona.name} can't answer: {reason}", True))
+            findings.append(_wrong(f"@{persona.name} can't answer: {reason}"))
             continue
         if place is None:
-            findings.append(CheckFinding(f"@{persona.name} can't answer yet: {hint}", warning=True))
+            findings.append(_warns(f"@{persona.name} can't answer yet: {hint}"))
         else:
-            findings.append(CheckFinding(f"@{persona.name} answers with {title} ({place})"))
+            findings.append(_well(f"@{persona.name} answers with {title} ({place})"))
         if table.profile in API_PROGRAMS and (persona.front.driver or persona.front.login):
             text = f"@{persona.name} runs no program: leave out `driver` and `login`"
-            findings.append(CheckFinding(text, warning=True))
+            findings.append(_warns(text))
     return findings
 
 
@@ -191,3 +213,15 @@ def _misled(name: str, table: AgentTable, persona: Persona) -> str:
     if driver != "acp" or table.profile in API_PROGRAMS:
         return ""
     return without_acp(make_profile(name, table))
+
+
+def _well(text: str) -> Finding:
+    return Finding("✓", "configuration", text)
+
+
+def _warns(text: str) -> Finding:
+    return Finding("⚠", "configuration", text)
+
+
+def _wrong(text: str) -> Finding:
+    return Finding("✗", "configuration", text)

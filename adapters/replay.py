@@ -109,7 +109,7 @@ def _first(error: ValidationError) -> str:
 
 
 def prompt_of(events: Sequence[RecordedEvent]) -> str | None:
-    """What was typed and sent last, commands of the program's own left out."""
+    """The prompt that was typed and sent last, commands of the program's own left out."""
     prompts: list[str] = []
     typed = ""
     for kind, data in events:

@@ -1,4 +1,4 @@
-"""`moot agents`: is each agent here, new enough, does it start, is it logged in, does it answer?"""
+"""Checks of agents: is each here, new enough, does it start, is it logged in, does it answer?"""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adapters.agent import Agent, Launch
-from adapters.catalog import find_program
+from adapters.catalog import find_program, profiles
 from adapters.cli.command import NullReply
 from adapters.cli.hooks import HookListener
 from adapters.session.version import find_version, is_older
-from contract.errors import AgentError, ConfigError
+from contract.errors import AgentError, ConfigError, MootError
+from gateway.cli.diagnosis.finding import Finding, Installation
+from gateway.sessions.api_programs import API_PROGRAMS, KEY
 from gateway.sessions.programs import Programs, agent_names, make_profile
 from gateway.sessions.sessions import AgentProgram
 from gateway.settings.config import Config
@@ -43,9 +45,9 @@ Told = Callable[[str, str], None]
 class AgentHealth:
     """Findings about one agent.
 
-    version: as it tells; tested: the one that Moot was tested with. started_s, answered_s:
-    seconds, None: it didn't. logged_in: None: not found out. trouble: one sentence with what to
-    do; "": it is well.
+    version: as the program reports it; tested: the one that Moot was tested with. started_s,
+    answered_s: seconds, None: it didn't. logged_in: None: not found out. trouble: one sentence
+    with what to do; "": it is well.
     """
 
     name: str
@@ -169,6 +171,53 @@ class Preflight:
             words = " ".join(answer.text.split())[:80]
             return replace(answered, trouble=f"It answered something else: {words}")
         return answered
+
+
+async def check_agents(of: Installation) -> list[Finding]:
+    """The agents that personas name; the others are `moot agents`' business."""
+    named = {persona.front.agent for persona in of.personas.all().values()}
+    known = sorted(named & {*profiles(), *API_PROGRAMS, *of.config.agents})
+    if not known:
+        return []
+    try:
+        tried = await try_agents(of.config, of.environment, known, asks=of.asks_agents)
+    except MootError as error:
+        return [Finding("✗", "agents", error.say)]
+    return [_finding(health, asked=of.asks_agents) for health in tried]
+
+
+def _finding(health: AgentHealth, *, asked: bool) -> Finding:
+    what, text = f"agent {health.name}", f"{health.title} {health.version or ''}".rstrip()
+    if not health.installed:
+        return Finding("⚠", what, f"{text} is not here", health.trouble)
+    if not asked:
+        return Finding("✓", what, f"{text} is here")
+    if not health.well:
+        return Finding("✗", what, f"{text} does not answer", health.trouble)
+    return Finding("⚠" if health.trouble else "✓", what, f"{text} answers", health.trouble)
+
+
+async def try_agents(
+    config: Config, environment: Mapping[str, str], names: Sequence[str] = (), *, asks: bool
+) -> list[AgentHealth]:
+    """Each of these agents, or all that can be named; nothing is left behind on disk."""
+    with tempfile.TemporaryDirectory(prefix="moot-init-") as folder:
+        gateway = config.gateway.model_copy(update={"data_dir": Path(folder)})
+        elsewhere = config.model_copy(update={"gateway": gateway})
+        async with Preflight.open(elsewhere, environment) as preflight:
+            return [
+                await preflight.examine(name, lambda name, what: None, asks=asks)
+                for name in names or preflight.names()
+            ]
+
+
+def login_keys(agent: str, config: Config) -> list[str]:
+    """The variables with which the agent logs in, the usual one first."""
+    profile = config.agents.get(agent, AgentTable(profile=agent)).profile
+    if profile in API_PROGRAMS:
+        return [KEY]
+    passes = profiles()[profile].environment.passes if profile in profiles() else ()
+    return [key for key in passes if key.endswith(("_API_KEY", "_AUTH_TOKEN", "_OAUTH_TOKEN"))]
 
 
 def wanted(preflight: Preflight, names: Sequence[str]) -> list[str]:

@@ -1,0 +1,69 @@
+"""The checks, and which of them a command makes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+
+from gateway.cli.diagnosis.agents import check_agents
+from gateway.cli.diagnosis.configuration import (
+    check_configuration,
+    check_file,
+    check_sandbox,
+    check_secrets,
+)
+from gateway.cli.diagnosis.data_folder import check_data
+from gateway.cli.diagnosis.finding import Finding, Installation
+from gateway.cli.diagnosis.machine import check_clocks, check_machine, check_page
+from gateway.cli.diagnosis.platforms import check_platforms
+
+Check = Callable[[Installation], Awaitable[list[Finding]]]
+
+CONFIGURED: Sequence[Check] = (check_configuration, check_sandbox, check_file)
+"""Made by `moot check`."""
+ASKED: Sequence[Check] = (check_platforms,)
+"""Made by it as well, unless --offline: the platforms are asked."""
+EVERYTHING: Sequence[Check] = (
+    check_machine,
+    check_data,
+    check_secrets,
+    check_configuration,
+    check_file,
+    check_sandbox,
+    check_page,
+    check_platforms,
+    check_clocks,
+    check_agents,
+)
+"""Made by `moot doctor`, in the order in which things depend on one another."""
+_NEEDS_PLATFORMS = (check_platforms, check_clocks)
+
+_SECRET = re.compile(r"TOKEN|SECRET|PASSWORD|_KEY")
+_PERSON = re.compile(
+    r"@[\w.=/+-]+:[\w.-]+|\b(?:slack|rocketchat|discord|matrix|bb|web):[^\s,;'\"]+"
+)
+
+
+async def examine(of: Installation, checks: Sequence[Check]) -> list[Finding]:
+    """Make the checks one after the other; they change nothing."""
+    return [finding for check in checks for finding in await check(of)]
+
+
+async def diagnose(of: Installation, *, offline: bool = False) -> list[Finding]:
+    """Make every check; what is found may stand in a bug report."""
+    checks = [check for check in EVERYTHING if not (offline and check in _NEEDS_PLATFORMS)]
+    return [anonymous(finding, of.environment) for finding in await examine(of, checks)]
+
+
+def anonymous(finding: Finding, environment: Mapping[str, str]) -> Finding:
+    """The finding without secrets, ids of people and the path of the home folder."""
+
+    def plain(text: str) -> str:
+        for key, value in environment.items():
+            if value and len(value) > 2 and _SECRET.search(key):
+                text = text.replace(value, "…")
+        home = environment.get("HOME", "")
+        return _PERSON.sub("…", text.replace(home, "~") if len(home) > 1 else text)
+
+    return replace(finding, text=plain(finding.text), remedy=plain(finding.remedy))

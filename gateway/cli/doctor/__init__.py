@@ -1,1 +1,0 @@
-"""`moot check`, `moot doctor` and `moot agents`."""

@@ -1,0 +1,132 @@
+"""Rooms with their messages and turns, and the agents that answer there, for people who look."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from bots.bot import Bot
+from contract.chat import Room, Speaker
+from contract.errors import Rejected
+from gateway.core import views
+from gateway.core.events import EventBus, RoomOpened
+from gateway.core.sql_ledger import SqlLedger
+from gateway.core.views import PersonaView, RoomView, SessionView, TimelineView, TurnRecord
+from gateway.questions.questions import Questions
+from gateway.sessions.pool import SessionPool
+from gateway.settings.personas.personas import Personas
+from gateway.turns.queue import TurnQueues
+from gateway.web import records
+from gateway.web.stream import Picture
+from store.transcript import Transcript
+
+
+@dataclass(frozen=True, slots=True)
+class AgentService:
+    """The personas and their agents' living sessions. web: the page's own bot."""
+
+    sessions_here: SessionPool
+    known: Personas
+    web: Bot
+
+    async def personas(self) -> Sequence[PersonaView]:
+        """Every persona, available or not; the one that answers by default first."""
+        self.known.refresh()
+        return [
+            records.persona_view(persona, self.sessions_here.program(persona))
+            for persona in self.known.of(self.web.personas)
+        ]
+
+    async def sessions(self) -> Sequence[SessionView]:
+        """Living sessions."""
+        return [records.session(live) for live in self.sessions_here.all()]
+
+    def picture(self, session_id: str) -> Picture | None:
+        """The terminal now; None: no such session."""
+        for live in self.sessions_here.all():
+            if views.session_id(live.persona, live.scope) == session_id:
+                return live.agent.picture()
+        return None
+
+    def title_of(self, name: str) -> str:
+        """The agent behind a persona, as headers call it; "": the persona is gone."""
+        persona = self.known.get(name)
+        return self.sessions_here.program(persona).agent if persona else ""
+
+
+class ChatService:
+    """Rooms, messages, turns and people."""
+
+    def __init__(
+        self,
+        *,
+        transcript: Transcript,
+        ledger: SqlLedger,
+        queues: TurnQueues,
+        questions: Questions,
+        agents: AgentService,
+        bus: EventBus,
+        clock: Callable[[], datetime],
+    ) -> None:
+        self._transcript = transcript
+        self._ledger = ledger
+        self._queues = queues
+        self._questions = questions
+        self._agents = agents
+        self._bus = bus
+        self._clock = clock
+
+    async def rooms(self) -> Sequence[RoomView]:
+        """Every room, the one with the newest message first."""
+        return [RoomView(room, at) for room, at in await self._transcript.rooms()]
+
+    async def create_room(self, name: str) -> RoomView:
+        """Open `web:<slug of name>`, or return it when it is there."""
+        slug = re.sub(r"[^\w]+", "-", name.strip().lower().lstrip("#")).strip("-")[:64]
+        if not slug or slug.startswith("dm-"):
+            raise Rejected("name", "needs letters or digits, and doesn't begin with dm-")
+        room = Room(f"web:{slug}", name.strip().lstrip("#"))
+        known = await self._transcript.room(room.id)
+        if known is None:
+            await self._transcript.open_room(room, self._clock())
+            self._bus.publish(RoomOpened(RoomView(room)))
+        return RoomView(known or room)
+
+    async def open_lobby(self) -> None:
+        """See that the page has a room to begin in."""
+        if not await self._transcript.rooms():
+            await self.create_room("general")
+
+    async def messages(
+        self, room_id: str, *, before: str | None, limit: int
+    ) -> TimelineView | None:
+        """The newest messages, or those before message `before`; None: no such room."""
+        if await self._transcript.room(room_id) is None:
+            return None
+        stored = await self._transcript.page(room_id, before, limit + 1)
+        messages = tuple(views.message(item) for item in stored[-limit:])
+        more = len(stored) > limit
+        if before is not None:
+            return TimelineView(messages, more)
+        turns = [turn for turn in await self._ledger.open_turns() if turn.room.id == room_id]
+        asked = {seq: item.message_id for item in stored for seq in [item.seq]}
+        open_turns = tuple(
+            views.turn_view(t, message_id=asked.get(t.message_seq), ahead=self._queues.ahead(t))
+            for t in turns
+        )
+        return TimelineView(messages, more, open_turns, tuple(self._questions.open_in(room_id)))
+
+    async def turn(self, turn_id: str) -> TurnRecord | None:
+        """All that is on record of a turn."""
+        turn = await self._ledger.turn(turn_id)
+        asked = await self._transcript.get(turn.message_seq) if turn else None
+        if turn is None or asked is None:
+            return None
+        agent = self._agents.title_of(turn.persona)
+        return records.turn_record(turn, asked, agent, await self._ledger.posts(turn_id))
+
+    async def people(self) -> Sequence[Speaker]:
+        """Humans who have spoken, the latest first."""
+        return await self._transcript.people()

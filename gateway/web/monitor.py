@@ -1,0 +1,67 @@
+"""Health and figures of the running gateway, for probes and for Prometheus."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gateway.core.bot_health import BotHealth
+from gateway.core.views import View
+from gateway.observability.metering import Taken, measure
+from gateway.observability.metrics import Counted, Load, Metrics
+from gateway.sessions.pool import SessionPool
+from gateway.sessions.sessions import LiveSession, scope_folder
+from gateway.settings.personas.personas import Personas
+from gateway.turns.queue import TurnQueues
+from store.transcript import Transcript
+
+
+@dataclass(frozen=True, slots=True)
+class HealthReport(View):
+    """ok: messages are taken and turns run. detail: a word for each part, no secrets."""
+
+    ok: bool
+    detail: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Monitor:
+    """Looks at the parts; changes nothing. bots: the health of each by its name."""
+
+    sessions: SessionPool
+    queues: TurnQueues
+    counted: Metrics
+    personas: Personas
+    transcript: Transcript
+    bots: Mapping[str, BotHealth]
+
+    async def metrics(self) -> bytes:
+        """Prometheus text. What the programs take is read in a thread."""
+        living = [(live, live.agent.pid) for live in self.sessions.all()]
+        taken = await asyncio.to_thread(measure, [pid for _, pid in living if pid is not None])
+        return self.counted.text(
+            waiting=self.queues.waiting(),
+            sessions=Counted(
+                living=len(living),
+                asleep=self.sessions.asleep,
+                waiting=self.sessions.waiting,
+                most=self.sessions.most,
+                taken=[_load(live, taken[pid]) for live, pid in living if pid in taken],
+            ),
+        )
+
+    async def health(self) -> HealthReport:
+        """The state of Moot, in words. It asks the store, which must answer."""
+        problems = dict(self.personas.problems)
+        detail = {"store": "ok", "personas": "; ".join(problems.values()) or "ok"}
+        detail |= {f"bot {name}": health.state for name, health in self.bots.items()}
+        await self.transcript.room("web:health")
+        if self.queues.stopping:
+            return HealthReport(False, {**detail, "gateway": "stopping"})
+        return HealthReport(True, {**detail, "gateway": "ok"})
+
+
+def _load(live: LiveSession, taken: Taken) -> Load:
+    name = scope_folder(live.scope).rpartition("-")[2][:8]
+    return Load(live.persona, live.program.name, name, taken)
