@@ -13,7 +13,7 @@ from contract.chat import Room, Speaker
 from gateway.access.access import Access
 from gateway.cli.access.command import add_access
 from gateway.settings.config import Config, load_config
-from gateway.turns.commands import parse_command
+from gateway.turns.reading import parse_command
 
 DOCS = Path(__file__).parents[1] / "docs"
 FIRST = {"slack": "T1", "rocketchat": "r1", "discord": "1", "matrix": "!r:example.org"}

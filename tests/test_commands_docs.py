@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from gateway.core.command_table import GROUPS, TABLE, usage
 from gateway.settings.config import Config
 from gateway.settings.when import read_once, read_when
-from gateway.turns.commands import parse_command
+from gateway.turns.reading import parse_command
 
 DOCS = Path(__file__).parent.parent / "docs"
 README = DOCS.parent / "README.md"

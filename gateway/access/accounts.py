@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bots.bot import Bot
-from contract.chat import Room, Speaker
+from contract.chat import Inbound, Room, Speaker
 from gateway.access.presence import Presence
 from gateway.core.addressing import Addressing
 from gateway.settings.person_ids import unaliased
@@ -29,6 +29,14 @@ class Accounts:
         self._bots = bots
         self._personas = personas
         self._presence = presence
+
+    async def heard(self, room: Room, bot: Bot) -> None:
+        """A bot has heard something in a room: it is there."""
+        await self._presence.heard(room, bot.name)
+
+    def is_own_message(self, inbound: Inbound) -> bool:
+        """One of our accounts said it. Its owner may write through it by hand, too."""
+        return not inbound.meta.is_from_me and self.is_own(inbound.meta.sender_id)
 
     def is_own(self, sender_id: str) -> bool:
         """True if that is one of our accounts."""

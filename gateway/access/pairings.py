@@ -41,8 +41,8 @@ MOST_WAITING = 20  # beyond it the oldest is displaced: unknown people can't fil
 LET_IN = "You are let in: you can talk with me here now."
 DECLINED = "An administrator has declined your request, so I can't talk with you here."
 
-Start = Callable[[Turn, str, str], None]
-"""Begins a turn: the turn, and its message's platform id and text."""
+Start = Callable[[Turn, str], None]
+"""Begins a turn: the turn, and its message's platform id."""
 
 
 class Pairings:
@@ -199,7 +199,7 @@ class Pairings:
         row = connection.execute(MESSAGE, {"of": found.message_seq}).one()
         wanted = TurnRequest(uuid4().hex, "", found.bot, row.thread_id, 0, "notice", line)
         turns = self._ledger.queue(connection, found.message_seq, [wanted], now)
-        return [_Begun(turn, row.message_id, row.content) for turn in turns]
+        return [_Begun(turn, row.message_id) for turn in turns]
 
     def _question(self, connection: Connection, found: Pairing, now: datetime) -> list[_Begun]:
         """The question's turn; none where it was deleted meanwhile."""
@@ -210,12 +210,12 @@ class Pairings:
             return []
         wanted = TurnRequest(uuid4().hex, found.persona, found.bot, row.thread_id)
         turns = self._ledger.queue(connection, found.question_seq, [wanted], now)
-        return [_Begun(turn, row.message_id, row.content) for turn in turns]
+        return [_Begun(turn, row.message_id) for turn in turns]
 
     def _begin(self, begun: Sequence[_Begun]) -> None:
         self._changed()
         for one in begun:
-            self._start(one.turn, one.message_id, one.content)
+            self._start(one.turn, one.message_id)
 
     def _note_in(self, connection: Connection, act: str, found: Pairing, by: Speaker) -> str:
         room = Room(found.room_id, found.person.name, "dm")
@@ -235,4 +235,3 @@ class Pairings:
 class _Begun:
     turn: Turn
     message_id: str
-    content: str

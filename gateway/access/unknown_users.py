@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 from uuid import uuid4
@@ -17,7 +17,7 @@ from gateway.access.pairing_rows import PairingRequest
 from gateway.access.pairings import GOOD_FOR, Pairings
 from gateway.access.refusals import Refusals, reason_for
 from gateway.audit.audit import Audit
-from gateway.core.ledger import TurnRequest
+from gateway.core.ledger import Further, TurnRequest
 from gateway.settings.access import Role
 from store.schema import turns
 
@@ -32,41 +32,30 @@ _WAS_ANSWERED = select(turns.c.id).where(
 )
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class AccessRefusal:
-    """A message that asks for what its sender may not. What becomes of it is known after the
-    commit in which it runs (see ledger.Also).
+    """A message that asks for what its sender may not.
 
-    takers: whose turns were wanted. is_question: it is no command, so it may be answered later.
+    targets: whose turns were wanted, "" for what it pins. is_question: it is no command, so it may
+    be answered later. pins: another turn of the message is Moot's own.
     """
 
-    strangers: UnknownUsers
     inbound: Inbound
     bot: str
     thread_id: str | None
-    takers: Sequence[str]
+    targets: Sequence[str]
     is_question: bool
-    taken: bool  # another turn of the message is Moot's own
-    said: Literal["", "code", "line"] = field(default="", init=False)
-
-    def __call__(self, connection: Connection, seq: int) -> Sequence[TurnRequest]:
-        if connection.execute(_WAS_ANSWERED, {"seq": seq}).first() is not None:
-            self.said = ""
-            return ()  # the platform tells it again
-        self.said, line = self.strangers.line(connection, seq, self)
-        if not line:
-            return ()
-        name = self.takers[0] if self.taken else ""
-        return [TurnRequest(uuid4().hex, name, self.bot, self.thread_id, 0, "notice", line)]
+    pins: bool
 
     @property
     def person(self) -> Speaker:
+        """Who asked."""
         return self.inbound.meta.speaker()
 
     @property
     def persona(self) -> str | None:
         """Whom they asked first; None: only a pin."""
-        return next((name for name in self.takers if name), None)
+        return next((name for name in self.targets if name), None)
 
 
 class UnknownUsers:
@@ -89,7 +78,19 @@ class UnknownUsers:
         self._clock = clock
         self._changed = changed
 
-    def line(
+    def answer(self, refusal: AccessRefusal, connection: Connection, seq: int) -> Further:
+        """What is said to somebody in the commit that stores message `seq`, inside a
+        `Store.write`."""
+        if connection.execute(_WAS_ANSWERED, {"seq": seq}).first() is not None:
+            return Further()  # the platform tells it again
+        said, line = self._line(connection, seq, refusal)
+        if not line:
+            return Further(said=said)
+        name = refusal.targets[0] if refusal.pins else ""
+        notice = TurnRequest(uuid4().hex, name, refusal.bot, refusal.thread_id, 0, "notice", line)
+        return Further((notice,), said)
+
+    def _line(
         self, connection: Connection, seq: int, refusal: AccessRefusal
     ) -> tuple[Literal["", "code", "line"], str]:
         """The line and its kind; "": nothing, it was said before."""
@@ -114,16 +115,14 @@ class UnknownUsers:
             return "guest"
         return self._access.asks_for(refusal.persona)
 
-    async def after(self, refusal: AccessRefusal) -> None:
-        """Note it, when something was said."""
+    async def answered(self, refusal: AccessRefusal, said: str) -> None:
+        """Note what was said. said: a word for it; "": nothing was."""
         room, person = refusal.inbound.room, refusal.person
-        if refusal.said == "code":
+        if said == "code":
             self._changed()
-        if refusal.said:
+        if said:
             log.info("access.refused", room=room.id, sender=person.id)
-            await self._audit.note(
-                "refuse", person, persona=refusal.persona, room=room, told=refusal.said
-            )
+            await self._audit.note("refuse", person, persona=refusal.persona, room=room, told=said)
 
     async def handed_over(self, room: Room, person: Speaker, persona: str) -> str:
         """The line for somebody whose question a persona hands over to one whom they may not ask;

@@ -47,7 +47,8 @@ class Visibility:
         """The same for a message that may be stored nowhere."""
         roster = self._rosters.known(room, self._bots[turn.bot])
         members = await self._present(turn, roster)
-        return Asked(message, Invocation(room, message.by.id, turn.persona, members), roster)
+        invocation = Invocation(room, message.by.id, turn.persona, members, turn.scope)
+        return Asked(message, invocation, roster)
 
     async def _present(self, turn: Turn, roster: Sequence[Speaker]) -> tuple[str, ...]:
         """Ids of the people who take part in a room: its roster, else who has spoken in it."""

@@ -54,7 +54,6 @@ def make_books(context: Context) -> Accounting:
             zone=context.zone,
         ),
         ledger=context.ledger,
-        transcript=context.transcript,
         count=context.metrics.usage.took,
         clock=clock,
     )

@@ -17,25 +17,25 @@ from gateway.app.page import make_admin, make_page_settings, make_services
 from gateway.app.service_manager import Notify, keep_alive, nobody
 from gateway.app.sessions import make_persona_service, make_sessions
 from gateway.app.turns import (
-    make_door,
-    make_middle,
+    make_intake,
     make_prompts,
+    make_queues,
     make_rehearsal,
-    make_rooms,
+    make_runner,
     make_schedule_runner,
     make_schedules,
     make_visibility,
 )
 from gateway.core.clock import clock
 from gateway.core.events import Stopping
-from gateway.core.ledger import Turn
 from gateway.core.lock import tell_address
 from gateway.remembering.memories import LEARN_AFTER_S
 from gateway.sessions.room_settings import RoomSettings
 from gateway.sessions.sandbox import Sandboxing
 from gateway.sessions.sessions import AgentProgram
-from gateway.turns.commands import Commands
-from gateway.turns.queue import TurnQueues
+from gateway.turns.commands import CommandRunner, Commands
+from gateway.turns.progress import TurnProgress
+from gateway.turns.turn import TurnRunner
 from gateway.web.page import open_page
 from gateway.web.services import Services
 from memory.model import Model
@@ -67,7 +67,8 @@ class App:
         self._url = ""
 
         # Who may do what, and what is written down of it
-        self.admissions = make_admissions(context, self._start)
+        self.rooms, self._progress = make_queues(context)
+        self.admissions = make_admissions(context, self.rooms.start)
         self.questions = make_questions(context)
         self.books = make_books(context)
         self.usage = self.books.usage
@@ -91,9 +92,8 @@ class App:
         self.visibility = make_visibility(context, self.memories)
         self.prompts = make_prompts(context, self.memories)
         self.schedules = make_schedules(context)
-        self.rooms = self._rooms()
         self.idle = make_idle(context, self.memories, self.rooms.busy)
-        self.door = make_door(
+        self.door = make_intake(
             context,
             self.rooms,
             self.memories,
@@ -101,6 +101,7 @@ class App:
             questions=self.questions,
             books=self.books,
         )
+        self.rooms.serve(self._runner(self._progress))
         self.supervisor = make_supervisor(context)
 
     def _services(self) -> Services:
@@ -132,19 +133,27 @@ class App:
         """Where the page is served; "" until it is."""
         return self._url
 
-    def _rooms(self) -> TurnQueues:
-        middle = make_middle(
-            self.context,
+    def _runner(self, progress: TurnProgress) -> TurnRunner:
+        ground = self.context
+        return make_runner(
+            ground,
             self.sessions,
             self.memories,
+            commands=CommandRunner(
+                self._commands(),
+                ground.transcript,
+                ground.personas,
+                ground.accounts,
+                self.rooms,
+            ),
             visibility=self.visibility,
             prompts=self.prompts,
             persona_service=self.persona_service,
             admissions=self.admissions,
             questions=self.questions,
             books=self.books,
+            progress=progress,
         )
-        return make_rooms(self.context, middle, self._commands())
 
     def _commands(self) -> Commands:
         return make_commands(
@@ -157,15 +166,10 @@ class App:
             questions=self.questions,
             admissions=self.admissions,
             usage=self.usage,
-            queue=lambda persona, scope: self.rooms.queue(persona, scope),
+            queue=self.rooms.queue,
             page_url=self.page_url,
-            ended=lambda ended: self.idle.end(ended),
+            ended=self.idle.end,
         )
-
-    def _start(self, turn: Turn, message_id: str, content: str) -> None:
-        """Begin what a decision made; with a bot that moot.toml names no more there is nothing."""
-        if turn.bot in self.bots:
-            self.rooms.start(turn, message_id, content)
 
     async def serve(
         self, started: Callable[[str], None], ends: Ends, notify: Notify = nobody

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contract.chat import Chosen, Pinned
 from gateway.access.admissions import Admissions
 from gateway.access.visibility import Visibility
 from gateway.app.context import Context
@@ -16,19 +17,39 @@ from gateway.schedules.rows import ScheduleRows
 from gateway.schedules.runner import ScheduleRunner
 from gateway.schedules.schedules import Schedules
 from gateway.sessions.pool import SessionPool
-from gateway.turns.commands import Commands
+from gateway.turns.admission import Admission
+from gateway.turns.changes import Changes, MessageListeners
+from gateway.turns.commands import CommandRunner
+from gateway.turns.delivery import Delivery
 from gateway.turns.handover import HandOver
 from gateway.turns.intake import Intake
+from gateway.turns.progress import TurnProgress
 from gateway.turns.prompt import Prompts, PromptSettings
 from gateway.turns.queue import TurnQueues
 from gateway.turns.reactions import TurnReactions
-from gateway.turns.turn import TurnRunner
+from gateway.turns.routing import MessageRouter
+from gateway.turns.turn import AgentCaller, TurnRunner
 from gateway.turns.window import Windows
 
 
-def make_door(
+def make_queues(ground: Context) -> tuple[TurnQueues, TurnProgress]:
+    """The queues, one a session, and who tells of the turns in them."""
+    progress = TurnProgress(
+        ground.bots,
+        ground.personas,
+        TurnReactions(ground.group, ground.bots, ground.config.turns.marks),
+        ground.publish,
+        ground.trails,
+        waited=ground.metrics.waited,
+        measure=ground.metrics.ended,
+    )
+    queues = TurnQueues(ground.group, ground.ledger, ground.transcript, progress, ground.bots)
+    return queues, progress
+
+
+def make_intake(
     ground: Context,
-    rooms: TurnQueues,
+    queues: TurnQueues,
     memories: Memories,
     *,
     admissions: Admissions,
@@ -37,28 +58,27 @@ def make_door(
 ) -> Intake:
     """Where every event of every platform comes in."""
     config = ground.config
+    listeners = MessageListeners(ground.publish, memories.hearing.heard, memories.hearing.changed)
     return Intake(
-        rooms=rooms,
-        ledger=ground.ledger,
-        transcript=ground.transcript,
-        personas=ground.personas,
         accounts=ground.accounts,
-        presence=ground.presence,
-        access=ground.access,
-        strangers=admissions.strangers,
-        questions=questions,
-        books=books,
-        pins=make_pins(ground, memories),
-        publish=ground.publish,
-        clock=clock,
-        mention_free=frozenset(
-            bot.name or bot.platform for bot in config.bots if not bot.require_mention
+        router=MessageRouter(
+            ground.ledger,
+            ground.transcript,
+            ground.accounts,
+            ground.personas,
+            mention_free=frozenset(
+                bot.name or bot.platform for bot in config.bots if not bot.require_mention
+            ),
+            max_hops=config.turns.max_hops,
         ),
-        max_hops=config.turns.max_hops,
-        heard=memories.hearing.heard,
-        changed=memories.hearing.changed,
-        trails=ground.trails,
-        refused=ground.metrics.refused,
+        admission=Admission(
+            ground.access, admissions.strangers, books, refused=ground.metrics.refused
+        ),
+        ledger=ground.ledger,
+        queues=queues,
+        listeners=listeners,
+        changes=Changes(ground.transcript, listeners, queues, memories.hearing.changed, clock),
+        handlers={Pinned: make_pins(ground, memories).take, Chosen: questions.pressed},
     )
 
 
@@ -87,68 +107,60 @@ def make_schedule_runner(ground: Context, schedules: Schedules) -> ScheduleRunne
     )
 
 
-def make_rooms(ground: Context, middle: TurnRunner, commands: Commands) -> TurnQueues:
-    """The queues, one a session."""
-    return TurnQueues(
-        group=ground.group,
-        middle=middle,
-        ledger=ground.ledger,
-        transcript=ground.transcript,
-        personas=ground.personas,
-        accounts=ground.accounts,
-        bots=ground.bots,
-        commands=commands,
-        marks=middle.marks,
-        publish=ground.publish,
-        clock=clock,
-    )
-
-
-def make_middle(
+def make_runner(
     ground: Context,
     sessions: SessionPool,
     memories: Memories,
     *,
+    commands: CommandRunner,
     visibility: Visibility,
     prompts: Prompts,
     persona_service: PersonaService,
     admissions: Admissions,
     questions: Questions,
     books: Accounting,
+    progress: TurnProgress,
 ) -> TurnRunner:
-    """How a turn is taken."""
+    """Who takes turns."""
     config = ground.config
-    return TurnRunner(
-        transcript=ground.transcript,
-        layers=memories.layers,
-        visibility=visibility,
-        prompts=prompts,
+    delivery = Delivery(
+        ledger=ground.ledger,
+        questions=questions,
         hand_over=HandOver(
             ground.accounts,
             ground.rosters,
             config.turns.max_hops,
             ground.access,
             admissions.strangers,
-            ground.transcript,
             ground.ledger,
+            books,
+            make_suggestions(ground, memories).after,
         ),
-        suggest=make_suggestions(ground, memories).after,
-        ledger=ground.ledger,
-        sessions=sessions,
-        personas=ground.personas,
-        bots=ground.bots,
         presence=ground.presence,
-        questions=questions,
-        marks=TurnReactions(ground.group, ground.bots, config.turns.marks),
-        books=books,
+        progress=progress,
         publish=ground.publish,
-        measure=ground.metrics.ended,
-        clock=clock,
-        limits=config.turns,
-        version=persona_service.number,
         redactor=ground.redactor,
-        trails=ground.trails,
-        waited=ground.metrics.waited,
+        clock=clock,
+    )
+    caller = AgentCaller(
+        visibility=visibility,
+        prompts=prompts,
+        ledger=ground.ledger,
+        accounting=books,
+        delivery=delivery,
+        progress=progress,
+        clock=clock,
+        timeout_s=config.turns.timeout_s,
+    )
+    return TurnRunner(
+        personas=ground.personas,
+        version=persona_service.number,
+        sessions=sessions,
+        caller=caller,
+        commands=commands,
+        delivery=delivery,
+        progress=progress,
+        remember=memories.layers.remember,
     )
 
 

@@ -101,7 +101,17 @@ def as_typed(text: str) -> str:
     """A text without the mentions it begins with, and a command in it as keyboards write it: what
     can't be seen before it gone, `\uff01` as `!`, and without the `/moot` that may stand before it.
     """
-    bare = unaddressed(text.lstrip(_UNSEEN)).lstrip(_UNSEEN)
+    return spelled(unaddressed(text.lstrip(_UNSEEN)))
+
+
+def spelled(bare: str) -> str:
+    """The same of a text whose mentions are gone."""
+    bare = bare.lstrip(_UNSEEN)
     if match := _SLASH.match(bare):
         bare = f"!{bare[match.end() :].lstrip('!/') or 'help'}"
     return f"!{bare[1:].lstrip(_UNSEEN)}" if bare[:1] in ("!", "\uff01") else bare
+
+
+def hides_its_beginning(text: str) -> bool:
+    """What can't be seen stands before the mentions of a text, so that it has none."""
+    return text[:1] in _UNSEEN and bool(text)

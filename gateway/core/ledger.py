@@ -77,8 +77,16 @@ class TurnRequest:
     answer: str | None = None
 
 
-Also = Callable[[Connection, int], Sequence[TurnRequest]]
-"""Given the seq of a message that was just stored; returns what more is wanted for it."""
+@dataclass(frozen=True, slots=True)
+class Further:
+    """More that is wanted for a message that was just stored: turns; said: a word for why."""
+
+    requests: Sequence[TurnRequest] = ()
+    said: str = ""
+
+
+Also = Callable[[Connection, int], Further]
+"""Given the seq of a message that was just stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +117,13 @@ class Post:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """What `accept` did: the message's seq, whether it was new, and the turns it made."""
+    """What `accept` did: the message's seq, whether it was new, and the turns it made. said: see
+    Further."""
 
     seq: int
     new: bool
     turns: tuple[Turn, ...]
+    said: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +203,10 @@ class Ledger(Protocol):
 
     async def turn(self, turn_id: str) -> Turn | None:
         """One turn."""
+
+    async def beginner(self, turn: Turn) -> Speaker | None:
+        """Who began the chain of turns that one is of: what an agent says to another is on that
+        person's behalf. None: their message is not on record any more."""
 
     async def agent_session(self, persona: str, scope: str, agent: str) -> str | None:
         """The agent's own session id to resume, or None."""

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from contract.chat import Inbound
 from gateway.core.addressing import as_typed
 from memory.landmarks import KINDS
 from memory.private import has_private
@@ -29,7 +28,12 @@ class Pin:
 
 def begins_with_pin(content: str) -> bool:
     """True if a message is a pin as a whole: no part of it asks an agent anything."""
-    return _PIN.match(as_typed(content)) is not None
+    return is_pin(as_typed(content))
+
+
+def is_pin(bare: str) -> bool:
+    """The same of a text that is as it was typed, see addressing."""
+    return _PIN.match(bare) is not None
 
 
 def pins_in(content: str, *, reply: bool) -> tuple[Pin, ...]:
@@ -39,20 +43,20 @@ def pins_in(content: str, *, reply: bool) -> tuple[Pin, ...]:
     beginning of a later line takes that line. reply: the message answers another one, so a bare
     `!pin` on a later line means that one; else it is only a word.
     """
-    first, *later = _pieces(_BREAK.sub("\n", as_typed(content)))
+    return pins_of(as_typed(content), reply=reply)
+
+
+def pins_of(bare: str, *, reply: bool) -> tuple[Pin, ...]:
+    """The same of a text that is as it was typed, see addressing."""
+    if "!" not in bare:
+        return ()
+    first, *later = _pieces(_BREAK.sub("\n", bare))
     pins = [Pin(match[1].lower(), match[2].strip()) for match in [_PIN.match(first)] if match]
     for piece in later:
         line = piece.partition("\n")[0]
         if (match := _PIN.match(line)) and (reply or match[2].strip()):
             pins.append(Pin(match[1].lower(), match[2].strip()))
     return tuple(pins)
-
-
-def asks_to_pin(inbound: Inbound) -> bool:
-    """True if a message pins something. Only people pin; a stored-only message does nothing."""
-    if inbound.meta.sender_type != "human" or inbound.meta.passive:
-        return False
-    return bool(pins_in(inbound.content, reply=inbound.reply_to is not None))
 
 
 def _pieces(text: str) -> list[str]:

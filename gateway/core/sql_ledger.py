@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from contract.chat import Inbound, Room, Speaker
-from gateway.core.ledger import Accepted, Also, Post, Turn, TurnRequest
+from gateway.core.ledger import Accepted, Also, Further, Post, Turn, TurnRequest
 from gateway.core.sql_rows import (
     ANSWER_WITH,
     ASKED,
@@ -45,6 +45,9 @@ class _Asked:
     at: int
     scope: str
     room: Room
+
+
+LINKS = 50  # of a chain of agents that is followed to its beginning
 
 
 class SqlLedger(SqlSessions):
@@ -84,9 +87,9 @@ class SqlLedger(SqlSessions):
             if not new and not self._transcript.is_of(connection, seq, scope):
                 return Accepted(seq, new, ())  # its text is not for whoever delivers it now
             asked = _Asked(seq, micros(inbound.sent_at), scope, inbound.room)
-            more = also(connection, seq) if also is not None else ()
-            made = self._queue_all(connection, asked, [*wanted, *more], now)
-            return Accepted(seq, new, made)
+            more = also(connection, seq) if also is not None else Further()
+            made = self._queue_all(connection, asked, [*wanted, *more.requests], now)
+            return Accepted(seq, new, made, more.said)
 
         accepted = await self._store.write(work)
         self._transcript.committed(inbound.room)
@@ -231,6 +234,15 @@ class SqlLedger(SqlSessions):
             return None if row is None else turn_of(row)
 
         return await self._store.read(work)
+
+    async def beginner(self, turn: Turn) -> Speaker | None:
+        asked = await self._transcript.get(turn.message_seq)
+        for _ in range(LINKS):
+            if asked is None or asked.turn_id is None:
+                break
+            before = await self.turn(asked.turn_id)
+            asked = await self._transcript.get(before.message_seq) if before else None
+        return asked.by if asked else None
 
     async def turns_of(self, message_seq: int) -> list[Turn]:
         """The turns that a message asked for."""

@@ -15,9 +15,7 @@ from gateway.core.ledger import Ledger, Turn, TurnRequest
 from gateway.core.turn_usage import TurnUsage
 from gateway.limits.limits import Limits
 from gateway.limits.usage import UsageBook
-from store.transcript import StoredMessage, Transcript
-
-LINKS = 50  # of a chain of agents that is followed to its beginning
+from store.transcript import StoredMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +26,6 @@ class Accounting:
     usage: UsageBook
     limits: Limits
     ledger: Ledger
-    transcript: Transcript
     count: Callable[[TurnUsage], None]
     clock: Callable[[], datetime]
 
@@ -60,7 +57,7 @@ class Accounting:
 
     async def began(self, turn: Turn, asked: StoredMessage, agent: str) -> Speaker:
         """An agent is about to be asked; returns who began the chain."""
-        person = await self.beginner(asked)
+        person = asked.by if asked.turn_id is None else await self.ledger.beginner(turn) or asked.by
         self.audit.note_later(
             "invoke",
             person,
@@ -92,10 +89,9 @@ class Accounting:
 
     async def hand_over(self, turn: Turn, wanted: Sequence[TurnRequest]) -> list[TurnRequest]:
         """Those of the turns that an answer asks for which its chain's beginner may still ask."""
-        asked = await self.transcript.get(turn.message_seq) if wanted else None
-        if asked is None:
+        person = await self.ledger.beginner(turn) if wanted else None
+        if person is None:
             return list(wanted)
-        person = await self.beginner(asked)
         await self.limits.ready()
         allowed, over = self.limits.take(person, turn.room, [want.persona for want in wanted])
         kept = [want for want in wanted if want.persona in allowed]
@@ -105,13 +101,3 @@ class Accounting:
             *kept,
             TurnRequest(uuid4().hex, "", turn.bot, turn.thread_id, turn.hop, "notice", line),
         ]
-
-    async def beginner(self, asked: StoredMessage) -> Speaker:
-        """Who began the chain that a message is of: its sender, where no agent of ours said it."""
-        for _ in range(LINKS):
-            turn = await self.ledger.turn(asked.turn_id) if asked.turn_id else None
-            before = await self.transcript.get(turn.message_seq) if turn else None
-            if before is None:
-                break
-            asked = before
-        return asked.by

@@ -112,7 +112,7 @@ class DryRuns:
             raise Busy("another dry run is under way; wait for its end")
         async with self._stage:
             preview, prompt, room = await self._prepared(persona, room_id, by, text)
-            reply = _Refusing(prompt.occasion)
+            reply = _Refusing(prompt.context)
             began = time.perf_counter()
             answer, trouble = Answer(""), ""
             try:

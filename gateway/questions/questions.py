@@ -14,8 +14,8 @@ import structlog
 from bots.bot import Bot
 from bots.kit.questions import ALONE, NOBODY, refused_markdown
 from contract.agent import Question
-from contract.chat import Destination, Room, Speaker
-from contract.errors import PlatformError, Rejected
+from contract.chat import Chosen, Destination, Room, Speaker
+from contract.errors import MootError, PlatformError, Rejected
 from gateway.access.access import Access
 from gateway.audit.audit import Audit
 from gateway.core.events import Publish, QuestionAsked, QuestionClosed
@@ -250,6 +250,13 @@ class Questions:
         }
         line = lines.get(choice, "")
         return line if line and self._is_first(choice, question_id, by) else ""
+
+    async def pressed(self, event: Chosen) -> None:
+        """A platform tells that somebody pressed a button."""
+        try:
+            await self.press(event.question_id, event.option, event.by)
+        except MootError as error:
+            log.info("question.bad_choice", reason=str(error))
 
     async def press(self, question_id: str, option: int, by: Speaker) -> None:
         """Somebody pressed a button, or a reaction that stands for one. Raises Rejected."""

@@ -19,7 +19,7 @@ from gateway.schedules.scheduled import Schedule
 from gateway.settings.cron import Cron
 from gateway.settings.schedules import ScheduleTable, SchedulingTable
 from gateway.settings.when import read_once, read_when
-from gateway.turns.commands import parse_command
+from gateway.turns.reading import parse_command
 from store.transcript import Transcript
 
 NO_TEXT = "Say what I shall ask then: `!every weekday 9:00 summarise yesterday`."

@@ -2,76 +2,23 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from contract.chat import stands
+from gateway.access.accounts import Accounts
 from gateway.access.acts import act_of
 from gateway.access.permits import Permits
-from gateway.core.addressing import as_typed
-from gateway.core.command_table import CommandSpec, entry_of
+from gateway.core.addressing import unaddressed
+from gateway.core.destination import destination_of
 from gateway.core.ledger import Turn
-from gateway.settings.personas.personas import Persona
-from gateway.turns.typing_errors import surely_meant, unknown
+from gateway.settings.personas.personas import Persona, Personas
+from gateway.turns.progress import TurnRun
+from gateway.turns.queue import TurnQueues
+from gateway.turns.reading import ParsedCommand
+from gateway.turns.typing_errors import unknown
 from memory.scopes import home_scope
-from store.transcript import StoredMessage
-
-_HEAD = re.compile(r"[!/]([a-z]+|[1-9])[.,:;!?…。]*", re.IGNORECASE)
-_UNSEEN = re.compile("[\u200b-\u200d\u2060\ufeff]")
-_WRAPPED = re.compile(r"(`{1,3}|\*{1,2}|_{1,2}|~{1,2})\s*([!\uff01/].*?)\s*\1", re.DOTALL)
-_LAST = ".,;!?…。 \t\n"
-
-
-@dataclass(frozen=True, slots=True)
-class ParsedCommand:
-    """A command's name, as it was typed but in lower case, and what was written behind it."""
-
-    name: str
-    argument: str = ""
-
-    @property
-    def entry(self) -> CommandSpec | None:
-        """Its entry in the table; None: there is no such command."""
-        return entry_of(self.name)
-
-    @property
-    def is_private(self) -> bool:
-        """True if its reply is for whoever said it alone; nobody else needs to see a slip."""
-        return self.entry is None or self.entry.private
-
-    @property
-    def in_order(self) -> bool:
-        """True if it waits for the turns before it."""
-        return self.entry is not None and self.entry.in_order
-
-
-def parse_command(text: str, *, addressed: bool) -> ParsedCommand | None:
-    """The command in a message, or None.
-
-    addressed: the message is meant for us anyway (a mention or a DM); only then is an unknown
-    word after `!` taken for a command, and `/` for `!`. `/moot` may stand before any of them.
-    """
-    bare = as_typed(text)
-    if (wrapped := _WRAPPED.fullmatch(bare)) is not None:
-        bare = wrapped[2]
-    first, rest = _parted(bare)
-    match = _HEAD.fullmatch(first)
-    if match is None:
-        return None
-    name = match[1].lower()
-    entry = entry_of(name)
-    if first.startswith("/") and not (addressed and entry):
-        return None
-    if entry is None:
-        return ParsedCommand(name, rest) if addressed or surely_meant(name, rest) else None
-    return ParsedCommand(name, rest if entry.text else rest.rstrip(_LAST))
-
-
-def _parted(text: str) -> tuple[str, str]:
-    """The first word, as a keyboard of another script may type it, and the rest."""
-    first, *rest = text.split(None, 1) or [""]
-    return unicodedata.normalize("NFKC", _UNSEEN.sub("", first)), "".join(rest).strip()
+from store.transcript import StoredMessage, Transcript
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,3 +65,53 @@ class Commands:
         return await self._handlers[entry.handler](
             CommandRequest(name, argument, turn, asked, theirs)
         )
+
+
+class CommandRunner:
+    """Carries out the command of a turn, for those whom it means."""
+
+    def __init__(
+        self,
+        commands: Commands,
+        transcript: Transcript,
+        personas: Personas,
+        accounts: Accounts,
+        queues: TurnQueues,
+    ) -> None:
+        self._commands = commands
+        self._transcript = transcript
+        self._personas = personas
+        self._accounts = accounts
+        self._queues = queues
+
+    async def run(self, run: TurnRun) -> TurnRun | None:
+        """The run with the reply as its turn's answer; None: its message is not on record."""
+        turn, command = run.turn, run.command
+        asked = await self._transcript.get(turn.message_seq)
+        if asked is None or command is None:
+            return None
+        with run.step("command") as step:
+            step.attributes["moot.command"] = command.entry.name if command.entry else "unknown"
+            here = await self._here(run, asked)
+            text = await self._commands.run(command, turn, asked, here)
+        outcome = replace(turn, answer=text)
+        if command.is_private and not stands(asked.message_id):
+            outcome = replace(outcome, record={"only_for": asked.message_id})
+            run = replace(run, destination=destination_of(outcome, run.bot, None))
+        return run.now(outcome)
+
+    async def _here(self, run: TurnRun, asked: StoredMessage) -> list[Persona]:
+        """Whom a command means: the personas of the account that was addressed, or all of ours."""
+        turn, bot = run.turn, run.bot
+        if run.reading is not None and asked.content == run.reading.content:
+            plain = run.reading.unaddressed
+        else:
+            plain = unaddressed(asked.content)
+        if asked.content.strip() == plain:
+            here = [peer.persona for peer in await self._accounts.peers(turn.room, bot)]
+        else:
+            here = self._personas.of(bot.personas)
+        here += self._personas.gone(self._queues.at_work(turn))
+        if not turn.room.is_shared:
+            here = [p for p in here if p.name == turn.persona]
+        return here

@@ -3,6 +3,7 @@ them."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from uuid import uuid4
 
@@ -13,25 +14,37 @@ from gateway.access.accounts import Accounts
 from gateway.access.roster import Rosters
 from gateway.access.unknown_users import UnknownUsers
 from gateway.core.ledger import Ledger, Turn, TurnRequest
-from store.transcript import Transcript
+from gateway.limits.accounting import Accounting
 
 
 @dataclass(frozen=True, slots=True)
 class HandOver:
-    """max_hops: how many bots in a row may do so."""
+    """max_hops: how many bots in a row may do so. suggest: a line that Moot says after an answer,
+    or None."""
 
     accounts: Accounts
     rosters: Rosters
     max_hops: int
     access: Access
-    strangers: UnknownUsers
-    transcript: Transcript
+    unknown_users: UnknownUsers
     ledger: Ledger
+    accounting: Accounting
+    suggest: Callable[[Turn], Awaitable[str | None]]
+
+    async def requests(self, turn: Turn, bot: Bot) -> list[TurnRequest]:
+        """What follows from an answer: turns of the peers that it addresses, and one line of Moot's
+        own at the most."""
+        found = await self.accounting.hand_over(turn, await self.peers(turn, bot))
+        if all(one.persona for one in found) and (line := await self.suggest(turn)) is not None:
+            found.append(
+                TurnRequest(uuid4().hex, "", turn.bot, turn.thread_id, turn.hop, "notice", line)
+            )
+        return found
 
     async def peers(self, turn: Turn, bot: Bot) -> list[TurnRequest]:
         """The peers that an answer addresses, within the hop limit. Each answers through an account
         that is in the room, its own or this one."""
-        if turn.fault or not turn.was_asked or not turn.room.is_shared:
+        if turn.fault or not turn.room.is_shared:
             return []
         if turn.hop + 1 > self.max_hops:
             return []
@@ -43,7 +56,7 @@ class HandOver:
             mentions = list(self.accounts.addressing(peers, roster).mentions(text))
         addressed = {peer.persona.name: peer.bot.name for peer in mentions if peer is not None}
         addressed.pop(turn.persona, None)
-        asker = await self._asker(turn) if addressed else None
+        asker = await self.ledger.beginner(turn) if addressed else None
         if asker is None:
             return []
         wanted = [await self._wanted(turn, asker, *one) for one in addressed.items()]
@@ -56,13 +69,5 @@ class HandOver:
         request = TurnRequest(uuid4().hex, name, through, turn.thread_id, turn.hop + 1)
         if self.access.may_invoke(turn.room, asker.id, name, is_bot=asker.kind == "bot"):
             return request
-        line = await self.strangers.handed_over(turn.room, asker, name)
+        line = await self.unknown_users.handed_over(turn.room, asker, name)
         return replace(request, kind="notice", answer=line) if line else None
-
-    async def _asker(self, turn: Turn) -> Speaker | None:
-        """Who began the chain: what a persona says to another is on that person's behalf."""
-        asked = await self.transcript.get(turn.message_seq)
-        while asked is not None and asked.turn_id is not None:
-            before = await self.ledger.turn(asked.turn_id)
-            asked = await self.transcript.get(before.message_seq) if before else None
-        return asked.by if asked else None

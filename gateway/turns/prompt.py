@@ -21,6 +21,7 @@ from gateway.core.trace import Steps, untimed
 from gateway.sessions.sessions import SessionContext
 from gateway.settings.personas.personas import Personas
 from gateway.turns.attachments import copy_attachments
+from gateway.turns.reading import Reading
 from gateway.turns.turn_context import turn_context_of
 from gateway.turns.window import Window, Windows
 from memory.layers import BriefRequest, LayerAnswers, Layers
@@ -43,7 +44,7 @@ class Prompt:
     redactor: Redactor
 
     @property
-    def occasion(self) -> TurnContext:
+    def context(self) -> TurnContext:
         """What an agent that is called by API is told beside it."""
         return self.redactor.clean(turn_context_of(self.briefing))
 
@@ -121,16 +122,21 @@ class Prompts:
         self._settings = settings
 
     async def make(
-        self, turn: Turn, asked: Asked, session: SessionContext, step: Steps = untimed
+        self,
+        turn: Turn,
+        asked: Asked,
+        session: SessionContext,
+        step: Steps = untimed,
+        reading: Reading | None = None,
     ) -> Prompt:
-        """The prompt of a turn. Raises MessageGone."""
+        """The prompt of a turn. reading: of its message when it came. Raises MessageGone."""
         with step("brief") as brief:
             window = await self._windows.choose(turn, session)
             if session.rehearses:
                 window = self._with(window, asked.message)
             elif all(line.seq != turn.message_seq for line in window.lines):
                 raise MessageGone("the message that asked was deleted")
-            briefing, known = await self._brief(turn, asked, session, window)
+            briefing, known = await self._brief(turn, asked, session, window, reading)
             brief.made = (window, known)
         with step("compose") as composed:
             names = self._names() if session.program.typed else None
@@ -151,7 +157,12 @@ class Prompts:
         return [name for persona in self._personas.all().values() for name in persona.names]
 
     async def _brief(
-        self, turn: Turn, asked: Asked, session: SessionContext, window: Window
+        self,
+        turn: Turn,
+        asked: Asked,
+        session: SessionContext,
+        window: Window,
+        reading: Reading | None,
     ) -> tuple[Briefing, LayerAnswers]:
         """All that the prompt is made of, and what the memory had a part in."""
         message, lines, again = asked.message, window.lines, window.again
@@ -186,7 +197,7 @@ class Prompts:
             since_last_reply=again,
             trigger_ids=(str(message.seq),),
             spoke_since=tuple(since),
-            only_mention=not unaddressed(message.content) and not message.attachments,
+            only_mention=_is_empty(message, reading) and not message.attachments,
             hop=turn.hop,
             max_hops=self._settings.max_hops,
             budget=replace(budget, agent_context_tokens=session.program.context_tokens),
@@ -235,6 +246,13 @@ def _scores(briefing: Briefing) -> dict[str, list[dict[str, object]]]:
         "PINS": [{"text": n.text, "score": n.score} for n in briefing.pins],
         "RECOMMENDATIONS": [{"text": n.text, "score": n.score} for n in briefing.recommendations],
     }
+
+
+def _is_empty(message: StoredMessage, reading: Reading | None) -> bool:
+    """A message says nothing but whom it is for. reading: made before it was edited, perhaps."""
+    if reading is not None and reading.content == message.content:
+        return not reading.unaddressed
+    return not unaddressed(message.content)
 
 
 def _joined(known: Sequence[Speaker], more: Sequence[Speaker]) -> tuple[Speaker, ...]:

@@ -3,46 +3,41 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Collection, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 
 import structlog
 
-from bots.bot import Bot
 from contract.chat import stands
-from gateway.access.accounts import Accounts
-from gateway.core import views
-from gateway.core.addressing import unaddressed
-from gateway.core.events import Publish, TurnChanged
 from gateway.core.ledger import Ledger, Turn
 from gateway.core.log_context import SessionLogContexts, log_context, log_context_of
-from gateway.core.trace import StepTimer
-from gateway.settings.personas.personas import Persona, Personas
-from gateway.turns.commands import Commands, ParsedCommand, parse_command
-from gateway.turns.reactions import TurnReactions
-from gateway.turns.turn import TurnRunner
-from store.transcript import StoredMessage, Transcript
+from gateway.turns.progress import TurnProgress, TurnRun
+from gateway.turns.reading import Reading, read
+from store.transcript import Transcript
 
 log = structlog.stdlib.get_logger("moot.rooms")
 
-CRASHED = "⚠️ Something broke on my side. The administrator finds turn {} in the log."
 
+class Runner(Protocol):
+    """Takes turns: `TurnRunner`, which makes turns in its turn, and so stands above the queues."""
 
-@dataclass(frozen=True, slots=True)
-class _Queued:
-    """A turn in its queue. command: what it carries out itself. message_id: whose marks tell of
-    it; None: nobody's."""
+    async def run(self, run: TurnRun) -> Sequence[Turn]:
+        """Take one; return the turns that its answer hands over to."""
 
-    turn: Turn
-    command: ParsedCommand | None
-    message_id: str | None
+    async def apologise(self, run: TurnRun) -> None:
+        """Taking it raised."""
 
-    def is_asked_by(self, message_seq: int) -> bool:
-        """Whether it answers a message."""
-        return self.command is None and self.turn.message_seq == message_seq
+    async def withdraw(self, run: TurnRun) -> None:
+        """Stop one that runs: its message was deleted."""
+
+    async def drop(self, run: TurnRun) -> None:
+        """End one that waits: its message was deleted."""
+
+    async def close_questions(self, run: TurnRun) -> None:
+        """Close the questions of one that an earlier process took."""
 
 
 @dataclass(slots=True)
@@ -50,94 +45,88 @@ class _Queue:
     """The turns of one session in their order. working: a worker takes them. current: the one
     that it took."""
 
-    waiting: deque[_Queued] = field(default_factory=deque)
+    waiting: deque[TurnRun] = field(default_factory=deque)
     working: bool = False
-    current: _Queued | None = None
+    current: TurnRun | None = None
 
 
 class TurnQueues:
-    """The sessions' queues and workers."""
+    """The sessions' queues and workers. They are made before who works: see `serve`."""
 
     def __init__(
         self,
-        *,
         group: asyncio.TaskGroup,
-        middle: TurnRunner,
         ledger: Ledger,
         transcript: Transcript,
-        personas: Personas,
-        accounts: Accounts,
-        bots: Mapping[str, Bot],
-        commands: Commands,
-        marks: TurnReactions,
-        publish: Publish,
-        clock: Callable[[], datetime],
+        progress: TurnProgress,
+        bots: Collection[str],
     ) -> None:
+        """bots: names; a turn of another one is left alone."""
         self._group = group
-        self._middle = middle
         self._ledger = ledger
         self._transcript = transcript
-        self._personas = personas
-        self._accounts = accounts
+        self._progress = progress
         self._bots = bots
-        self._commands = commands
-        self._marks = marks
-        self._publish = publish
-        self._clock = clock
         self._queues: dict[tuple[str, str], _Queue] = {}
-        self._subjects = SessionLogContexts()
+        self._contexts = SessionLogContexts()
         self._tasks: set[asyncio.Task[None]] = set()
         self.stopping = False  # no turn begins any more; what waits is on disk
 
-    def start(self, turn: Turn, message_id: str | None, content: str) -> None:
+    def serve(self, runner: Runner) -> None:
+        """From now on turns are taken. An answer makes turns, and commands look into the queues:
+        who takes turns is made after them."""
+        self._runner = runner
+
+    def start(
+        self,
+        turn: Turn,
+        message_id: str | None,
+        reading: Reading | None = None,
+        received_ns: int = 0,
+    ) -> None:
         """Begin a turn: a command at once, a question when its session is free.
 
-        message_id: whose marks tell of it, see _Queued.
+        message_id, reading: see TurnRun. received_ns: when its message came.
         """
-        command = _command_in(turn, content)
+        if turn.bot not in self._bots:
+            return
+        run = self._progress.run(turn, message_id, reading, received_ns)
         if turn.state == "answered":
-            self._spawn(self._alone(turn), f"answer {turn.id}")
+            self._spawn(self._alone(run), f"answer {turn.id}")
         else:
-            self._begin(turn, command, message_id)
+            self._begin(run)
 
-    def _begin(self, turn: Turn, command: ParsedCommand | None, message_id: str | None) -> None:
-        if command is None or command.in_order:
-            self._enqueue(turn, message_id, command)
+    def _begin(self, run: TurnRun) -> None:
+        if run.command is None or run.command.in_order:
+            self._enqueue(run)
         else:
-            self._spawn(self._alone(turn, command), f"command {turn.id}")
+            self._spawn(self._alone(run), f"command {run.turn.id}")
 
-    def _enqueue(
-        self, turn: Turn, message_id: str | None, command: ParsedCommand | None = None
-    ) -> None:
+    def _enqueue(self, run: TurnRun) -> None:
+        run = replace(run, queued_ns=time.time_ns())
+        turn = run.turn
         key = (turn.persona, turn.scope)
         queue = self._queues.setdefault(key, _Queue())
         ahead = len(queue.waiting) + queue.working
-        queue.waiting.append(_Queued(turn, command, message_id))
-        trail = self._middle.trails.of(turn.id)
-        trail.queued_ns = trail.now_ns()
-        with log_context(log_context_of(turn)):
-            log.info("turn.queued", turn=turn.id, persona=turn.speaker_name, ahead=ahead)
-        self._publish(TurnChanged(views.turn_view(turn, message_id=message_id, ahead=ahead)))
+        queue.waiting.append(run)
+        self._progress.queued(run, ahead)
         if self.stopping:
             return
         if not queue.working:
             queue.working = True
             self._spawn(self._work(key, queue), f"session {turn.persona} {turn.scope}")
-        elif message_id is not None:
-            place = self._middle.destination_of(turn)
-            self._marks.waiting(turn.id, self._bots[turn.bot], place, message_id)
+        else:
+            self._progress.waits(run)
 
     async def _work(self, key: tuple[str, str], queue: _Queue) -> None:
         """Take a session's turns one after the other until there are none."""
         while queue.waiting and not self.stopping:
-            queue.current = item = queue.waiting.popleft()
-            turn = item.turn
-            if item.command is None and item.message_id is not None:
-                place = self._middle.destination_of(turn)
-                self._marks.began(turn.id, self._bots[turn.bot], place, item.message_id)
-            with self._subjects.take(turn):
-                await self._begun(turn, item.command)
-            self._marks.ended(turn.id, "failed")  # of a turn that didn't say so itself
+            queue.current = run = queue.waiting.popleft()
+            self._progress.began(run)
+            with self._contexts.take(run.turn):
+                self._progress.left_queue(run)
+                await self._guarded(run)
+            self._progress.over(run.turn)
             queue.current = None
         queue.working = False
         if not queue.waiting:
@@ -161,80 +150,39 @@ class TurnQueues:
     async def withdraw(self, message_seq: int) -> None:
         """A message was deleted: its turns that wait are dropped, those that run are stopped."""
         for queue in list(self._queues.values()):
-            gone = [item for item in queue.waiting if item.is_asked_by(message_seq)]
-            for item in gone:
-                queue.waiting.remove(item)
+            gone = [run for run in queue.waiting if _is_asked_by(run, message_seq)]
+            for run in gone:
+                queue.waiting.remove(run)
             running = queue.current
-            if running is not None and running.is_asked_by(message_seq):
-                await self._middle.withdraw(running.turn)
-            for item in gone:
-                await self._middle.drop(item.turn)
+            if running is not None and _is_asked_by(running, message_seq):
+                await self._runner.withdraw(running)
+            for run in gone:
+                await self._runner.drop(run)
 
-    async def _alone(self, turn: Turn, command: ParsedCommand | None = None) -> None:
+    async def _alone(self, run: TurnRun) -> None:
         """A turn that waits for no other one."""
-        with log_context(log_context_of(turn)):
-            await self._guarded(turn, command)
+        with log_context(log_context_of(run.turn)):
+            await self._guarded(run)
 
-    async def _begun(self, turn: Turn, command: ParsedCommand | None) -> None:
-        """A turn that waited in its queue."""
-        if (waited_s := self._middle.trails.of(turn.id).began()) is not None:
-            log.info("turn.began", turn=turn.id, waited_ms=round(waited_s * 1000, 1))
-            self._middle.waited(waited_s)
-        await self._guarded(turn, command)
-
-    async def _guarded(self, turn: Turn, command: ParsedCommand | None = None) -> None:
+    async def _guarded(self, run: TurnRun) -> None:
         """One turn; its failure is that session's alone."""
+        turn = run.turn
         try:
-            if command is not None:
-                return await self._command(turn, command)
-            more = await self._middle.take_turn(turn)
+            more = await self._runner.run(run)
         except Exception:  # a session's worker isolates whatever a turn raises
             log.exception("turn.crashed", turn=turn.id)
             if turn.state != "answered":
-                await self._apologise(turn)
-            return None
-        for handed_over in more:
-            self._middle.trails.of(handed_over.id).after = turn.id
-            self._enqueue(handed_over, None)
-        return None
-
-    async def _apologise(self, turn: Turn) -> None:
-        outcome = replace(turn, answer=CRASHED.format(turn.id), fault="crash")
-        try:
-            await self._middle.answer(outcome)
-        except Exception:  # the store or the bot is what broke: the next start tries again
-            log.exception("turn.lost", turn=turn.id)
-            self._middle.trails.ended(outcome, "lost")
-
-    async def _command(self, turn: Turn, command: ParsedCommand) -> None:
-        asked = await self._transcript.get(turn.message_seq)
-        if asked is None:
+                await self._apologise(run)
             return
-        with StepTimer(self._middle.trails.of(turn.id))("command") as step:
-            step.attributes["moot.command"] = command.entry.name if command.entry else "unknown"
-            here = await self._here(turn, asked)
-            text = await self._commands.run(command, turn, asked, here)
-        alone = command.is_private and not stands(asked.message_id)
-        private = {"only_for": asked.message_id} if alone else {}
-        await self._middle.answer(replace(turn, answer=text, record=private))
+        for handed_over in more:
+            self._enqueue(self._progress.run(handed_over, after=turn.id))
 
-    async def _here(self, turn: Turn, asked: StoredMessage) -> list[Persona]:
-        """Whom a command means: the personas of the account that was addressed, or all of ours."""
-        bot = self._bots[turn.bot]
-        if asked.content.strip() == unaddressed(asked.content):
-            here = [peer.persona for peer in await self._accounts.peers(turn.room, bot)]
-        else:
-            here = self._personas.of(bot.personas)
-        here += self._personas.gone(self._at_work(turn))
-        if not turn.room.is_shared:
-            here = [p for p in here if p.name == turn.persona]
-        return here
-
-    def _at_work(self, turn: Turn) -> list[str]:
-        """The names of those who work in a turn's room through its account."""
-        running = (queue.current.turn for queue in self._queues.values() if queue.current)
-        here = (one for one in running if (one.room.id, one.bot) == (turn.room.id, turn.bot))
-        return list(dict.fromkeys(one.persona for one in here))
+    async def _apologise(self, run: TurnRun) -> None:
+        try:
+            await self._runner.apologise(run)
+        except Exception:  # the store or the bot is what broke: the next start tries again
+            log.exception("turn.lost", turn=run.turn.id)
+            self._progress.lost(run.turn)
 
     async def recover(self) -> int:
         """Begin every turn that an earlier process left open; return how many."""
@@ -243,49 +191,56 @@ class TurnQueues:
             if turn.bot not in self._bots:
                 log.warning("turn.orphaned", turn=turn.id, bot=turn.bot)
                 continue
-            asked = await self._transcript.get(turn.message_seq)
-            command = _command_in(turn, asked.content) if asked else None
-            if asked and asked.deleted and turn.state != "answered" and command is None:
-                await self._middle.drop(turn)
-                continue
-            if turn.state == "running":
-                self._group.create_task(
-                    self._middle.close_questions(turn), name=f"questions {turn.id}"
-                )
-            is_answer = asked is not None and asked.persona is not None
-            if turn.state != "queued" or is_answer:  # an answer commands nothing
-                command = None
-            marked = asked is not None and not is_answer and stands(asked.message_id)
-            self._begin(turn, command, asked.message_id if asked and marked else None)
+            await self._recover(turn)
         return len(turns)
+
+    async def _recover(self, turn: Turn) -> None:
+        asked = await self._transcript.get(turn.message_seq)
+        is_answer = asked is not None and asked.persona is not None
+        marked = asked is not None and not is_answer and stands(asked.message_id)
+        message_id = asked.message_id if asked and marked else None
+        reading = read(asked.content, reply=asked.reply_to is not None) if asked else None
+        run = self._progress.run(turn, message_id, reading)
+        if asked and asked.deleted and turn.state != "answered" and turn.kind != "command":
+            await self._runner.drop(run)
+            return
+        if turn.state == "running":
+            self._group.create_task(self._runner.close_questions(run), name=f"questions {turn.id}")
+        self._begin(run)
+
+    # ── What others ask of them ─────────────────────────────────────────────────────────
+
+    def at_work(self, turn: Turn) -> list[str]:
+        """The names of those who work in a turn's room through its account."""
+        running = (queue.current.turn for queue in self._queues.values() if queue.current)
+        here = (one for one in running if (one.room.id, one.bot) == (turn.room.id, turn.bot))
+        return list(dict.fromkeys(one.persona for one in here))
 
     def waiting(self) -> int:
         """How many turns wait or run."""
         return sum(len(queue.waiting) + queue.working for queue in self._queues.values())
 
     def busy(self, persona: str, scope: str) -> bool:
-        """Whether turns of a session wait or run."""
+        """True while turns of a session wait or run."""
         return (persona, scope) in self._queues
 
     def queue(self, persona: str, scope: str) -> tuple[Turn | None, list[Turn]]:
-        """What a session works on, and the turns that wait for it."""
+        """The turn that a session works on, and those that wait for it."""
         queue = self._queues.get((persona, scope))
         if queue is None:
             return None, []
         current = queue.current.turn if queue.current else None
-        return current, [item.turn for item in queue.waiting]
+        return current, [run.turn for run in queue.waiting]
 
     def ahead(self, turn: Turn) -> int:
         """How many turns of its session come before a waiting turn."""
         queue = self._queues.get((turn.persona, turn.scope))
         if queue is None:
             return 0
-        ids = [item.turn.id for item in queue.waiting]
+        ids = [run.turn.id for run in queue.waiting]
         return ids.index(turn.id) + queue.working if turn.id in ids else 0
 
 
-def _command_in(turn: Turn, content: str) -> ParsedCommand | None:
-    """What a turn carries out itself; None: its persona's agent is asked."""
-    if turn.kind != "command":
-        return None
-    return parse_command(content, addressed=True) if turn.persona else ParsedCommand("pin")
+def _is_asked_by(run: TurnRun, message_seq: int) -> bool:
+    """It answers a message, and is no command in it."""
+    return run.command is None and run.turn.message_seq == message_seq

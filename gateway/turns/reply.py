@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime
-from pathlib import Path
 
 import structlog
 
 from adapters.agent import TurnContext
-from bots.bot import Bot
 from contract.agent import Question
-from contract.chat import Destination
 from contract.errors import PlatformError
 from gateway.core.events import DraftChanged, Publish
-from gateway.core.ledger import Ledger, Post, Turn
+from gateway.core.ledger import Ledger, Post
 from gateway.core.log_context import log_context, log_context_of
-from gateway.core.trace import StepTimer
 from gateway.questions.delivery import pieces
-from gateway.questions.questions import Questions
+from gateway.turns.progress import TurnRun
 
 log = structlog.stdlib.get_logger("moot.reply")
 
@@ -36,31 +32,27 @@ class LiveReply:
 
     def __init__(
         self,
-        turn: Turn,
-        bot: Bot,
-        place: Destination,
-        *,
-        occasion: TurnContext,
-        workspace: Path,
+        run: TurnRun,
         ledger: Ledger,
-        questions: Questions,
         publish: Publish,
         clock: Callable[[], datetime],
+        *,
+        ask: Callable[[Question], Awaitable[int]],
         shown: Callable[[str], str],
-        step: StepTimer,
+        context: Callable[[], TurnContext],
     ) -> None:
-        """shown: makes of what the agent has said so far what may be shown of it."""
-        self.occasion = occasion
-        self._workspace = workspace
-        self._turn = turn
-        self._bot = bot
-        self._place = place
+        """ask: asks the room. shown: makes of what the agent has said so far what may be shown of
+        it. context: see occasion."""
+        self._ask = ask
+        self._turn = run.turn
+        self._bot = run.bot
+        self._place = run.destination
+        self._step = run.step
         self._ledger = ledger
-        self._questions = questions
         self._publish = publish
         self._clock = clock
         self._shown = shown
-        self._step = step
+        self._context = context
         self._latest = ""
         self._changed = asyncio.Event()
         self._over = asyncio.Event()
@@ -68,6 +60,11 @@ class LiveReply:
         self._drafted = ""
         self._show_task: asyncio.Task[None] | None = None
         self._page: asyncio.Task[None] | None = None
+
+    @property
+    def occasion(self) -> TurnContext:
+        """See Reply."""
+        return self._context()
 
     def draft(self, text: str) -> None:
         """What the agent has said so far."""
@@ -81,9 +78,7 @@ class LiveReply:
     async def choose(self, question: Question) -> int:
         """Ask the room."""
         with log_context(log_context_of(self._turn)), self._step("question", "agent.ask"):
-            return await self._questions.ask(
-                question, self._turn, self._bot, self._place, self._workspace
-            )
+            return await self._ask(question)
 
     @asynccontextmanager
     async def showing(self) -> AsyncIterator[LiveReply]:

@@ -1,33 +1,93 @@
-"""Whom a message is for."""
+"""Decides whom a message is for, and in which scope it stands."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from bots.bot import Bot
-from contract.chat import Inbound
+from contract.chat import Inbound, stands
 from gateway.access.accounts import AccountPeer, Accounts
-from gateway.core.addressing import named, route, unaddressed
+from gateway.core.addressing import named, route
 from gateway.core.ledger import Ledger
-from gateway.core.pins import asks_to_pin, begins_with_pin
-from gateway.settings.personas.personas import Persona
-from gateway.turns.commands import parse_command
-from store.transcript import Transcript
+from gateway.settings.personas.personas import Persona, Personas
+from gateway.turns.reading import Reading, command_of
+from memory.scopes import home_scope
+from store.transcript import LATEST, Transcript
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """A message on its way in. trusted: it came by the API, whose callers are on this machine or
+    hold the token. notice: a line of Moot's own that stands before the answers."""
+
+    inbound: Inbound
+    bot: Bot
+    reading: Reading
+    trusted: bool = False
+    notice: str = ""
+    received_ns: int = 0
+
+    @property
+    def pins(self) -> bool:
+        """It pins something. Only people pin; a stored-only message does nothing."""
+        meta = self.inbound.meta
+        return bool(self.reading.pins) and meta.sender_type == "human" and not meta.passive
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Whose turns a message asks for, and where it stands.
+
+    inbound: the message, which asks for recall if it names a persona. targets: names of personas;
+    "": Moot pins what it says. hop: 0 from a person, n for the n-th bot in a row. thread_id: where
+    it is answered.
+    """
+
+    incoming: Incoming
+    inbound: Inbound
+    targets: Sequence[str]
+    scope: str
+    hop: int
+    thread_id: str | None
+    key: tuple[str, ...] = field(default=())
 
 
 @dataclass(frozen=True, slots=True)
 class MessageRouter:
-    """mention_free: names of the bots that answer every message of their rooms."""
+    """mention_free: names of the bots that answer every message of their rooms. max_hops: how many
+    bots in a row are answered."""
 
     ledger: Ledger
     transcript: Transcript
     accounts: Accounts
+    personas: Personas
     mention_free: frozenset[str]
+    max_hops: int
 
-    async def of(self, inbound: Inbound, bot: Bot, here: Sequence[Persona]) -> list[Persona]:
+    async def route(self, incoming: Incoming) -> Route:
+        """Where a message goes."""
+        inbound, bot = incoming.inbound, incoming.bot
+        self.personas.refresh()
+        here = self.personas.of(bot.personas)
+        known = here
+        if not here and incoming.reading.command is not None:
+            known = self.personas.gone(bot.personas)[:1]
+        addressed = await self._addressed(incoming, known)
+        if addressed and not incoming.trusted:
+            inbound = _recalled_for(inbound)
+        first = next((persona.name for persona in addressed or here), None)
+        scope = home_scope(inbound.room, inbound.meta.sender_id, first)
+        hop = await self._hop(inbound, scope)
+        targets = _targets(incoming, addressed) if hop <= self.max_hops else []
+        key = (inbound.room.id, inbound.message_id, *targets)
+        return Route(incoming, inbound, targets, scope, hop, _thread(inbound, bot), key)
+
+    async def _addressed(self, incoming: Incoming, here: Sequence[Persona]) -> list[Persona]:
         """Who must answer; a command that names nobody goes to the first persona here."""
-        if await self._is_for_siblings(inbound, bot):
+        inbound, bot = incoming.inbound, incoming.bot
+        siblings = self.accounts.has_siblings(bot)
+        if siblings and await self._is_for_siblings(inbound, bot):
             return []
         if answered := await self._replied_to(inbound, here):
             return answered
@@ -35,18 +95,18 @@ class MessageRouter:
         addressed = route(inbound, here, require_mention=not free)
         if addressed or inbound.meta.passive or inbound.meta.sender_type == "bot":
             return addressed
-        if parse_command(inbound.content, addressed=False) is None:
+        reading = incoming.reading
+        if reading.command is None or command_of(reading.bare, addressed=False) is None:
             return []
-        if not inbound.room.is_shared or not self.accounts.has_siblings(bot):
+        if not inbound.room.is_shared or not siblings:
             return list(here[:1])
-        return [] if await self._names_siblings(inbound, bot) else self.accounts.first(bot)
+        return [] if await self._names_siblings(incoming) else self.accounts.first(bot)
 
     async def _replied_to(self, inbound: Inbound, here: Sequence[Persona]) -> list[Persona]:
         """Which of an account's personas said what a message replies to, where it names nobody."""
-        in_room = inbound.room.is_shared
-        if not (in_room and inbound.mentioned and inbound.reply_to and len(here) > 1):
+        if not (inbound.reply_to and inbound.room.is_shared and inbound.mentioned):
             return []
-        if inbound.meta.passive or named(inbound.content, here):
+        if len(here) < 2 or inbound.meta.passive or named(inbound.content, here):
             return []
         room, post = inbound.room.id, inbound.reply_to
         answer = await self.ledger.answer_with(room, post) or post
@@ -54,42 +114,73 @@ class MessageRouter:
         return [persona for persona in here if said and persona.name == said.persona]
 
     async def _is_for_siblings(self, inbound: Inbound, bot: Bot) -> bool:
-        """Whether all whom a message mentions are reached through other accounts of ours.
+        """All whom a message mentions are reached through other accounts of ours.
 
         It may be an answer to what this one said, or stand in its thread, and yet not be for it.
         """
-        if not self.accounts.has_siblings(bot):
-            return False
         if inbound.reply_to is None and inbound.thread_id is None:
             return False
         mentioned = await self._mentioned(inbound, bot)
         return bool(mentioned) and all(peer and peer.bot is not bot for peer in mentioned)
 
-    async def _names_siblings(self, inbound: Inbound, bot: Bot) -> bool:
-        """Whether a command mentions another account of ours, which answers then.
+    async def _names_siblings(self, incoming: Incoming) -> bool:
+        """A command mentions another account of ours, which answers then.
 
-        What an account is called on its platform isn't known here: whom a command begins with is
+        The names of accounts on their platform aren't known here: whom a command begins with is
         taken for one.
         """
-        if unaddressed(inbound.content) != inbound.content.strip():
+        if incoming.reading.unaddressed != incoming.inbound.content.strip():
             return True
-        mentioned = await self._mentioned(inbound, bot)
-        return any(peer is not None and peer.bot is not bot for peer in mentioned)
+        mentioned = await self._mentioned(incoming.inbound, incoming.bot)
+        return any(peer is not None and peer.bot is not incoming.bot for peer in mentioned)
 
     async def _mentioned(self, inbound: Inbound, bot: Bot) -> list[AccountPeer | None]:
         peers = await self.accounts.peers(inbound.room, bot)
         return list(self.accounts.addressing(peers).mentions(inbound.content))
 
+    async def _hop(self, inbound: Inbound, scope: str) -> int:
+        """0 for a person; for a bot, how many bots have spoken in a row, this one included.
 
-def targets_of(inbound: Inbound, addressed: Sequence[Persona]) -> list[str]:
+        In a thread those who speak outside of it don't count.
+        """
+        if inbound.meta.sender_type == "human":
+            return 0
+        if known := await self.transcript.find(inbound.room.id, inbound.message_id):
+            return known.hop  # another account of ours heard it, too
+        if inbound.thread_id is not None:
+            before = await self.transcript.thread(inbound.room.id, scope, inbound.thread_id, LATEST)
+        else:
+            before = await self.transcript.window(scope, size=1, after=0, trigger=0)
+        return before[-1].hop + 1 if before else 1
+
+
+def _targets(incoming: Incoming, addressed: Sequence[Persona]) -> list[str]:
     """Whose turns a message makes: of the personas that it addresses, and for what it pins.
 
     A pin is no persona's, so its name is "". What begins with a pin is one as a whole; on a later
     line it leaves the rest as it was.
     """
     names = [persona.name for persona in addressed]
-    if asks_to_pin(inbound):
-        return [""] if begins_with_pin(inbound.content) else ["", *names]
-    command = parse_command(inbound.content, addressed=True)
+    if incoming.pins:
+        return [""] if incoming.reading.is_pin else ["", *names]
+    command = incoming.reading.command
     entry = command.entry if command is not None else None
     return names[:1] if entry is not None and entry.once else names
+
+
+def _thread(inbound: Inbound, bot: Bot) -> str | None:
+    """The thread in which it is answered."""
+    if inbound.thread_id or not bot.capabilities.thread_replies:
+        return inbound.thread_id
+    opens = inbound.room.kind == "room" and stands(inbound.message_id)
+    return inbound.message_id if opens else None
+
+
+def _recalled_for(inbound: Inbound) -> Inbound:
+    """A message that names a persona asks for recall as one that mentions its account does.
+
+    The names of personas beside their own are known to no platform.
+    """
+    if inbound.meta.trigger_rag:
+        return inbound
+    return replace(inbound, meta=inbound.meta.model_copy(update={"trigger_rag": True}))

@@ -6,7 +6,7 @@ import pytest
 
 from gateway.core.command_table import GROUPS, NAMES, TABLE, entry_of, one_line
 from gateway.settings.access import AccessTable, GrantTable
-from gateway.turns.commands import ParsedCommand, parse_command
+from gateway.turns.reading import ParsedCommand, parse_command
 from gateway.turns.typing_errors import nearest
 from tests.doubles.platform import said
 from tests.doubles.running import gateway

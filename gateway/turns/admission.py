@@ -1,0 +1,151 @@
+"""Decides which of a message's turns its sender may have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from uuid import uuid4
+
+from contract.chat import Inbound
+from gateway.access.access import Access
+from gateway.access.unknown_users import AccessRefusal, UnknownUsers
+from gateway.core.ledger import Accepted, Also, TurnRequest
+from gateway.limits.accounting import Accounting
+from gateway.turns.routing import Route
+
+
+@dataclass(frozen=True, slots=True)
+class Authorised:
+    """A route, and what its sender's roles allow.
+
+    inbound: the message; one of somebody without a role is learned from by nobody. allowed: the
+    targets whose turns they may have. learns: what they say may be remembered.
+    """
+
+    route: Route
+    inbound: Inbound
+    allowed: Sequence[str]
+    learns: bool
+
+    @property
+    def asks(self) -> bool:
+        """It is a question, and no command."""
+        return self.route.incoming.reading.command is None
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """The turns that are made of a message, and the refusal of the others; None: there is none."""
+
+    authorised: Authorised
+    requests: Sequence[TurnRequest]
+    refusal: AccessRefusal | None
+
+
+class Admission:
+    """Asks the roles and the limits. refused: told the platform of each refusal."""
+
+    def __init__(
+        self,
+        access: Access,
+        unknown_users: UnknownUsers,
+        accounting: Accounting,
+        refused: Callable[[str], None],
+    ) -> None:
+        self._access = access
+        self._unknown_users = unknown_users
+        self._accounting = accounting
+        self._refused = refused
+
+    def authorise(self, route: Route) -> Authorised:
+        """By the roles of who sent it."""
+        inbound, trusted = route.inbound, route.incoming.trusted
+        learns = trusted or self._access.takes_part(inbound.room, inbound.meta.sender_id)
+        if not learns:
+            meta = inbound.meta.model_copy(update={"include_in_memory": False})
+            inbound = replace(inbound, meta=meta)
+        asks = route.incoming.reading.command is None
+        allowed = route.targets
+        if not trusted:
+            allowed = [name for name in route.targets if self._may(inbound, name, asks=asks)]
+        return Authorised(route, inbound, allowed, learns)
+
+    def _may(self, inbound: Inbound, target: str, *, asks: bool) -> bool:
+        """A turn is made of it. Who has any role here may say a command: it asks itself."""
+        meta, room = inbound.meta, inbound.room
+        if not target:
+            return self._access.takes_part(room, meta.sender_id)
+        if not asks:
+            return self._access.role(room, meta.sender_id, target) is not None
+        is_bot = meta.sender_type == "bot"
+        return self._access.may_invoke(room, meta.sender_id, target, is_bot=is_bot)
+
+    async def admit(self, authorised: Authorised) -> Admitted:
+        """By the limits: they count questions, and a line of Moot's own stands for those that are
+        too many."""
+        requests = _requests(authorised)
+        if authorised.asks and requests:
+            requests = await self._accounting.admit(authorised.inbound, requests)
+        return Admitted(authorised, requests, _refusal(authorised))
+
+    def also(self, admitted: Admitted) -> Also | None:
+        """What a refusal adds to the commit that stores the message."""
+        if admitted.refusal is None:
+            return None
+        return partial(self._unknown_users.answer, admitted.refusal)
+
+    async def stored(self, admitted: Admitted, accepted: Accepted) -> None:
+        """The message is on disk, and what becomes of it is known."""
+        authorised, refusal = admitted.authorised, admitted.refusal
+        inbound = authorised.inbound
+        if refusal is not None:
+            self._refused(inbound.meta.source)
+            await self._unknown_users.answered(refusal, accepted.said)
+        elif authorised.allowed and not authorised.route.incoming.trusted:
+            self._unknown_users.let_through(
+                inbound.room, inbound.meta.sender_id, authorised.allowed
+            )
+
+    def give_back(self, admitted: Admitted) -> None:
+        """The message was there before: nobody was asked anew."""
+        if admitted.authorised.asks:
+            self._accounting.give_back(admitted.authorised.inbound, admitted.requests)
+
+
+def _requests(authorised: Authorised) -> list[TurnRequest]:
+    route, asks = authorised.route, authorised.asks
+    incoming = route.incoming
+    requests = [
+        TurnRequest(
+            uuid4().hex,
+            name,
+            incoming.bot.name,
+            route.thread_id,
+            route.hop,
+            "ask" if asks and name else "command",
+        )
+        for name in authorised.allowed
+    ]
+    if incoming.notice and requests:
+        notice = replace(
+            requests[0], id=uuid4().hex, persona="", kind="notice", answer=incoming.notice
+        )
+        requests = [notice, *requests]
+    return requests
+
+
+def _refusal(authorised: Authorised) -> AccessRefusal | None:
+    """What is done about turns that its sender may not have. Bots are told nothing."""
+    route, inbound = authorised.route, authorised.inbound
+    refused = [name for name in route.targets if name not in authorised.allowed]
+    if not refused or inbound.meta.sender_type == "bot":
+        return None
+    return AccessRefusal(
+        inbound,
+        route.incoming.bot.name,
+        route.thread_id,
+        refused,
+        is_question=authorised.asks,
+        pins="" in authorised.allowed,
+    )
