@@ -24,12 +24,11 @@ from gateway.turns.delivery import Delivery
 from gateway.turns.handover import HandOver
 from gateway.turns.intake import Intake
 from gateway.turns.progress import TurnProgress
-from gateway.turns.prompt import Prompts, PromptSettings
+from gateway.turns.prompt import Prompts, PromptSettings, Windows
 from gateway.turns.queue import TurnQueues
 from gateway.turns.reactions import TurnReactions
 from gateway.turns.routing import MessageRouter
 from gateway.turns.turn import AgentCaller, TurnRunner
-from gateway.turns.window import Windows
 
 
 def make_queues(ground: Context) -> tuple[TurnQueues, TurnProgress]:
@@ -122,14 +121,44 @@ def make_runner(
     progress: TurnProgress,
 ) -> TurnRunner:
     """Who takes turns."""
-    config = ground.config
-    delivery = Delivery(
+    delivery = _delivery(ground, memories, admissions, questions, books, progress)
+    caller = AgentCaller(
+        visibility=visibility,
+        prompts=prompts,
+        ledger=ground.ledger,
+        accounting=books,
+        delivery=delivery,
+        progress=progress,
+        clock=clock,
+        timeout_s=ground.config.turns.timeout_s,
+    )
+    return TurnRunner(
+        personas=ground.personas,
+        version=persona_desk.number,
+        sessions=sessions,
+        caller=caller,
+        commands=commands,
+        delivery=delivery,
+        progress=progress,
+        remember=memories.layers.remember,
+    )
+
+
+def _delivery(
+    ground: Context,
+    memories: Memories,
+    admissions: Admissions,
+    questions: Questions,
+    books: Accounting,
+    progress: TurnProgress,
+) -> Delivery:
+    return Delivery(
         ledger=ground.ledger,
         questions=questions,
         hand_over=HandOver(
             ground.accounts,
             ground.rosters,
-            config.turns.max_hops,
+            ground.config.turns.max_hops,
             ground.access,
             admissions.strangers,
             ground.ledger,
@@ -141,26 +170,6 @@ def make_runner(
         publish=ground.publish,
         redactor=ground.redactor,
         clock=clock,
-    )
-    caller = AgentCaller(
-        visibility=visibility,
-        prompts=prompts,
-        ledger=ground.ledger,
-        accounting=books,
-        delivery=delivery,
-        progress=progress,
-        clock=clock,
-        timeout_s=config.turns.timeout_s,
-    )
-    return TurnRunner(
-        personas=ground.personas,
-        version=persona_desk.number,
-        sessions=sessions,
-        caller=caller,
-        commands=commands,
-        delivery=delivery,
-        progress=progress,
-        remember=memories.layers.remember,
     )
 
 
