@@ -27,7 +27,8 @@ ROOMS = (
 PACKAGES: Mapping[str, Sequence[set[str]]] = {
     "bots": (
         {"bot"},
-        {"kit", "markdown"},
+        {"markdown"},
+        {"kit"},
         {"slack", "rocketchat", "discord", "matrix", "bluebubbles", "web"},
         {"platforms"},
     ),

@@ -7,7 +7,7 @@ import json
 import re
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
@@ -172,22 +172,27 @@ class _Lines:
             default=None,
         )
 
-    def _rows(self, data: bytes) -> Iterator[Mapping[str, Any]]:
-        for line in data.split(b"\n")[:-1]:
-            if self._record.format == "text":
-                text = line.decode("utf-8", "replace")
-                if self._record.heads and self._record.heads.search(text):
-                    self._head, self._since = text, -1
-                self._since += 1
-                yield {"line": text, "head": self._head, "since": self._since}
-                continue
+    def _rows(self, data: bytes) -> list[Mapping[str, Any]]:
+        lines = data.split(b"\n")[:-1]
+        if self._record.format == "text":
+            return [self._text_row(line.decode("utf-8", "replace")) for line in lines]
+        found: list[Mapping[str, Any]] = []
+        for line in lines:
             try:
                 row = json.loads(line)
             except ValueError:
                 log.warning("record.no_json", file=self._path)
                 continue
             if isinstance(row, dict):
-                yield row
+                found.append(row)
+        return found
+
+    def _text_row(self, line: str) -> Mapping[str, Any]:
+        """See `RecordFormat.format`."""
+        if self._record.heads and self._record.heads.search(line):
+            self._head, self._since = line, -1
+        self._since += 1
+        return {"line": line, "head": self._head, "since": self._since}
 
 
 class _Segments:

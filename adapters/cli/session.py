@@ -25,7 +25,6 @@ from contract.errors import AgentError
 log = structlog.stdlib.get_logger("moot.adapters.cli")
 
 COMPACT_S = 180.0  # a model reads the whole conversation and writes its summary
-PASTE_MODE = 2004
 PAST_TURNS = 16  # ids of turns whose late events are dropped
 
 
@@ -183,7 +182,7 @@ class CliAgent(AgentSession[PromptRun]):
             self._run.retitle(signal.text)
         elif signal.kind == "osc" and signs.states:
             self._tell(signs.states(f"{signal.number};{signal.text}"))
-        elif signal.kind == "mode" and signal.number == PASTE_MODE and signs.paste_mode:
+        elif signal.kind == "mode" and signs.paste_mode:
             self._tell("done" if signal.on else "working")
 
     def _tell(self, state: State | None) -> None:

@@ -123,6 +123,7 @@ class OutputBuffer:
         return self._screen
 
 
+PASTE_MODE = 2004
 SLICE_S = 0.005  # of drawing, between two turns of the loop
 REST_S = 0.025  # between slices when much waits: 0.3 MB/s and more
 FLOOD_REST_S = 0.005  # when somebody waits for it: half of the time is others'
@@ -131,9 +132,9 @@ FLOOD_REST_S = 0.005  # when somebody waits for it: half of the time is others'
 class Console:
     """A program in a terminal.
 
-    `on_signal` gets what the program tells (titles, OSCs, modes), in order. `changed` is set
+    `on_signal` gets what the program tells (titles, OSCs, mode 2004), in order. `changed` is set
     with each of these and at the exit; whoever waits for it clears it. shell: see
-    `Profile.shell_terminal`.
+    `Program.shell_terminal`.
     """
 
     def __init__(
@@ -216,7 +217,7 @@ class Console:
         self.last_output = self._loop.time()
         self.output_bytes += len(data)
         for signal in self._buffer.feed(data):
-            if signal.kind in ("title", "osc", "mode"):
+            if signal.kind in ("title", "osc") or signal.number == PASTE_MODE:
                 self._on_signal(signal)
                 self.changed.set()
         if self._buffer.asked:

@@ -37,13 +37,14 @@ from bots.kit.inbound import Delivery
 from bots.kit.platform_bot import PlatformBot
 from bots.kit.questions import question_markdown
 from bots.kit.recent import Recent
-from bots.markdown.split import split
+from bots.markdown.split import Dialect
 from contract.agent import Question
 from contract.chat import Destination, Room, Speaker
 from contract.errors import ConfigError
 
 log = structlog.stdlib.get_logger("moot.bots")
 
+_DIALECT = Dialect(written, size, LIMIT)
 _MAX_FILE_BYTES = 50_000_000
 _SEEN = 5_000
 
@@ -80,7 +81,7 @@ class BlueBubblesBot(PlatformBot):
                 f"BlueBubbles bot {setup.name!r}: BLUEBUBBLES_SECRET must be 16 to 128 letters, "
                 "digits, _ or -: it stands in an address"
             )
-        super().__init__(setup)
+        super().__init__(setup, _DIALECT)
         self._secret, now = secret, setup.now
         self._api = BlueBubblesApi(url, password)
         self._directory = Directory(self._api, now=now)
@@ -182,17 +183,6 @@ class BlueBubblesBot(PlatformBot):
 
     # ── Posts ───────────────────────────────────────────────────────────────────────────
 
-    def split(self, text: str) -> list[str]:
-        """Markdown pieces that each fit one message."""
-        return split(text, LIMIT, size)
-
-    async def post(self, place: Destination, text: str, key: str) -> str:
-        """Send one piece as plain text; return its guid."""
-        return await self._posts.post(place, written(text), key)
-
-    def written(self, text: str) -> str:
-        return written(text)
-
     async def find(
         self, place: Destination, key: str, since: datetime, known: Collection[str]
     ) -> str | None:
@@ -203,7 +193,7 @@ class BlueBubblesBot(PlatformBot):
         self, place: Destination, name: str, data: bytes, comment: str, key: str
     ) -> str:
         """Send a file, after its comment as a message of its own; return the file's guid."""
-        return await self._posts.upload(place, name, data, written(comment), key)
+        return await self._posts.upload(place, name, data, self.dialect.write(comment), key)
 
     async def ask(self, place: Destination, question: Question, key: str) -> str:
         """Post a question with `!1`, `!2` for its choices."""

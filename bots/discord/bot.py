@@ -27,13 +27,14 @@ from bots.discord.text import LIMIT, size, written
 from bots.kit.bot_setup import BotSetup
 from bots.kit.platform_bot import MAX_MEMBERS, PlatformBot
 from bots.kit.slash import SlashCommand, SlashOption
-from bots.markdown.split import split
+from bots.markdown.split import Dialect
 from contract.agent import Question
 from contract.chat import Destination, Room, Speaker
 from contract.errors import ConfigError, PlatformError
 
 log = structlog.stdlib.get_logger("moot.bots")
 
+_DIALECT = Dialect(written, size, LIMIT)
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")  # what all of ours are; Discord allows more
 _DESCRIPTION, _CHOICES = 100, 25
@@ -122,7 +123,7 @@ class DiscordBot(PlatformBot):
     ) -> None:
         if not token.strip():
             raise ConfigError(f"Discord bot {setup.name!r}: token is missing")
-        super().__init__(setup)
+        super().__init__(setup, _DIALECT)
         self._rest_s, self._commands = rest_s, tuple(commands)
         self._api = DiscordApi(token, api_url, gateway_url)
         self._directory = Directory(self._api, now=setup.now)
@@ -198,17 +199,6 @@ class DiscordBot(PlatformBot):
 
     # ── Posts ───────────────────────────────────────────────────────────────────────────
 
-    def split(self, text: str) -> list[str]:
-        """Markdown pieces that each fit one post."""
-        return split(text, LIMIT, size)
-
-    async def post(self, place: Destination, text: str, key: str) -> str:
-        """Post one piece; return its id. The account speaks: Discord lets it have no other name."""
-        return await self._posts.post(place, written(text), key)
-
-    def written(self, text: str) -> str:
-        return written(text)
-
     async def find(
         self, place: Destination, key: str, since: datetime, known: Collection[str]
     ) -> str | None:
@@ -221,7 +211,7 @@ class DiscordBot(PlatformBot):
         self, place: Destination, name: str, data: bytes, comment: str, key: str
     ) -> str:
         """Post a file with a comment; return the message's id."""
-        return await self._posts.upload(place, name, data, written(comment), key)
+        return await self._posts.upload(place, name, data, self.dialect.write(comment), key)
 
     async def ask(self, place: Destination, question: Question, key: str) -> str:
         """Post a question with buttons, and with `!1`, `!2` for those who type."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 import structlog
 
 from bots.kit.bot_setup import BotSetup
+from bots.markdown.split import Dialect
 from contract.chat import Destination, Room, Speaker
 from contract.errors import PlatformError
 
@@ -23,6 +24,7 @@ MAX_MEMBERS = 100
 class OwnPosts(Protocol):
     """A bot's own messages."""
 
+    async def post(self, place: Destination, text: str, key: str) -> str: ...
     async def edit(self, place: Destination, message_id: str, text: str) -> None: ...
     async def delete(self, place: Destination, message_id: str) -> None: ...
 
@@ -32,8 +34,8 @@ class PlatformBot:
 
     _posts: OwnPosts
 
-    def __init__(self, setup: BotSetup) -> None:
-        self.setup = setup
+    def __init__(self, setup: BotSetup, dialect: Dialect) -> None:
+        self.setup, self.dialect = setup, dialect
         self.name: str = setup.name
         self.personas: Sequence[str] = setup.personas
 
@@ -41,13 +43,17 @@ class PlatformBot:
         """Nothing: most platforms are called, and never call."""
         return []
 
-    def written(self, text: str) -> str:
-        """Markdown in the platform's dialect."""
-        return text
+    def split(self, text: str) -> list[str]:
+        """Markdown pieces that each fit one post."""
+        return self.dialect.split(text)
+
+    async def post(self, place: Destination, text: str, key: str) -> str:
+        """Post one piece; return its id."""
+        return await self._posts.post(place, self.dialect.write(text), key)
 
     async def edit(self, place: Destination, message_id: str, text: str) -> None:
         """Replace an own message's text; a question loses its buttons."""
-        await self._posts.edit(place, message_id, self.written(text))
+        await self._posts.edit(place, message_id, self.dialect.write(text))
 
     async def delete(self, place: Destination, message_id: str) -> None:
         """Remove an own message; no error when it is gone already."""

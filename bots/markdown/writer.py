@@ -1,4 +1,4 @@
-"""Writes a tree of `markup` as text for people; a platform's dialect overrides what differs.
+"""Writes a tree of Markdown as text for people; a platform's dialect overrides what differs.
 
 As it stands it writes plain text. Lines and blank lines come out where the source has them, code
 comes out as it is, and a line of the source that belongs to no block (a link's definition) is

@@ -14,7 +14,7 @@ from bots.bot import PlatformCapabilities, Reaction, Receive
 from bots.kit.bot_setup import BotSetup
 from bots.kit.inbound import Delivery
 from bots.kit.platform_bot import MAX_MEMBERS, PlatformBot
-from bots.markdown.split import split
+from bots.markdown.split import Dialect
 from bots.matrix.api import CLIENT, MatrixApi, MatrixRefused, SendBudget
 from bots.matrix.backfill import Backfill, Cursor
 from bots.matrix.check import Account, Credentials, CredentialStore, sign_in
@@ -26,7 +26,7 @@ from bots.matrix.files import Files
 from bots.matrix.inbound import EventHandler
 from bots.matrix.invites import Invites, Welcome
 from bots.matrix.keys import EncryptionKeys
-from bots.matrix.posts import TOO_LARGE, Posts, text_content
+from bots.matrix.posts import TOO_LARGE, Posts
 from bots.matrix.reactions import Reactions
 from bots.matrix.text import LIMIT, size
 from contract.agent import Question
@@ -35,6 +35,8 @@ from contract.errors import ConfigError
 
 log = structlog.stdlib.get_logger("moot.bots")
 
+# Its posts are written as events, with their HTML: see `text_content`.
+_DIALECT = Dialect(str, size, LIMIT)
 _MAX_FILE_BYTES = 20_000_000
 _UNLISTED = (
     'nobody may invite it: list `people` under [access] ("matrix:@user:server"), or set '
@@ -71,7 +73,7 @@ class MatrixBot(PlatformBot):
             raise ConfigError(
                 f"Matrix bot {setup.name!r}: set MATRIX_TOKEN, or MATRIX_USER and MATRIX_PASSWORD"
             )
-        super().__init__(setup)
+        super().__init__(setup, _DIALECT)
         self._credentials, self._welcome, self._encrypts = credentials, invites, encryption
         self._api = MatrixApi(url)
         self._directory = Directory(self._api, self._open_event, now=setup.now)
@@ -199,14 +201,10 @@ class MatrixBot(PlatformBot):
 
     # ── Posts ───────────────────────────────────────────────────────────────────────────
 
-    def split(self, text: str) -> list[str]:
-        """Markdown pieces that each fit one post."""
-        return split(text, LIMIT, size)
-
     async def post(self, place: Destination, text: str, key: str) -> str:
         """Post one piece; return its event id. What the server finds too long goes as a file."""
         try:
-            return await self._posts.post(place, text_content(text), key)
+            return await self._posts.post(place, text, key)
         except MatrixRefused as error:
             if error.status != TOO_LARGE:
                 raise
@@ -226,7 +224,7 @@ class MatrixBot(PlatformBot):
         """Post a file with a comment as its caption; return the event's id."""
         encrypted = await self._posts.is_encrypted(place.room.external_id)
         content = await self._files.content(name, data, comment, encrypted=encrypted)
-        return await self._posts.post(place, content, key)
+        return await self._posts.post_content(place, content, key)
 
     async def ask(self, place: Destination, question: Question, key: str) -> str:
         """Post a question, with a keycap to press for each choice and `!1`, `!2` to type."""

@@ -1,8 +1,8 @@
-"""The keys of end-to-end encryption: matrix-nio's machine and its store. With
-`matrix_closed_files` the only file that imports nio.
+"""The keys of end-to-end encryption: matrix-nio's machine and its store.
 
-All of it runs on one thread of its own: the store writes to disk, and its database library binds
-its tables to one database at a time for the whole process.
+No other file imports nio but `files`. `nio.crypto.Olm` is internal to it: a minor release may
+change it. All of it runs on one thread of its own: the store writes to disk, and its database
+library binds its tables to one database at a time for the whole process.
 """
 
 from __future__ import annotations

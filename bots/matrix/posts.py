@@ -133,7 +133,11 @@ class Posts:
 
     # ── Out ─────────────────────────────────────────────────────────────────────────────
 
-    async def post(self, place: Destination, content: Mapping[str, Any], key: str) -> str:
+    async def post(self, place: Destination, text: str, key: str) -> str:
+        """Post a Markdown text once for a key; return the event's id."""
+        return await self.post_content(place, text_content(text), key)
+
+    async def post_content(self, place: Destination, content: Mapping[str, Any], key: str) -> str:
         """Post once for a key; return the event's id."""
         self._connected()
         last = self._newest.get(place.thread_id or "")
@@ -291,7 +295,7 @@ class Posts:
         wait_s, until = 0.5, asyncio.get_running_loop().time() + _ASK_S
         while True:
             try:
-                return await self.post(place, content, key)
+                return await self.post_content(place, content, key)
             except PlatformError as error:
                 if error.outcome == "refused" or asyncio.get_running_loop().time() > until:
                     raise

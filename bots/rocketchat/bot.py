@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 import structlog
@@ -12,7 +13,7 @@ from bots.kit.bot_setup import BotSetup
 from bots.kit.inbound import Delivery
 from bots.kit.platform_bot import PlatformBot
 from bots.kit.questions import question_markdown
-from bots.markdown.split import split
+from bots.markdown.split import Dialect
 from bots.rocketchat.api import RocketApi
 from bots.rocketchat.backfill import Backfill, Cursor
 from bots.rocketchat.check import ROLE_REMEDY, Credentials, SignIn, lacks, rules
@@ -31,6 +32,7 @@ from contract.errors import ConfigError
 
 log = structlog.stdlib.get_logger("moot.bots")
 
+_DIALECT = Dialect(written, size, LIMIT)
 _MAX_FILE_BYTES = 20_000_000
 _FREE_DRAFT_S = 1.0
 _LIMITED_DRAFT_S = 15.0  # ten calls a minute: two turns at a time, and their ends
@@ -56,8 +58,8 @@ class RocketChatBot(PlatformBot):
                 f"Rocket.Chat bot {setup.name!r}: set ROCKETCHAT_TOKEN and ROCKETCHAT_USER_ID, or "
                 "ROCKETCHAT_USER and ROCKETCHAT_PASSWORD, in the environment"
             )
-        super().__init__(setup)
-        self._timeouts, self._limit = timeouts, LIMIT
+        super().__init__(setup, _DIALECT)
+        self._timeouts = timeouts
         self._api = RocketApi(url, now=setup.now)
         self._sign_in = SignIn(self._api, login, setup.name, setup.secret_found)
         self._directory = Directory(self._api, now=setup.now)
@@ -115,7 +117,8 @@ class RocketChatBot(PlatformBot):
         told = await rules(self._api)
         self._reactions.real_names = bool(told.real_names and own.name)
         if told.most_chars:
-            self._limit = max(min(LIMIT, told.most_chars - _SPARE_CHARS), told.most_chars // 2)
+            limit = max(min(LIMIT, told.most_chars - _SPARE_CHARS), told.most_chars // 2)
+            self.dialect = replace(_DIALECT, limit=limit)
         if not own.unlimited and not self._told_limits:
             self._told_limits = True
             name = f"@{own.username}"
@@ -136,17 +139,10 @@ class RocketChatBot(PlatformBot):
 
     # ── Posts ───────────────────────────────────────────────────────────────────────────
 
-    def split(self, text: str) -> list[str]:
-        """Markdown pieces that each fit one post."""
-        return split(text, self._limit, size)
-
     async def post(self, place: Destination, text: str, key: str) -> str:
         """Post one piece; the same key twice is one message."""
         await self._known()
-        return await self._posts.post(place, written(text), key)
-
-    def written(self, text: str) -> str:
-        return written(text)
+        return await self._posts.post(place, self.dialect.write(text), key)
 
     async def find(
         self, place: Destination, key: str, since: datetime, known: Collection[str]
@@ -161,7 +157,7 @@ class RocketChatBot(PlatformBot):
     ) -> str:
         """Post a file with a comment; return the message's id."""
         await self._known()
-        return await self._files.upload(place, name, data, written(comment), key)
+        return await self._files.upload(place, name, data, self.dialect.write(comment), key)
 
     async def ask(self, place: Destination, question: Question, key: str) -> str:
         """Post a question, to be answered with `!1`, `!2` or the reactions 1️⃣, 2️⃣."""

@@ -17,7 +17,7 @@ from bots.kit.events import DeletedMessage, RenamedRoom
 from bots.kit.inbound import Delivery
 from bots.kit.lanes import together
 from bots.kit.platform_bot import MAX_MEMBERS, PlatformBot
-from bots.markdown.split import split
+from bots.markdown.split import Dialect
 from bots.slack.api import SlackApi, SlackRefused
 from bots.slack.backfill import Backfill, Cursors
 from bots.slack.check import account, app_token_refused, findings
@@ -43,6 +43,7 @@ from contract.errors import ConfigError
 
 log = structlog.stdlib.get_logger("moot.bots")
 
+_DIALECT = Dialect(mrkdwn, size_bytes, LIMIT_BYTES)
 _MAX_FILE_BYTES = 20_000_000
 
 
@@ -86,7 +87,7 @@ class SlackBot(PlatformBot):
             raise ConfigError(
                 f"Slack bot {setup.name!r}: {key} is missing (mode {app.mode!r} needs it)"
             )
-        super().__init__(setup)
+        super().__init__(setup, _DIALECT)
         self._slack_app = app
         self._api = SlackApi(app.token, app.api_url, now=setup.now)
         self._directory = Directory(self._api, now=setup.now)
@@ -192,18 +193,11 @@ class SlackBot(PlatformBot):
 
     # ── Posts ───────────────────────────────────────────────────────────────────────────
 
-    def split(self, text: str) -> list[str]:
-        """Markdown pieces that each fit one post."""
-        return split(text, LIMIT_BYTES, size_bytes)
-
     async def post(self, place: Destination, text: str, key: str) -> str:
         """Post one piece; return its timestamp."""
-        posted = await self._posts.post(place, mrkdwn(text), key)
+        posted = await self._posts.post(place, self.dialect.write(text), key)
         self._backfill.posted(place.room.external_id, place.thread_id)
         return posted
-
-    def written(self, text: str) -> str:
-        return mrkdwn(text)
 
     async def find(
         self, place: Destination, key: str, since: datetime, known: Collection[str]
@@ -218,7 +212,7 @@ class SlackBot(PlatformBot):
         self, place: Destination, name: str, data: bytes, comment: str, key: str
     ) -> str:
         """Post a file with a comment; return the file's id (Slack tells no message's)."""
-        return await self._files.upload(place, name, data, mrkdwn(comment))
+        return await self._files.upload(place, name, data, self.dialect.write(comment))
 
     async def ask(self, place: Destination, question: Question, key: str) -> str:
         """Post a question with buttons, and with `!1`, `!2` for those who type."""

@@ -62,7 +62,7 @@ class Access:
         self.configured = tuple(_configured(self.table))
 
     def role(self, room: Room, person_id: str, persona: str | None = None) -> Role | None:
-        """The highest role that a person has here with a persona; None: a stranger.
+        """The highest role that a person has here with a persona; None: somebody unknown.
 
         persona: None: with whichever, so what is about all of them asks `is_owner`.
         """

@@ -1,4 +1,4 @@
-"""Who is let in: kept roles, codes, and what strangers are told, over one database."""
+"""Lets people in: roles that were given, codes, and the lines for unknown people."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ from store.timestamps import micros
 log = structlog.stdlib.get_logger("moot.access")
 
 GOOD_FOR = timedelta(hours=24)
-MOST_WAITING = 20  # beyond it the oldest is displaced: strangers can't fill the list
+MOST_WAITING = 20  # beyond it the oldest is displaced: unknown people can't fill the list
 LET_IN = "You are let in: you can talk with me here now."
 DECLINED = "An administrator has declined your request, so I can't talk with you here."
 
@@ -67,33 +67,33 @@ class Pairings:
         self._start = start
         self._changed = changed
 
-    def offer(self, connection: Connection, knock: PairingRequest, now: datetime) -> str | None:
+    def offer(self, connection: Connection, request: PairingRequest, now: datetime) -> str | None:
         """A new code, inside a `Store.write`; None: they wait with one, or were refused.
 
         Who was displaced waits again with the code that they have: crowds that displace each
         other get a line each, and no more.
         """
         connection.execute(EXPIRE, {"now": micros(now)})
-        last = connection.execute(LAST, {"person": knock.person.id}).first()
+        last = connection.execute(LAST, {"person": request.person.id}).first()
         if last is not None and last.state in ("waiting", "displaced"):
             if last.state == "displaced":
                 self._make_room(connection)
                 connection.execute(PUT, {"of": last.seq, "into": "waiting"})
-            if knock.persona is not None and knock.message_seq > (last.question_seq or 0):
-                self._asks(connection, last.seq, knock)
+            if request.persona is not None and request.message_seq > (last.question_seq or 0):
+                self._asks(connection, last.seq, request)
             return None
         if last is not None and last.state == "refused":
             return None
         code = new_code(self._make_room(connection))
         values = {
             "code": code,
-            "person_id": knock.person.id,
-            "person_name": knock.person.name,
-            "room_id": knock.room.id,
-            "persona": knock.persona,
-            "bot": knock.bot,
-            "message_seq": knock.message_seq,
-            "question_seq": knock.message_seq if knock.persona else None,
+            "person_id": request.person.id,
+            "person_name": request.person.name,
+            "room_id": request.room.id,
+            "persona": request.persona,
+            "bot": request.bot,
+            "message_seq": request.message_seq,
+            "question_seq": request.message_seq if request.persona else None,
             "state": "waiting",
             "at": micros(now),
             "expires_at": micros(now + GOOD_FOR),
@@ -108,13 +108,13 @@ class Pairings:
             connection.execute(PUT, {"of": row.seq, "into": "displaced"})
         return {row.code for row in waiting}
 
-    def _asks(self, connection: Connection, seq: int, knock: PairingRequest) -> None:
+    def _asks(self, connection: Connection, seq: int, request: PairingRequest) -> None:
         values = {
             "of": seq,
-            "question": knock.message_seq,
-            "asked": knock.persona,
-            "where": knock.room.id,
-            "through": knock.bot,
+            "question": request.message_seq,
+            "asked": request.persona,
+            "where": request.room.id,
+            "through": request.bot,
         }
         connection.execute(ASKS, values)
 

@@ -34,7 +34,7 @@ def reason_for(persona: str | None) -> str:
 
 
 class Refusals:
-    """The lines that strangers were told. _told: room, person and reason of each, in memory."""
+    """The lines that unknown people got. _told: room, person and reason of each, in memory."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

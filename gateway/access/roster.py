@@ -16,7 +16,7 @@ log = structlog.stdlib.get_logger("moot.roster")
 FRESH_S = 600.0
 MOMENT_S = 2.0
 
-_Seat = tuple[str, str]  # a room's id, a bot's name
+_Key = tuple[str, str]  # a room's id, a bot's name
 
 
 class Rosters:
@@ -27,19 +27,19 @@ class Rosters:
 
     def __init__(self, group: asyncio.TaskGroup) -> None:
         self._group = group
-        self._known: dict[_Seat, tuple[Speaker, ...]] = {}
-        self._asked_at: dict[_Seat, float] = {}
-        self._asking: dict[_Seat, asyncio.Task[None]] = {}
+        self._known: dict[_Key, tuple[Speaker, ...]] = {}
+        self._asked_at: dict[_Key, float] = {}
+        self._asking: dict[_Key, asyncio.Task[None]] = {}
 
     def known(self, room: Room, bot: Bot) -> tuple[Speaker, ...]:
         """The members known now; asks again when that is older than ten minutes."""
-        seat = (room.id, bot.name)
-        if time.monotonic() - self._asked_at.get(seat, float("-inf")) > FRESH_S:
-            self._asked_at[seat] = time.monotonic()
+        key = (room.id, bot.name)
+        if time.monotonic() - self._asked_at.get(key, float("-inf")) > FRESH_S:
+            self._asked_at[key] = time.monotonic()
             task = self._group.create_task(self._ask(room, bot), name=f"roster {room.id}")
-            self._asking[seat] = task
-            task.add_done_callback(lambda _: self._asking.pop(seat, None))
-        return self._known.get(seat, ())
+            self._asking[key] = task
+            task.add_done_callback(lambda _: self._asking.pop(key, None))
+        return self._known.get(key, ())
 
     async def awaited(self, room: Room, bot: Bot) -> tuple[Speaker, ...]:
         """The same, where it is worth a moment to be told for the first time."""

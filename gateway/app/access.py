@@ -13,43 +13,47 @@ from gateway.limits.usage import UsageBook
 from gateway.questions.questions import Questions
 
 
-def make_admissions(ground: Context, start: Start) -> Admissions:
+def make_admissions(context: Context, start: Start) -> Admissions:
     """start: see Pairings."""
     return Admissions.over(
-        ground.store,
-        ground.ledger,
-        ground.access,
-        ground.audit,
+        context.store,
+        context.ledger,
+        context.access,
+        context.audit,
         clock,
         start=start,
-        changed=lambda: ground.publish(AccessChanged()),
+        changed=lambda: context.publish(AccessChanged()),
     )
 
 
-def make_questions(ground: Context) -> Questions:
+def make_questions(context: Context) -> Questions:
     """The permission questions of every session."""
     return Questions(
-        ledger=ground.ledger,
-        access=ground.access,
-        audit=ground.audit,
-        publish=ground.publish,
+        ledger=context.ledger,
+        access=context.access,
+        audit=context.audit,
+        publish=context.publish,
         clock=clock,
-        timeout_s=ground.config.turns.question_timeout_s,
-        clean=ground.redactor.clean,
-        decided=ground.metrics.decided,
+        timeout_s=context.config.turns.question_timeout_s,
+        clean=context.redactor.clean,
+        decided=context.metrics.decided,
     )
 
 
-def make_books(ground: Context) -> Accounting:
+def make_books(context: Context) -> Accounting:
     """The audit log, the usage and the limits."""
-    config = ground.config
+    config = context.config
     return Accounting(
-        audit=ground.audit,
-        usage=UsageBook(ground.store, clock, ground.zone, config.prices),
+        audit=context.audit,
+        usage=UsageBook(context.store, clock, context.zone, config.prices),
         limits=Limits(
-            config.limits, store=ground.store, access=ground.access, clock=clock, zone=ground.zone
+            config.limits,
+            store=context.store,
+            access=context.access,
+            clock=clock,
+            zone=context.zone,
         ),
-        ledger=ground.ledger,
-        count=ground.metrics.usage.took,
+        ledger=context.ledger,
+        count=context.metrics.usage.took,
         clock=clock,
     )

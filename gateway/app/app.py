@@ -15,7 +15,7 @@ from gateway.app.jobs import begin_jobs, make_supervisor
 from gateway.app.memory import make_idle, make_memories
 from gateway.app.page import make_admin, make_page_settings, make_services
 from gateway.app.service_manager import Notify, keep_alive, nobody
-from gateway.app.sessions import make_persona_desk, make_sessions
+from gateway.app.sessions import make_persona_service, make_sessions
 from gateway.app.turns import (
     make_intake,
     make_prompts,
@@ -34,7 +34,6 @@ from gateway.sessions.room_settings import RoomSettings
 from gateway.sessions.sandbox import Sandboxing
 from gateway.sessions.sessions import AgentProgram
 from gateway.turns.commands import CommandRunner, Commands
-from gateway.turns.progress import TurnProgress
 from gateway.turns.turn import TurnRunner
 from gateway.web.page import open_page
 from gateway.web.services import Services
@@ -67,7 +66,7 @@ class App:
         self._url = ""
 
         # Who may do what, and what is written down of it
-        self.rooms, progress = make_queues(context)
+        self.rooms, self._progress = make_queues(context)
         self.admissions = make_admissions(context, self.rooms.start)
         self.questions = make_questions(context)
         self.books = make_books(context)
@@ -76,12 +75,19 @@ class App:
         # What is remembered, and who answers
         self.memories = make_memories(context, index, model, learn_after_s)
         self.settings = RoomSettings(context.store, clock)
-        self.persona_desk = make_persona_desk(context)
+        self.persona_service = make_persona_service(context)
         self.sessions = make_sessions(
             context, self.settings, self.memories, programs, hooks, sandboxing
         )
 
-        # The way of a message
+        self._make_way()
+        # The page
+        self.services = self._services()
+        self._page = make_page_settings(context, page_token)
+
+    def _make_way(self) -> None:
+        """The way of a message: from the intake through a queue to a session, and back."""
+        context = self.context
         self.visibility = make_visibility(context, self.memories)
         self.prompts = make_prompts(context, self.memories)
         self.schedules = make_schedules(context)
@@ -94,12 +100,8 @@ class App:
             questions=self.questions,
             books=self.books,
         )
-        self.rooms.serve(self._runner(progress))
+        self.rooms.serve(self._runner())
         self.supervisor = make_supervisor(context)
-
-        # The page
-        self.services = self._services()
-        self._page = make_page_settings(context, page_token)
 
     def _services(self) -> Services:
         admin = make_admin(
@@ -122,7 +124,7 @@ class App:
             admissions=self.admissions,
             admin=admin,
             supervisor=self.supervisor,
-            personas=self.persona_desk,
+            personas=self.persona_service,
             dry_runs=make_rehearsal(self.context, self.visibility, self.prompts, self.sessions),
         )
 
@@ -130,7 +132,7 @@ class App:
         """Where the page is served; "" until it is."""
         return self._url
 
-    def _runner(self, progress: TurnProgress) -> TurnRunner:
+    def _runner(self) -> TurnRunner:
         ground = self.context
         return make_runner(
             ground,
@@ -145,11 +147,11 @@ class App:
             ),
             visibility=self.visibility,
             prompts=self.prompts,
-            persona_desk=self.persona_desk,
+            persona_service=self.persona_service,
             admissions=self.admissions,
             questions=self.questions,
             books=self.books,
-            progress=progress,
+            progress=self._progress,
         )
 
     def _commands(self) -> Commands:
@@ -158,7 +160,7 @@ class App:
             memories=self.memories,
             sessions=self.sessions,
             settings=self.settings,
-            personas=self.persona_desk,
+            personas=self.persona_service,
             schedules=self.schedules,
             questions=self.questions,
             admissions=self.admissions,
@@ -183,7 +185,7 @@ class App:
             supervisor=self.supervisor,
             door=self.door,
         )
-        await self.persona_desk.catch_up()
+        await self.persona_service.catch_up()
         webhooks = [route for bot in self.bots.values() for route in bot.routes()]
         async with open_page(self.services, self._page, webhooks) as url:
             self._url = url

@@ -44,7 +44,6 @@ class Context:
     def __init__(
         self,
         config: Config,
-        *,
         group: asyncio.TaskGroup,
         store: Store,
         personas: Personas,
@@ -76,10 +75,10 @@ class Context:
         """The zone in which people read times."""
         return self.config.gateway.zone
 
-    def publish(self, happening: AppEvent) -> None:
-        """Tell everybody who watches."""
-        self.metrics.heard(happening)
-        self.bus.publish(happening)
+    def publish(self, event: AppEvent) -> None:
+        """Count an event, and hand it to everybody who watches."""
+        self.metrics.heard(event)
+        self.bus.publish(event)
 
     def spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
         """A task that ends with Moot. Whatever a turn spawns is logged as that turn's, also when

@@ -19,16 +19,16 @@ from gateway.sessions.pool import SessionPool
 from gateway.turns.intake import Intake
 
 
-def make_supervisor(ground: Context) -> Supervisor:
+def make_supervisor(context: Context) -> Supervisor:
     """Who keeps the bots running, and knows how they fare."""
-    made = Supervisor(ground.bots.values(), changed=lambda: ground.publish(BotsChanged()))
+    made = Supervisor(context.bots.values(), changed=lambda: context.publish(BotsChanged()))
     for name, health in made.health.items():
-        ground.metrics.watch_bot(name, health)
+        context.metrics.watch_bot(name, health)
     return made
 
 
 def begin_jobs(
-    ground: Context,
+    context: Context,
     *,
     idle: IdleSessions,
     sessions: SessionPool,
@@ -38,22 +38,22 @@ def begin_jobs(
     door: Intake,
 ) -> None:
     """Sessions fall asleep, schedules come due, bots listen, and at night things are tidied."""
-    group, config = ground.group, ground.config
+    group, config = context.group, context.config
     group.create_task(idle.run(), name="idle sessions")
     group.create_task(sessions.run(), name="sleeping sessions")
     group.create_task(schedules.run(door), name="schedules")
-    for bot in ground.bots.values():
+    for bot in context.bots.values():
         group.create_task(supervisor.run(bot, door.receive), name=f"bot {bot.name}")
     tidy = memories.consolidation.run_all
-    _nightly(ground, "memory consolidates", config.memory.consolidates, tidy)
-    copy = partial(back_up_daily, config, clean=ground.redactor)
-    _nightly(ground, "daily back-up", config.backup.at, lambda: copy(clock()))
+    _nightly(context, "memory consolidates", config.memory.consolidates, tidy)
+    copy = partial(back_up_daily, config, clean=context.redactor)
+    _nightly(context, "daily back-up", config.backup.at, lambda: copy(clock()))
 
 
 def _nightly(
-    ground: Context, name: str, at: time | None, work: Callable[[], Awaitable[object]]
+    context: Context, name: str, at: time | None, work: Callable[[], Awaitable[object]]
 ) -> None:
     """at: None for never."""
     if at is not None:
-        task = nightly(work, at=at, zone=ground.zone, clock=clock)
-        ground.group.create_task(task, name=name)
+        task = nightly(work, at=at, zone=context.zone, clock=clock)
+        context.group.create_task(task, name=name)

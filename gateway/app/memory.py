@@ -19,66 +19,66 @@ from memory.recall.index import Index
 
 
 def make_memories(
-    ground: Context, index: Index | None, model: Model | None, learn_after_s: float
+    context: Context, index: Index | None, model: Model | None, learn_after_s: float
 ) -> Memories:
     """Every layer. index, model, learn_after_s: see Memories."""
-    config = ground.config
+    config = context.config
 
     def about(told: AnsweredTurn | EndedSession) -> AbstractContextManager[None]:
-        return learning_context(told, ground.telemetry)
+        return learning_context(told, context.telemetry)
 
     parts = MemoryParts(
-        store=ground.store,
+        store=context.store,
         clock=clock,
-        zone=ground.zone,
+        zone=context.zone,
         budget=config.budget.budget(),
         index=index,
         model=model,
         own_workspaces=config.gateway.data_dir / "scopes",
-        clean=ground.redactor,
+        clean=context.redactor,
     )
     learning = BackgroundLearning(
-        spawn=ground.spawn,
-        learned=lambda room_id: ground.publish(MemoryChanged(room_id)),
-        called=ground.metrics.called,
+        spawn=context.spawn,
+        learned=lambda room_id: context.publish(MemoryChanged(room_id)),
+        called=context.metrics.called,
         about=about,
         learn_after_s=learn_after_s,
     )
     made = Memories(config.memory, parts, learning)
-    ground.metrics.watch_learning(made.layers.learning)
+    context.metrics.watch_learning(made.layers.learning)
     return made
 
 
 def make_idle(
-    ground: Context, memories: Memories, busy: Callable[[str, str], bool]
+    context: Context, memories: Memories, busy: Callable[[str, str], bool]
 ) -> IdleSessions:
     """Who ends sessions that nobody goes on with. busy: whether one's turns wait or run."""
     return IdleSessions(
-        ledger=ground.ledger,
+        ledger=context.ledger,
         remember=memories.layers.remember,
         busy=busy,
-        spawn=ground.spawn,
-        idle_s=ground.config.memory.idle_s,
+        spawn=context.spawn,
+        idle_s=context.config.memory.idle_s,
         clock=clock,
     )
 
 
-def make_pins(ground: Context, memories: Memories) -> PlatformPins:
+def make_pins(context: Context, memories: Memories) -> PlatformPins:
     """Follows what is pinned on the platforms themselves."""
     return PlatformPins(
         landmarks=memories.landmarks,
         slices=memories.slices,
-        transcript=ground.transcript,
-        ledger=ground.ledger,
-        personas=ground.personas,
-        accounts=ground.accounts,
-        access=ground.access,
-        changed=lambda room_id: ground.publish(MemoryChanged(room_id)),
+        transcript=context.transcript,
+        ledger=context.ledger,
+        personas=context.personas,
+        accounts=context.accounts,
+        access=context.access,
+        changed=lambda room_id: context.publish(MemoryChanged(room_id)),
         clock=clock,
     )
 
 
-def make_suggestions(ground: Context, memories: Memories) -> Suggestions:
+def make_suggestions(context: Context, memories: Memories) -> Suggestions:
     """Who proposes to pin a decision."""
-    enabled = ground.config.memory.suggest_pins
-    return Suggestions(ground.transcript, memories.slices, clock, enabled=enabled)
+    enabled = context.config.memory.suggest_pins
+    return Suggestions(context.transcript, memories.slices, clock, enabled=enabled)

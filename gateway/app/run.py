@@ -67,12 +67,9 @@ async def _run(
     notify: Notify,
     redactor: Redactor,
 ) -> None:
-    metrics = Metrics()
     personas = Personas(config.gateway.personas_folder, tuple(HEADINGS), agent_names(config.agents))
     access = Access(config.access)
-    bots = make_bots(
-        config, environment, personas, access, lambda secret: redactor.learn((secret,))
-    )
+    bots = make_bots(config, environment, personas, access, redactor.learn_one)
     gc.freeze()  # what is imported stays: to look through it for garbage takes 80 ms each time
     async with (
         open_model(config, environment) as model,
@@ -82,19 +79,11 @@ async def _run(
         HookListener.open() as hooks,
     ):
         redactor.learn((hooks.secret,))
-        instruments = Instruments(metrics, redactor, telemetry)
+        instruments = Instruments(Metrics(), redactor, telemetry)
 
         def make_app(group: asyncio.TaskGroup) -> App:
             return App(
-                Context(
-                    config,
-                    group=group,
-                    store=store,
-                    personas=personas,
-                    bots=bots,
-                    access=access,
-                    instruments=instruments,
-                ),
+                Context(config, group, store, personas, bots, access, instruments),
                 programs=Programs(config.agents, environment, hooks),
                 index=index,
                 model=model,

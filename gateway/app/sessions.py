@@ -20,19 +20,19 @@ from gateway.sessions.sandbox import Sandboxing
 from gateway.sessions.sessions import AgentProgram
 
 
-def make_persona_desk(ground: Context) -> PersonaService:
+def make_persona_service(context: Context) -> PersonaService:
     """Who keeps the personas' files and their versions."""
     return PersonaService(
-        ground.personas,
-        Versions(ground.store, clock),
-        own_folder=ground.config.gateway.personas_dir,
-        audit=ground.audit,
-        changed=lambda: ground.publish(PersonasChanged()),
+        context.personas,
+        Versions(context.store, clock),
+        own_folder=context.config.gateway.personas_dir,
+        audit=context.audit,
+        changed=lambda: context.publish(PersonasChanged()),
     )
 
 
 def make_sessions(
-    ground: Context,
+    context: Context,
     settings: RoomSettings,
     memories: Memories,
     programs: Callable[[str], AgentProgram],
@@ -40,21 +40,23 @@ def make_sessions(
     sandboxing: Sandboxing | None,
 ) -> SessionPool:
     """Sessions on this machine. hooks: where their agents reach the memory, if they may."""
-    config = ground.config
-    door = McpEndpoint(hooks, memories.tools, ground.spawn) if hooks and config.memory.mcp else None
+    config = context.config
+    endpoint = None
+    if hooks and config.memory.mcp:
+        endpoint = McpEndpoint(hooks, memories.tools, context.spawn)
     opener = Opener(
         programs=programs,
-        ledger=ground.ledger,
+        ledger=context.ledger,
         data_dir=config.gateway.data_dir,
         clock=clock,
         sandboxing=sandboxing,
-        memory_door=door,
+        memory_door=endpoint,
     )
     return SessionPool(
         opener=opener,
-        ledger=ground.ledger,
+        ledger=context.ledger,
         clock=clock,
-        counts=ground.metrics,
+        counts=context.metrics,
         most=config.sessions.most or most_sessions(memory_bytes()),
         sleep_s=config.sessions.sleep_s,
         as_set=settings.applied,

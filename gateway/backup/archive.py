@@ -104,7 +104,7 @@ def writing(target: Path) -> Iterator[ArchiveWriter]:
 def read(archive: Path, into: Path | None = None) -> Manifest:
     """Check every file of it, and write them below an empty folder if there is one.
 
-    Raises ConfigError: it is damaged, no back-up, or has what a back-up can't have. What was
+    Raises ConfigError: it is damaged, no backup, or has what a backup can't have. What was
     written until then is of no use.
     """
     try:

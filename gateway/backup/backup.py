@@ -45,7 +45,7 @@ _SQLITE = b"SQLite format 3\0"
 _NOT_KEPT = (".", "preflight-", ANCHOR)  # of the data folder; the anchor goes in by itself
 _DUMP_S = 3600.0
 _SCRATCH = ".backup-"
-_LEFT_S = 24 * 3600.0  # no back-up takes so long: what is older was left by one that was killed
+_LEFT_S = 24 * 3600.0  # no backup takes so long: what is older was left by one that was killed
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,26 +36,28 @@ class PersonaCommands:
     async def run(self, request: CommandRequest) -> str:
         """Do what it says; return the reply."""
         words = request.argument.split()
-        verb = words[0].lower() if words and words[0].lower() in _VERBS else ""
-        rest = words[1:] if verb else words
-        numbers = [int(word) for word in rest if _NUMBER.fullmatch(word)]
-        names = [word for word in rest if not _NUMBER.fullmatch(word)]
-        if not rest and not verb:
+        verb = words.pop(0).lower() if words and words[0].lower() in _VERBS else ""
+        numbers = [int(word) for word in words if _NUMBER.fullmatch(word)]
+        names = [word for word in words if not _NUMBER.fullmatch(word)]
+        if not words and not verb:
             return await self._who(request.here)
         if len(names) > 1 or len(numbers) > 2 or (numbers and not verb):
             return USAGE
         try:
             name = self._name(names, request, sure=verb == "rollback")
-            match verb:
-                case "history":
-                    return await self._history(name)
-                case "diff":
-                    return await self._diff(name, numbers)
-                case "rollback":
-                    return await self._roll_back(name, numbers, request)
-            return _told(await self._personas.sheet(name))
+            return await self._do(verb, name, numbers, request)
         except MootError as error:
             return f"{error.say[0].upper()}{error.say[1:]}."
+
+    async def _do(self, verb: str, name: str, numbers: list[int], request: CommandRequest) -> str:
+        match verb:
+            case "history":
+                return await self._history(name)
+            case "diff":
+                return await self._diff(name, numbers)
+            case "rollback":
+                return await self._roll_back(name, numbers, request)
+        return _told(await self._personas.sheet(name))
 
     def _name(self, names: list[str], request: CommandRequest, *, sure: bool) -> str:
         """Whom it is about. Owners may name any persona, the others those who are here.

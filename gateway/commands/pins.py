@@ -120,7 +120,7 @@ class Suggestions:
     """Says at most once an hour a room, after an agent answered, that a pin would be worth it.
 
     Only then, and only of what the person had written: among people who talk to each other a bot
-    keeps quiet, and long code is what agents write all day. The hour begins anew with the process.
+    keeps quiet, and long code is what agents write all day. The hour starts again with the process.
     """
 
     def __init__(

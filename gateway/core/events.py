@@ -181,22 +181,22 @@ _BACKLOG = 10_000  # a listener this far behind has stopped listening
 
 
 class EventBus:
-    """Every happening to every subscriber, in order; a subscriber that sleeps is cut off."""
+    """Every event to every subscriber, in order; a subscriber that sleeps is cut off."""
 
     def __init__(self) -> None:
         self._listeners: set[asyncio.Queue[AppEvent | None]] = set()
         self._ends: dict[str, asyncio.Event] = {}
 
-    def publish(self, happening: AppEvent) -> None:
+    def publish(self, event: AppEvent) -> None:
         """Tell everybody; never waits."""
-        if isinstance(happening, TurnChanged) and happening.turn.state in views.ENDED:
-            self._ends.pop(happening.turn.id, asyncio.Event()).set()
+        if isinstance(event, TurnChanged) and event.turn.state in views.ENDED:
+            self._ends.pop(event.turn.id, asyncio.Event()).set()
         for queue in list(self._listeners):
             if queue.qsize() >= _BACKLOG:
                 self._listeners.discard(queue)
                 queue.put_nowait(None)
             else:
-                queue.put_nowait(happening)
+                queue.put_nowait(event)
 
     def end_of(self, turn_id: str) -> asyncio.Event:
         """Set when the turn ends; a turn that has ended before is never heard of again."""
@@ -214,8 +214,8 @@ class EventBus:
 
     async def _listen(self, queue: asyncio.Queue[AppEvent | None]) -> AsyncIterator[AppEvent]:
         try:
-            while (happening := await queue.get()) is not None:
-                yield happening
+            while (event := await queue.get()) is not None:
+                yield event
         finally:
             self._listeners.discard(queue)
 

@@ -55,6 +55,10 @@ class Redactor:
         self._forms: tuple[str, ...] = ()
         self.learn(secrets)
 
+    def learn_one(self, secret: str) -> None:
+        """Know one secret more."""
+        self.learn((secret,))
+
     def learn(self, secrets: Iterable[str]) -> None:
         """Know these too; one that is too short, or an ordinary word, is passed over."""
         told = {part for secret in secrets for part in _parts(secret)}

@@ -17,7 +17,7 @@ _ASKER = select(messages.c.sender_id).where(messages.c.seq == bindparam("message
 
 
 def figure_writer(store: Store) -> Callable[[Connection, Turn], None]:
-    """Writes a turn's figure, or writes it anew."""
+    """Writes a turn's figure, or overwrites it."""
     new = insert_of(store)(figures).values(
         {
             "seq": bindparam("seq"),

@@ -108,7 +108,6 @@ class Memories:
         )
         tidies = self._model_of("consolidation")
         self.consolidation = Consolidation(store, index=index, model=tidies, clock=clock)
-
         # Who asks: people of their own memory and of their room's, agents by their tools
         self.keeper = MemoryCommands(store, self.slices, self.recall, clock, self.layers.settled)
         self.tools = MemoryTools(WorkLog(store), self.recall, parts.zone)

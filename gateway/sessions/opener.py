@@ -71,26 +71,8 @@ class Opener:
     async def open(self, persona: Persona, scope: str, room: Room) -> LiveSession:
         """Start or resume it. Raises AgentError."""
         program = self.programs(persona.front.agent)
-        folder = self._data_dir / SCOPES / scope_folder(scope) / persona.name
-        home = folder / "home"
-        with told_when_full(folder):
-            make_private(home, below=self._data_dir / SCOPES)
-            workspace = _workspace(persona.front.workspace or program.workspace, folder / "work")
-        session_id = await self._ledger.agent_session(persona.name, scope, program.name)
-        sandbox = await self._sandbox(persona, program, room)
         admission = McpGrant(persona.name, scope)
-        launch = Launch(
-            home=home,
-            workspace=workspace,
-            persona=persona.body,
-            model=persona.front.model,
-            session_id=session_id,
-            login=persona.front.login and persona.front.login.expanduser(),
-            driver=persona.front.driver,
-            memory=self._memory_door.open(admission) if self._memory_door else None,
-            sandbox=sandbox,
-            files=folder / "files" if sandbox else None,
-        )
+        launch = await self._launch(persona, scope, room, program, admission)
         try:
             agent = await self._start(program, launch)
         except BaseException:
@@ -107,10 +89,34 @@ class Opener:
             SessionContext(program, files=launch.files),
             started_at=now,
             used_at=now,
-            workspace=workspace,
-            kept=session_id,
+            workspace=launch.workspace,
+            kept=launch.session_id,
             admission=admission,
             began_as=persona.start(),
+        )
+
+    async def _launch(
+        self, persona: Persona, scope: str, room: Room, program: AgentProgram, grant: McpGrant
+    ) -> Launch:
+        """How its program is started: its folders are there, and its endpoint is open."""
+        folder = self._data_dir / SCOPES / scope_folder(scope) / persona.name
+        home = folder / "home"
+        with told_when_full(folder):
+            make_private(home, below=self._data_dir / SCOPES)
+            workspace = _workspace(persona.front.workspace or program.workspace, folder / "work")
+        session_id = await self._ledger.agent_session(persona.name, scope, program.name)
+        sandbox = await self._sandbox(persona, program, room)
+        return Launch(
+            home=home,
+            workspace=workspace,
+            persona=persona.body,
+            model=persona.front.model,
+            session_id=session_id,
+            login=persona.front.login and persona.front.login.expanduser(),
+            driver=persona.front.driver,
+            memory=self._memory_door.open(grant) if self._memory_door else None,
+            sandbox=sandbox,
+            files=folder / "files" if sandbox else None,
         )
 
     async def _sandbox(self, persona: Persona, program: AgentProgram, room: Room) -> Sandbox | None:

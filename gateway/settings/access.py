@@ -53,10 +53,7 @@ People = Annotated[Words, AfterValidator(_people)]
 
 
 class GrantTable(Table):
-    """[[access.grants]]: people who have a role.
-
-    people: ids, or "*": everybody. rooms: ids of rooms; none: everywhere. personas: none: all.
-    """
+    """[[access.grants]]: people who have a role."""
 
     role: Role
     people: Annotated[Words, Field(min_length=1), AfterValidator(_people_or_everybody)]
@@ -79,15 +76,7 @@ class PersonaAccessTable(Table):
 
 
 class AccessTable(Table):
-    """[access]: closed unless this says otherwise; see docs/access.md.
-
-    rooms: "open": everybody in a room that a bot was invited to is a member there. dms: likewise in
-    direct messages; "pairing": an unknown person gets a code that an owner approves. people:
-    members everywhere. approvers: members who may also answer permission questions. owners: may do
-    everything. invoke, approve: the least role that may ask an agent, or answer its questions.
-    second_person: which of these questions two people must allow; dangerous: patterns that make one
-    a dangerous question, see docs/audit.md.
-    """
+    """[access]: closed unless this says otherwise; see docs/access.md."""
 
     rooms: Literal["open", "closed"] = "closed"
     dms: Literal["open", "pairing", "closed"] = "pairing"

@@ -14,11 +14,7 @@ _EVERY = re.compile(r"daily ([01][0-9]|2[0-3]):([0-5][0-9])")
 
 
 class BackupTable(Table):
-    """Backups that Moot makes by itself, into data/backups; see docs/backup.md.
-
-    every: "daily HH:MM" in the configured zone, "": never. keep: the newest so many. scopes: the
-    agents' HOMEs and working directories, too.
-    """
+    """Backups that Moot makes by itself, into data/backups; see docs/backup.md."""
 
     every: str = ""
     keep: Annotated[int, Field(ge=1)] = 7

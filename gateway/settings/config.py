@@ -6,9 +6,9 @@ import difflib
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Annotated, Any, get_args
 
-from pydantic import BaseModel, Field, PrivateAttr, ValidationError, field_validator
+from pydantic import AfterValidator, BaseModel, Field, PrivateAttr, ValidationError
 from pydantic_core import ErrorDetails
 
 from contract.errors import ConfigError
@@ -32,12 +32,19 @@ from gateway.settings.tables import (
 )
 
 
+def _named(bots: tuple[AnyBotTable, ...]) -> tuple[AnyBotTable, ...]:
+    """The bots. Raises ValueError when one speaks as a name that no persona may have."""
+    for name in (name for bot in bots for name in bot.personas):
+        free_name(name)
+    return bots
+
+
 class Config(Table):
     """The whole of moot.toml."""
 
     gateway: GatewayTable = GatewayTable()
     store: StoreTable = StoreTable()
-    bots: tuple[AnyBotTable, ...] = ()
+    bots: Annotated[tuple[AnyBotTable, ...], AfterValidator(_named)] = ()
     agents: dict[str, AgentTable] = Field(default_factory=dict)
     access: AccessTable = AccessTable()
     turns: TurnsTable = TurnsTable()
@@ -53,13 +60,6 @@ class Config(Table):
     logs: LogsTable = LogsTable()
     telemetry: TelemetryTable = TelemetryTable()
     _file: Path | None = PrivateAttr(default=None)
-
-    @field_validator("bots")
-    @classmethod
-    def _named(cls, bots: tuple[AnyBotTable, ...]) -> tuple[AnyBotTable, ...]:
-        for name in (name for bot in bots for name in bot.personas):
-            free_name(name)
-        return bots
 
     @property
     def file(self) -> Path | None:

@@ -13,11 +13,7 @@ Amount = Annotated[float, Field(ge=0)]
 
 
 class LimitTable(Table):
-    """How much of each in a minute, hour, day or month of `[gateway] timezone`; none: no limit.
-
-    questions: turns of agents. tokens: read and written, those from a cache included. seconds: of
-    agents' work.
-    """
+    """How much of each in a minute, hour, day or month of `[gateway] timezone`; None: no limit."""
 
     questions_a_minute: Most | None = None
     questions_an_hour: Most | None = None
@@ -31,11 +27,10 @@ class LimitTable(Table):
 
 
 class LimitsTable(Table):
-    """[limits]: none by itself; see docs/limits.md.
+    """[limits] in moot.toml; see docs/limits.md.
 
-    person, room, persona: what holds for each one of them. guest: instead of person for those whose
-    role is guest. people, rooms, personas: what holds for one of them instead, by its id or name.
-    owners: which limits hold for owners: none; budgets (tokens, usd, seconds); all.
+    guest stands in for person, and a table in people, rooms or personas for the general one: each
+    as a whole.
     """
 
     person: LimitTable = LimitTable()
@@ -49,8 +44,7 @@ class LimitsTable(Table):
 
 
 class PriceTable(Table):
-    """[prices.MODEL]: USD per million tokens. cached: of those that came from a cache; default: as
-    input."""
+    """[prices.MODEL]: USD per million tokens."""
 
     input: Amount
     output: Amount

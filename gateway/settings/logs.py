@@ -12,18 +12,14 @@ LogFormat = Literal["auto", "human", "json"]
 
 
 class LogsTable(Table):
-    """[logs]: see docs/logs.md. format: auto is human on a terminal, else json."""
+    """[logs] in moot.toml; see docs/logs.md."""
 
     level: LogLevel = "INFO"
     format: LogFormat = "auto"
 
 
 class TelemetryTable(Table):
-    """[telemetry]: see docs/telemetry.md.
-
-    otlp_endpoint: an OTLP collector's address for HTTP, e.g. http://127.0.0.1:4318; None: no
-    traces. metrics: serve /metrics.
-    """
+    """[telemetry] in moot.toml; see docs/telemetry.md."""
 
     otlp_endpoint: Url | None = None
     metrics: bool = True

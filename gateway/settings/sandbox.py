@@ -50,11 +50,7 @@ class OwnSandboxTable(BaseModel):
 
 
 class SandboxTable(OwnSandboxTable):
-    """[sandbox]
-
-    mode: "on": every session's program runs in a sandbox; "dms": those of direct messages. mounts:
-    what they see beside their own folders. network: "none": no network but a loopback of its own.
-    """
+    """[sandbox] in moot.toml; see docs/sandbox.md."""
 
     mode: Annotated[Mode, BeforeValidator(_mode)] = "off"
     network: Network = "host"

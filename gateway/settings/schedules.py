@@ -17,11 +17,7 @@ Missed = Literal["once", "skip"]
 
 
 class SchedulingTable(Table):
-    """[scheduling]
-
-    shortest_minutes: between two runs of what people schedule. most: schedules a room. grace_s: a
-    run that begins later than this after its time was missed.
-    """
+    """[scheduling] in moot.toml."""
 
     shortest_minutes: Annotated[float, Field(ge=1)] = 5.0
     most: Annotated[int, Field(ge=0)] = 20
@@ -39,13 +35,7 @@ class SchedulingTable(Table):
 
 
 class ScheduleTable(Table):
-    """[[schedules]]: see docs/schedules.md.
-
-    room: its id, `<source>:<external id>`. when: `weekday 9:00`, or five cron fields in quotes.
-    timezone: default [gateway]'s. missed: what was due while Moot was down is run once, late, or
-    skipped. thread: the platform's id of a thread in the room. bot: the one that posts, where
-    several could.
-    """
+    """[[schedules]] in moot.toml; see docs/schedules.md."""
 
     room: Annotated[str, Field(pattern=_ROOM)]
     persona: PersonaName

@@ -1,4 +1,7 @@
-"""The tables of moot.toml; bot_tables.py and access_tables.py have theirs. config.py reads it."""
+"""The tables of moot.toml that have no file of their own. config.py reads them.
+
+moot.toml.example explains every key, and docs/configuration.md is made from it.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +29,7 @@ SHIPPED_PERSONAS = Path(__file__).parents[2] / "personas"
 
 
 class GatewayTable(Table):
-    """[gateway]
-
-    shutdown_s: how long turns that run may go on once Moot was told to stop.
-    """
+    """[gateway] in moot.toml."""
 
     timezone: str = "UTC"
     data_dir: Path = Path("data")
@@ -114,11 +114,7 @@ def words(value: Any) -> Any:
 
 
 class AgentTable(Table):
-    """[agents.NAME]: a program that personas can name as their `agent`.
-
-    driver: its terminal, or the Agent Client Protocol where the program speaks it. login: a HOME
-    whose login and settings of the program are shared. settings: see docs/agents.md.
-    """
+    """[agents.NAME]: a program that personas can name as their `agent`; see docs/agents.md."""
 
     profile: str = "generic"
     command: Annotated[tuple[str, ...], BeforeValidator(words)] = ()
@@ -131,10 +127,7 @@ class AgentTable(Table):
 
 
 class TurnsTable(Table):
-    """[turns]
-
-    marks: reactions on messages that ask an agent: all; only on those that wait; none.
-    """
+    """[turns] in moot.toml."""
 
     timeout_s: Annotated[float, Field(gt=0)] = 1800.0
     question_timeout_s: Annotated[float, Field(gt=0)] = 600.0
@@ -144,11 +137,7 @@ class TurnsTable(Table):
 
 
 class SessionsTable(Table):
-    """[sessions]: see docs/agents.md.
-
-    most: programs that live at the same time; default: one a GiB of memory. sleep_s: a session
-    that nobody asked for so long is put to sleep; 0: never.
-    """
+    """[sessions] in moot.toml; see docs/agents.md."""
 
     most: Annotated[int, Field(ge=1)] | None = None
     sleep_s: Annotated[float, Field(ge=0)] = 900.0
@@ -168,11 +157,7 @@ class BudgetTable(Table):
 
 
 class AnthropicTable(Table):
-    """[memory.anthropic]: the API; its key is ANTHROPIC_API_KEY in the environment.
-
-    base_url: default ANTHROPIC_BASE_URL, then the public API. effort: only for models that know it.
-    *_price: USD per million tokens; without the first two, costs are not told.
-    """
+    """[memory.anthropic]: the API; its key is ANTHROPIC_API_KEY in the environment."""
 
     model: str = "claude-haiku-5-5"
     base_url: str | None = None
@@ -185,7 +170,7 @@ class AnthropicTable(Table):
 
 
 class HeadlessTable(Table):
-    """[memory.headless]: an agent as the model. model: its own name for one; "" its default."""
+    """[memory.headless]: an agent as the model."""
 
     model: str = ""
     timeout_s: Annotated[float, Field(gt=0)] = 180.0
@@ -195,18 +180,7 @@ _CLOCK = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
 
 
 class MemoryTable(Table):
-    """[memory]: see docs/memory.md.
-
-    model: which model writes summaries, facts and the like: "off", "anthropic", or the name of an
-    agent that can be run without a terminal. remember: what recall is fed with: people's messages
-    as they are, what the model extracts from them, or both; auto: extracted if there is a model.
-    extract_tokens: how much is said between two extractions. embedder, store: what recall is made
-    of. minilm: the folder with that model. excluded_rooms: ids of rooms of which nothing is kept in
-    memory. idle_s: a session that nobody
-    asked for so long has ended. suggest_pins: may a room be told, at most once an hour, that
-    something is worth a pin. mcp: may agents look into it by themselves. consolidate_at: when facts
-    that say the same become one, every night; "": never.
-    """
+    """[memory] in moot.toml; see docs/memory.md."""
 
     model: str = "off"
     anthropic: AnthropicTable = AnthropicTable()

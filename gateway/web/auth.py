@@ -49,7 +49,7 @@ class PageAuth:
     hosts: tuple[str, ...] = ()
 
     def check(self, listen_host: str) -> None:
-        """Raise ConfigError when this would let strangers in."""
+        """Raise ConfigError when this would let anybody in."""
         if self.token:
             return
         remedy = "set a token for the page, or use 127.0.0.1"

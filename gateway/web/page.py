@@ -236,7 +236,7 @@ def _guarded(settings: PageSettings, front: Front, open_paths: frozenset[str]) -
         try:
             if _pattern(request) not in open_paths:
                 auth.check_request(request, settings.access)
-                await _refuse_inmates(request, settings)
+                await _refuse_sandbox_callers(request, settings)
             return await handler(request)
         except RequestRefused as refused:
             return front.turn_away(request, refused)
@@ -256,7 +256,7 @@ def _guarded(settings: PageSettings, front: Front, open_paths: frozenset[str]) -
     return guarded
 
 
-async def _refuse_inmates(request: web.Request, settings: PageSettings) -> None:
+async def _refuse_sandbox_callers(request: web.Request, settings: PageSettings) -> None:
     """Where no token is asked for, an agent in a sandbox is not this machine."""
     if settings.access.token or not settings.encloses() or request.transport is None:
         return

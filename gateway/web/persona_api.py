@@ -78,7 +78,7 @@ class SampleBody(_Body):
 
 @dataclass(frozen=True, slots=True)
 class PersonaApi:
-    """The routes. Whoever comes this far is an owner: see doorman."""
+    """The routes. Whoever comes this far is an owner: see web/auth.py."""
 
     personas: PersonaService
     dry_runs: DryRuns

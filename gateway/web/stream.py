@@ -1,6 +1,6 @@
 """Sends every event to every open page as server-sent events.
 
-One task reads the house; each client has an outbox of bounded size. A client that reads too
+One task reads the events; each client has an outbox of bounded size. A client that reads too
 slowly loses what waits for it and is told to reload; one that comes back with the id of the last
 event it saw gets what it missed, if that is still kept.
 """
@@ -143,33 +143,29 @@ class Hub:
         """Read until cancelled. When the subscription breaks, begin again and say so."""
         while True:
             try:
-                async for happening in self._events.subscribe():
-                    self.publish(happening)
+                async for event in self._events.subscribe():
+                    self.publish(event)
             except Exception:  # the page must outlive a broken subscription
                 log.exception("stream.broken")
             self._forget("restart")
             await asyncio.sleep(RETRY_S)
 
-    def publish(self, happening: AppEvent) -> None:
+    def publish(self, event: AppEvent) -> None:
         """Hand one event to the clients that want it; nothing is kept while there are none."""
         if not self._clients and self._clock() > self._left_at + KEPT_S:
-            self._number += not isinstance(happening, EPHEMERAL)
+            self._number += not isinstance(event, EPHEMERAL)
             self._kept.clear()
             self._kept_bytes = 0
             return
-        data = self._view(happening)
-        room_id = happening.room_id
-        if isinstance(happening, EPHEMERAL):
-            key = (
-                (happening.room_id, happening.turn_id)
-                if isinstance(happening, DraftChanged)
-                else None
-            )
-            encoded = frame(happening.type, data)
+        data = self._view(event)
+        room_id = event.room_id
+        if isinstance(event, EPHEMERAL):
+            key = (event.room_id, event.turn_id) if isinstance(event, DraftChanged) else None
+            encoded = frame(event.type, data)
         else:
             key = None
             self._number += 1
-            encoded = frame(happening.type, data, f"{self._epoch}-{self._number}")
+            encoded = frame(event.type, data, f"{self._epoch}-{self._number}")
             self._keep(_Kept(self._number, room_id, encoded))
         for client in self._clients:
             if client.wants(room_id):

@@ -133,7 +133,7 @@ def _model_folder(folder: Path) -> Path:
             return path.parent
     raise ConfigError(
         f"[memory] model: no {WEIGHTS} with {VOCABULARY} in {str(folder)!r}; "
-        "docs/memory.md tells the command that fetches the model"
+        "docs/memory-reference.md has the command that fetches the model"
     )
 
 

@@ -47,13 +47,12 @@ def test_the_example_is_a_valid_configuration() -> None:
 def test_every_key_of_the_memory_is_explained_once_and_stands_in_the_example(
     name: str, table: type[BaseModel]
 ) -> None:
-    settings = (ROOT / "docs" / "memory.md").read_text("utf-8").partition("## Settings")[2]
-    explained = settings.partition(f"| `[{name}]` |")[2].partition("\n\n")[0]
+    page = (ROOT / "docs" / "configuration.md").read_text("utf-8")
+    explained = page.partition(f"\n## [{name}]\n")[2].partition("\n## ")[0]
     shown = (ROOT / "moot.toml.example").read_text("utf-8").partition(f"\n[{name}]")[2]
     shown = re.split(r"\n(?:# )?\[", shown)[0]
     keys = sorted(key for key in table.model_fields if key not in ("anthropic", "headless"))
-    cells = [line.split("|")[1] for line in explained.splitlines()[2:]]
-    assert sorted(key for cell in cells for key in re.findall(r"`(\w+)`", cell)) == keys
+    assert sorted(re.findall(r"^\| `(\w+)` \|", explained, re.M)) == keys
     assert sorted(re.findall(r"^(?:# )?(\w+) = ", shown, re.M)) == keys
 
 

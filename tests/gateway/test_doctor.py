@@ -18,7 +18,7 @@ from gateway.cli.diagnosis.checks import diagnose
 from gateway.cli.diagnosis.finding import Finding, Installation
 from gateway.core.lock import hold, holder
 from gateway.settings.config import load_config
-from store.database import Store
+from store.database import HEAD, Store
 from tests.doubles.service import service
 from tests.doubles.slack import SlackDouble
 
@@ -68,7 +68,7 @@ async def test_beside_a_running_moot_it_says_so_and_a_missing_back_up_is_exit_co
         lines = {line["what"]: line for line in json.loads(told)}
     assert lines["lock"]["text"].startswith("held by process ")
     assert lines["page"]["text"] == f"Moot runs at 127.0.0.1:{port} and is well"
-    assert lines["database"]["text"].endswith("version 0004, sound")
+    assert lines["database"]["text"].endswith(f"version {HEAD}, sound")
     assert (code, lines["back-up"]["mark"]) == (1, "⚠")
 
 
@@ -123,7 +123,7 @@ async def examined(folder: Path, now: datetime = NOW, **more: str) -> dict[str, 
     ("change", "sentence"),
     [
         ("UPDATE alembic_version SET version_num = '0099'", "version 0099"),
-        ("UPDATE alembic_version SET version_num = '0003'", "brings it to 0004"),
+        ("UPDATE alembic_version SET version_num = '0003'", f"brings it to {HEAD}"),
     ],
 )
 async def test_another_version_of_the_database_is_told(

@@ -243,7 +243,7 @@ async def test_a_dry_run_asks_an_agent_that_leaves_nothing_behind(tmp_path: Path
         chat = Chat(moot.house.memories.store)
         before = await chat.dump()
         posts = len(moot.bot.posted)
-        desk = moot.house.persona_desk
+        desk = moot.house.persona_service
         persona = desk.persona_of("demo", "---\nagent: scripted\nworkspace: /\n---\nNew.\n")
         by = said("x").meta.speaker()
         done = await moot.house.services.dry_runs.dry_run(persona, "fake:general", by, "hi")

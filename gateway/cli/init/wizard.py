@@ -331,7 +331,7 @@ class Wizard:
         return [owner] if owner else []
 
     def _admits(self, platform: PlatformSpec, rooms: str, somebody: bool) -> None:
-        """What lets a bot into rooms where no one is listed whose invitation it would follow."""
+        """Let a bot into rooms where no one is listed whose invitation it would follow."""
         if platform.form.open_to_all and rooms == "open" and not somebody:
             self._put(platform, platform.form.open_to_all)
 

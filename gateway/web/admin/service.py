@@ -1,4 +1,4 @@
-"""The administrator's view of the whole house, over the real rooms."""
+"""The administrator's side: is all well, what happened, and what sessions do."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ from store.transcript import Transcript
 LATELY_DAYS = 7  # what a room's list counts
 FAILED = 20  # shown of the last day; the list of turns has them all
 DAY = timedelta(days=1)
-LOW_DISK_BYTES = 1 << 30  # a busy house writes tens of MB a day: weeks of warning
+LOW_DISK_BYTES = 1 << 30  # a busy Moot writes tens of MB a day: weeks of warning
 LEAST_DISK_BYTES = 100 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """What happened in rooms, turns and days: read from the store."""
+    """Recent activity in rooms, turns and days, read from the store."""
 
     store: Store
     transcript: Transcript
