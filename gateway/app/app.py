@@ -34,7 +34,6 @@ from gateway.sessions.room_settings import RoomSettings
 from gateway.sessions.sandbox import Sandboxing
 from gateway.sessions.sessions import AgentProgram
 from gateway.turns.commands import CommandRunner, Commands
-from gateway.turns.progress import TurnProgress
 from gateway.turns.turn import TurnRunner
 from gateway.web.page import open_page
 from gateway.web.services import Services
@@ -101,7 +100,7 @@ class App:
             questions=self.questions,
             books=self.books,
         )
-        self.rooms.serve(self._runner(self._progress))
+        self.rooms.serve(self._runner())
         self.supervisor = make_supervisor(context)
 
     def _services(self) -> Services:
@@ -133,7 +132,7 @@ class App:
         """Where the page is served; "" until it is."""
         return self._url
 
-    def _runner(self, progress: TurnProgress) -> TurnRunner:
+    def _runner(self) -> TurnRunner:
         ground = self.context
         return make_runner(
             ground,
@@ -152,7 +151,7 @@ class App:
             admissions=self.admissions,
             questions=self.questions,
             books=self.books,
-            progress=progress,
+            progress=self._progress,
         )
 
     def _commands(self) -> Commands:

@@ -24,31 +24,30 @@ from gateway.turns.delivery import Delivery
 from gateway.turns.handover import HandOver
 from gateway.turns.intake import Intake
 from gateway.turns.progress import TurnProgress
-from gateway.turns.prompt import Prompts, PromptSettings
+from gateway.turns.prompt import Prompts, PromptSettings, Windows
 from gateway.turns.queue import TurnQueues
 from gateway.turns.reactions import TurnReactions
 from gateway.turns.routing import MessageRouter
 from gateway.turns.turn import AgentCaller, TurnRunner
-from gateway.turns.window import Windows
 
 
-def make_queues(ground: Context) -> tuple[TurnQueues, TurnProgress]:
+def make_queues(context: Context) -> tuple[TurnQueues, TurnProgress]:
     """The queues, one a session, and who tells of the turns in them."""
     progress = TurnProgress(
-        ground.bots,
-        ground.personas,
-        TurnReactions(ground.group, ground.bots, ground.config.turns.marks),
-        ground.publish,
-        ground.trails,
-        waited=ground.metrics.waited,
-        measure=ground.metrics.ended,
+        context.bots,
+        context.personas,
+        TurnReactions(context.group, context.bots, context.config.turns.marks),
+        context.publish,
+        context.trails,
+        waited=context.metrics.waited,
+        measure=context.metrics.ended,
     )
-    queues = TurnQueues(ground.group, ground.ledger, ground.transcript, progress, ground.bots)
+    queues = TurnQueues(context.group, context.ledger, context.transcript, progress, context.bots)
     return queues, progress
 
 
 def make_intake(
-    ground: Context,
+    context: Context,
     queues: TurnQueues,
     memories: Memories,
     *,
@@ -57,58 +56,58 @@ def make_intake(
     books: Accounting,
 ) -> Intake:
     """Where every event of every platform comes in."""
-    config = ground.config
-    listeners = MessageListeners(ground.publish, memories.hearing.heard, memories.hearing.changed)
+    config = context.config
+    listeners = MessageListeners(context.publish, memories.hearing.heard, memories.hearing.changed)
     return Intake(
-        accounts=ground.accounts,
+        accounts=context.accounts,
         router=MessageRouter(
-            ground.ledger,
-            ground.transcript,
-            ground.accounts,
-            ground.personas,
+            context.ledger,
+            context.transcript,
+            context.accounts,
+            context.personas,
             mention_free=frozenset(
                 bot.name or bot.platform for bot in config.bots if not bot.require_mention
             ),
             max_hops=config.turns.max_hops,
         ),
         admission=Admission(
-            ground.access, admissions.strangers, books, refused=ground.metrics.refused
+            context.access, admissions.strangers, books, refused=context.metrics.refused
         ),
-        ledger=ground.ledger,
+        ledger=context.ledger,
         queues=queues,
         listeners=listeners,
-        changes=Changes(ground.transcript, listeners, queues, memories.hearing.changed, clock),
-        handlers={Pinned: make_pins(ground, memories).take, Chosen: questions.pressed},
+        changes=Changes(context.transcript, listeners, queues, memories.hearing.changed, clock),
+        handlers={Pinned: make_pins(context, memories).take, Chosen: questions.pressed},
     )
 
 
-def make_schedules(ground: Context) -> Schedules:
+def make_schedules(context: Context) -> Schedules:
     """The schedules of all rooms."""
     return Schedules(
-        ScheduleRows(ground.store),
-        ground.transcript,
-        ground.audit,
-        table=ground.config.scheduling,
-        zone=ground.zone,
+        ScheduleRows(context.store),
+        context.transcript,
+        context.audit,
+        table=context.config.scheduling,
+        zone=context.zone,
         clock=clock,
     )
 
 
-def make_schedule_runner(ground: Context, schedules: Schedules) -> ScheduleRunner:
+def make_schedule_runner(context: Context, schedules: Schedules) -> ScheduleRunner:
     """Runs schedules that are due."""
     return ScheduleRunner(
         schedules,
-        ledger=ground.ledger,
-        transcript=ground.transcript,
-        access=ground.access,
-        personas=ground.personas,
-        bots=ground.bots,
-        count=ground.metrics.scheduled,
+        ledger=context.ledger,
+        transcript=context.transcript,
+        access=context.access,
+        personas=context.personas,
+        bots=context.bots,
+        count=context.metrics.scheduled,
     )
 
 
 def make_runner(
-    ground: Context,
+    context: Context,
     sessions: SessionPool,
     memories: Memories,
     *,
@@ -122,38 +121,19 @@ def make_runner(
     progress: TurnProgress,
 ) -> TurnRunner:
     """Who takes turns."""
-    config = ground.config
-    delivery = Delivery(
-        ledger=ground.ledger,
-        questions=questions,
-        hand_over=HandOver(
-            ground.accounts,
-            ground.rosters,
-            config.turns.max_hops,
-            ground.access,
-            admissions.strangers,
-            ground.ledger,
-            books,
-            make_suggestions(ground, memories).after,
-        ),
-        presence=ground.presence,
-        progress=progress,
-        publish=ground.publish,
-        redactor=ground.redactor,
-        clock=clock,
-    )
+    delivery = _delivery(context, memories, admissions, questions, books, progress)
     caller = AgentCaller(
         visibility=visibility,
         prompts=prompts,
-        ledger=ground.ledger,
+        ledger=context.ledger,
         accounting=books,
         delivery=delivery,
         progress=progress,
         clock=clock,
-        timeout_s=config.turns.timeout_s,
+        timeout_s=context.config.turns.timeout_s,
     )
     return TurnRunner(
-        personas=ground.personas,
+        personas=context.personas,
         version=persona_service.number,
         sessions=sessions,
         caller=caller,
@@ -164,39 +144,68 @@ def make_runner(
     )
 
 
-def make_visibility(ground: Context, memories: Memories) -> Visibility:
+def _delivery(
+    context: Context,
+    memories: Memories,
+    admissions: Admissions,
+    questions: Questions,
+    books: Accounting,
+    progress: TurnProgress,
+) -> Delivery:
+    return Delivery(
+        ledger=context.ledger,
+        questions=questions,
+        hand_over=HandOver(
+            context.accounts,
+            context.rosters,
+            context.config.turns.max_hops,
+            context.access,
+            admissions.strangers,
+            context.ledger,
+            books,
+            make_suggestions(context, memories).after,
+        ),
+        presence=context.presence,
+        progress=progress,
+        publish=context.publish,
+        redactor=context.redactor,
+        clock=clock,
+    )
+
+
+def make_visibility(context: Context, memories: Memories) -> Visibility:
     """Who decides what a prompt may be made from."""
-    return Visibility(ground.transcript, memories.members, ground.rosters, ground.bots)
+    return Visibility(context.transcript, memories.members, context.rosters, context.bots)
 
 
-def make_prompts(ground: Context, memories: Memories) -> Prompts:
+def make_prompts(context: Context, memories: Memories) -> Prompts:
     """Who makes what an agent is given with a message."""
-    config = ground.config
+    config = context.config
     budget = config.budget.budget()
     return Prompts(
-        transcript=ground.transcript,
+        transcript=context.transcript,
         windows=Windows(
-            ground.transcript, memories.episodes.covered, budget, config.turns.full_window
+            context.transcript, memories.episodes.covered, budget, config.turns.full_window
         ),
         layers=memories.layers,
-        bots=ground.bots,
-        accounts=ground.accounts,
-        personas=ground.personas,
-        redactor=ground.redactor,
+        bots=context.bots,
+        accounts=context.accounts,
+        personas=context.personas,
+        redactor=context.redactor,
         settings=PromptSettings(config.gateway.timezone, budget, config.turns.max_hops),
     )
 
 
 def make_rehearsal(
-    ground: Context, visibility: Visibility, prompts: Prompts, sessions: SessionPool
+    context: Context, visibility: Visibility, prompts: Prompts, sessions: SessionPool
 ) -> DryRuns:
     """Where a persona is tried before it is kept."""
     return DryRuns(
         visibility=visibility,
         prompts=prompts,
-        transcript=ground.transcript,
-        bots=ground.bots,
+        transcript=context.transcript,
+        bots=context.bots,
         opener=sessions.opener,
-        data_dir=ground.config.gateway.data_dir,
+        data_dir=context.config.gateway.data_dir,
         clock=clock,
     )

@@ -114,27 +114,7 @@ class SqlLedger(SqlSessions):
         self, connection: Connection, asked: _Asked, want: TurnRequest, now: datetime
     ) -> Turn | None:
         """The new turn; None when this message asked this persona before."""
-        turn = entered(
-            Turn(
-                id=want.id,
-                seq=0,
-                message_seq=asked.seq,
-                asked_at=asked.at,
-                persona=want.persona,
-                scope=asked.scope,
-                room=asked.room,
-                thread_id=want.thread_id,
-                bot=want.bot,
-                hop=want.hop,
-                state="queued",
-                kind=want.kind,
-                answer=want.answer,
-            ),
-            "queued",
-            now,
-        )
-        if want.answer is not None:
-            turn = entered(turn, "answered", now)
+        turn = _new_turn(asked, want, now)
         values = {
             "id": turn.id,
             "message_seq": asked.seq,
@@ -362,3 +342,23 @@ class SqlLedger(SqlSessions):
             ]
 
         return await self._store.read(work)
+
+
+def _new_turn(asked: _Asked, want: TurnRequest, now: datetime) -> Turn:
+    turn = Turn(
+        id=want.id,
+        seq=0,
+        message_seq=asked.seq,
+        asked_at=asked.at,
+        persona=want.persona,
+        scope=asked.scope,
+        room=asked.room,
+        thread_id=want.thread_id,
+        bot=want.bot,
+        hop=want.hop,
+        state="queued",
+        kind=want.kind,
+        answer=want.answer,
+    )
+    turn = entered(turn, "queued", now)
+    return turn if want.answer is None else entered(turn, "answered", now)

@@ -40,17 +40,14 @@ class ParsedCommand:
         return self.entry is not None and self.entry.in_order
 
 
-def parse_command(text: str, *, addressed: bool) -> ParsedCommand | None:
+def parse_command(text: str, *, addressed: bool, bare: str | None = None) -> ParsedCommand | None:
     """The command in a message, or None.
 
     addressed: the message is meant for us anyway (a mention or a DM); only then is an unknown
     word after `!` taken for a command, and `/` for `!`. `/moot` may stand before any of them.
+    bare: the text as it was typed, where that is known, see addressing.
     """
-    return command_of(as_typed(text), addressed=addressed)
-
-
-def command_of(bare: str, *, addressed: bool) -> ParsedCommand | None:
-    """The same of a text that is as it was typed, see addressing."""
+    bare = as_typed(text) if bare is None else bare
     if (wrapped := _WRAPPED.fullmatch(bare)) is not None:
         bare = wrapped[2]
     first, rest = _parted(bare)
@@ -100,5 +97,5 @@ def read(content: str, *, reply: bool) -> Reading:
     """reply: the message answers another one, see pins_in."""
     plain = unaddressed(content)
     bare = as_typed(content) if hides_its_beginning(content) else spelled(plain)
-    command = command_of(bare, addressed=True)
+    command = parse_command(content, addressed=True, bare=bare)
     return Reading(content, plain, bare, command, pins_of(bare, reply=reply))

@@ -11,7 +11,7 @@ from gateway.access.accounts import AccountPeer, Accounts
 from gateway.core.addressing import named, route
 from gateway.core.ledger import Ledger
 from gateway.settings.personas.personas import Persona, Personas
-from gateway.turns.reading import Reading, command_of
+from gateway.turns.reading import Reading, parse_command
 from memory.scopes import home_scope
 from store.transcript import LATEST, Transcript
 
@@ -96,7 +96,9 @@ class MessageRouter:
         if addressed or inbound.meta.passive or inbound.meta.sender_type == "bot":
             return addressed
         reading = incoming.reading
-        if reading.command is None or command_of(reading.bare, addressed=False) is None:
+        if reading.command is None or (
+            parse_command(reading.content, addressed=False, bare=reading.bare) is None
+        ):
             return []
         if not inbound.room.is_shared or not siblings:
             return list(here[:1])

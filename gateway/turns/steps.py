@@ -14,7 +14,7 @@ from contract.briefing import Header
 from gateway.core.ledger import Turn
 from gateway.core.trace import Attribute, OpenStep, Reports, TurnTrace
 from gateway.sessions.sessions import LiveSession
-from gateway.turns.window import Window
+from gateway.turns.prompt import Window
 from memory.layers import LayerAnswers
 
 log = structlog.stdlib.get_logger("moot.prompt")

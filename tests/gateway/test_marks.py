@@ -143,7 +143,7 @@ async def test_two_hundred_questions_at_once_do_not_flood_the_platform(tmp_path:
 
 async def test_a_mark_that_is_refused_or_hangs_holds_nothing_up(tmp_path: Path) -> None:
     class Broken(FakeBot):
-        async def mark(self, place: object, message_id: str, mark: Reaction) -> None:
+        async def react(self, place: object, message_id: str, mark: Reaction) -> None:
             self.marks.append((message_id, mark))
             if message_id == "q2":
                 await asyncio.Event().wait()
