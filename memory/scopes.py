@@ -16,7 +16,7 @@ from contract.errors import MootError
 log = structlog.stdlib.get_logger("moot.memory")
 
 NO_PERSONA = "-"
-"""What stands for a persona in the scope of a direct message in which none takes part."""
+"""Stands for the persona in the scope of a direct message in which none takes part."""
 
 _ID = re.compile(r"[^\s*\x00-\x1f\x7f]{1,512}")
 _SCOPE = re.compile(r"(room|gdm|profile|project|dm):[^\s*\x00-\x1f\x7f]{1,1600}")

@@ -72,7 +72,7 @@ _PLAIN_CODES: dict[int, dict[str, object]] = {
     **{90 + n: {"fg": str(8 + n)} for n in range(8)},
     **{100 + n: {"bg": str(8 + n)} for n in range(8)},
 }
-"""What each of the other codes changes."""
+"""The change that each of the other codes makes."""
 
 
 @lru_cache(maxsize=4096)

@@ -38,7 +38,7 @@ Take = Callable[[Mapping[str, Any]], Awaitable[None]]
 """Takes one payload; returns when it is on disk. Raises ValueError when it can't be read."""
 
 SECRET = re.compile(r"[A-Za-z0-9_-]{16,128}")
-"""What may stand in an address without being escaped, and isn't guessed."""
+"""The characters that may stand in an address unescaped, and can't be guessed."""
 
 
 class Webhook:

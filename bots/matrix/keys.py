@@ -40,7 +40,7 @@ logging.getLogger("nio").setLevel(logging.CRITICAL)
 ALGORITHM = "m.megolm.v1.aes-sha2"
 _THREAD = ThreadPoolExecutor(1, "matrix keys")
 _BROKEN = (EncryptionError, ValueError, KeyError, TypeError, AttributeError)
-"""What a forged or damaged key or event makes nio and vodozemac raise."""
+"""The errors that nio and vodozemac raise for a forged or damaged key or event."""
 
 Devices = frozenset[tuple[str, str]]
 """(user id, device id)."""

@@ -79,7 +79,7 @@ class UnknownUsers:
         self._changed = changed
 
     def answer(self, refusal: AccessRefusal, connection: Connection, seq: int) -> Further:
-        """What is said to somebody in the commit that stores message `seq`, inside a
+        """Decide what is said to somebody in the commit that stores message `seq`, inside a
         `Store.write`."""
         if connection.execute(_WAS_ANSWERED, {"seq": seq}).first() is not None:
             return Further()  # the platform tells it again

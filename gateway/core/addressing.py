@@ -113,5 +113,5 @@ def spelled(bare: str) -> str:
 
 
 def hides_its_beginning(text: str) -> bool:
-    """What can't be seen stands before the mentions of a text, so that it has none."""
+    """True if invisible characters stand before a text's mentions, so that it has none."""
     return text[:1] in _UNSEEN and bool(text)

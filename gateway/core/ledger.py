@@ -117,8 +117,10 @@ class Post:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """What `accept` did: the message's seq, whether it was new, and the turns it made. said: see
-    Further."""
+    """The result of `accept`: the message's seq, whether it was new, and the turns it made.
+
+    said: see Further.
+    """
 
     seq: int
     new: bool
@@ -135,7 +137,7 @@ class UnusedSession:
 
 
 class Ledger(Protocol):
-    """What the middle asks of the record; a worker on another machine could be its client."""
+    """The record of turns and posts, as the rest of the gateway asks it."""
 
     async def accept(
         self,

@@ -1,4 +1,4 @@
-"""What is written of a turn beside its answer: who asked, and what it took; and whether more may be
+"""The records of a turn beside its answer: who asked, and what it took; and whether more may be
 asked."""
 
 from __future__ import annotations

@@ -76,8 +76,8 @@ class PendingQuestion:
 
 
 def told(question: Question) -> Mapping[str, str | None]:
-    """What the audit log keeps of a question: its title, the first line of what it is about, and a
-    hash of all of that, which proves it to whoever has the text."""
+    """The part of a question that the audit log keeps: its title, the first line of its
+    detail, and a hash of all of that, which proves it to whoever has the text."""
     first = next((line for line in question.detail.splitlines() if line.strip()), "")
     whole = hashlib.sha256(question.detail.encode(errors="replace")).hexdigest()
     return {

@@ -238,7 +238,7 @@ class Questions:
         self._publish(QuestionAsked(entry.card()))
 
     def reply(self, choice: Choice, question_id: str, by: Speaker) -> str:
-        """What to tell somebody who chose, in Markdown: once each; "": nothing."""
+        """The line for somebody who chose, in Markdown: once each; "": nothing."""
         entry = self._open.get(question_id) or self._closed.get(question_id)
         if entry is None or by.kind == "bot" or choice == "taken":
             return ""

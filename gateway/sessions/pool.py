@@ -78,7 +78,7 @@ class SessionPool:
         self._asleep: set[Key] = set()
 
     def program(self, persona: Persona) -> AgentProgram:
-        """What the persona's `agent` stands for now."""
+        """The program that the persona's `agent` stands for now."""
         return self.opener.programs(persona.front.agent)
 
     def all(self) -> list[LiveSession]:
@@ -240,7 +240,7 @@ class SessionPool:
         return min(max(soonest_s, SOONEST_S), LOOK_S)
 
     def _is_free(self, key: Key, live: LiveSession) -> bool:
-        """Whether nobody uses it: it neither works nor waits for a permission, nor will it soon."""
+        """True if nobody uses it: it neither works nor waits for a permission, nor will it soon."""
         return live.users == 0 and key not in self._opening
 
     def _make_room(self) -> bool:

@@ -1,4 +1,4 @@
-"""What a persona's `agent` stands for: a profile or an API, with what moot.toml says of it."""
+"""Programs that a persona's `agent` stands for: a profile or an API, with moot.toml's settings."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Programs:
         return CliAgent(profile, replace(launch, session_id=own), self._hooks)
 
     def environment_of(self, profile: Profile, table: AgentTable) -> dict[str, str]:
-        """What a program gets of the gateway's own environment, and what moot.toml adds."""
+        """The gateway's own variables that a program gets, and those that moot.toml adds."""
         base = ("PATH", "LANG", "LC_ALL", "TZ", *profile.environment.passes)
         return {k: v for k in base if (v := self._environment.get(k))} | table.env
 
@@ -124,7 +124,7 @@ def _import_acp() -> type[AcpAgent]:
 
 
 def without_acp(profile: Profile) -> str:
-    """What to say when the program does not speak the Agent Client Protocol; "": it does."""
+    """The error when the program does not speak the Agent Client Protocol; "": it does."""
     if profile.acp.command:
         return ""
     speaking = ", ".join(name for name, known in profiles().items() if known.acp.command)

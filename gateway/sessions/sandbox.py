@@ -30,19 +30,19 @@ REMEDY = "install bubblewrap (0.8 or newer) and allow user namespaces, or set `s
 
 @dataclass(frozen=True, slots=True)
 class SandboxRequest:
-    """Whether a persona's sessions are to run in a sandbox, and what it shows."""
+    """A persona's wish for a sandbox: in which sessions, and what it shows."""
 
     mode: Mode
     mounts: tuple[str, ...]
     network: Literal["host", "none"]
 
     def holds(self, room: Room) -> bool:
-        """Whether a session of that room is to run in it. An unknown kind is like a DM."""
+        """True if a session of that room is to run in it. An unknown kind is like a DM."""
         return self.mode == "on" or (self.mode == "dms" and room.kind != "room")
 
 
 def wanted(config: Config, persona: Persona) -> SandboxRequest:
-    """What the persona says, else its agent, else [sandbox]."""
+    """The persona's own settings, else its agent's, else those of [sandbox]."""
     agent = config.agents.get(persona.front.agent)
     own = [table for table in (persona.front.sandbox, agent.sandbox if agent else None) if table]
     everyone = config.sandbox
@@ -54,7 +54,7 @@ def wanted(config: Config, persona: Persona) -> SandboxRequest:
 
 
 def any_wanted(config: Config, personas: Personas) -> bool:
-    """Whether any session may run in a sandbox."""
+    """True if any session may run in a sandbox."""
     return any(wanted(config, one).mode != "off" for one in personas.all().values())
 
 
@@ -92,7 +92,7 @@ class Sandboxing:
 
 
 def _forbidden(config: Config) -> tuple[Path, ...]:
-    """What is Moot's own: its data, its database, and the files that say what it does."""
+    """Moot's own files: its data, its database, and the files that say what it does."""
     places = [config.gateway.data_dir, config.gateway.personas_dir, config.gateway.personas_folder]
     if config.file is not None:
         places.append(config.file)
@@ -103,7 +103,7 @@ def _forbidden(config: Config) -> tuple[Path, ...]:
 
 
 def _least() -> SandboxView:
-    """What any program of the system needs."""
+    """The paths that any program of the system needs."""
     return SandboxView(
         reads=tuple(path for name in ("/usr", *SYSTEM) if (path := Path(name)).exists())
     )

@@ -23,7 +23,7 @@ from memory.scopes import Invocation
 
 @dataclass(frozen=True, slots=True)
 class AgentProgram:
-    """What a persona's `agent` stands for.
+    """A program that a persona's `agent` stands for.
 
     title: for people; agent: for the header, e.g. "Claude Code CLI agent". hint: how to get it
     when it is not available. open: starts a session. resumes: a session that was ended can be
@@ -50,7 +50,7 @@ class AgentProgram:
 
 @dataclass(frozen=True, slots=True)
 class SessionContext:
-    """What decides which part of a conversation an agent's next prompt has to hold.
+    """The facts that decide which part of a conversation an agent's next prompt has to hold.
 
     given_from, given: seqs of the oldest and the newest message that the agent was given; 0: none
     yet. compacted: its program has condensed what it knew, and was given no summary since. files:
@@ -128,12 +128,12 @@ class LiveSession:
         self.context = replace(held, compacted=compacted or (held.compacted and not summarised))
 
     def usable_by(self, persona: Persona) -> bool:
-        """Whether the persona's next turn can go on in this session."""
+        """True if the persona's next turn can go on in this session."""
         same = self.began_as == persona.start()
         return same and self.agent.alive() and not self.retire
 
     def keeps(self) -> bool:
-        """Whether nothing of it is lost when its program is ended: it can be resumed."""
+        """True if nothing of it is lost when its program is ended: it can be resumed."""
         if self.retire or not self.context.given or not self.agent.alive():
             return True
         session_id = self.agent.session_id
@@ -152,7 +152,7 @@ async def compact(live: LiveSession) -> None:
 
 
 class Sessions(Protocol):
-    """What the middle asks for agents; workers on other machines could serve it."""
+    """The agents' sessions, as turns and commands ask for them."""
 
     def use(
         self, persona: Persona, scope: str, room: Room, waits: Waits
@@ -166,7 +166,7 @@ class Sessions(Protocol):
         """Remember that it was used, and the agent's session id, to resume it after a restart."""
 
     async def known(self, persona: Persona, scope: str) -> bool:
-        """Whether there is a session to go on with, living or asleep."""
+        """True if there is a session to go on with, living or suspended."""
 
     async def interrupt(self, persona: str, scope: str) -> bool:
         """Break off what it does or waits for; False when it does nothing."""

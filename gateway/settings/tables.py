@@ -99,7 +99,7 @@ def free_name(name: str) -> str:
 
 
 PersonaName = Annotated[str, AfterValidator(free_name)]
-"""What moot.toml calls a persona."""
+"""A persona's name in moot.toml."""
 
 
 class StoreTable(Table):

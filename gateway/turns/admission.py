@@ -90,7 +90,7 @@ class Admission:
         return Admitted(authorised, requests, _refusal(authorised))
 
     def also(self, admitted: Admitted) -> Also | None:
-        """What a refusal adds to the commit that stores the message."""
+        """The part of the commit that a refusal adds when the message is stored."""
         if admitted.refusal is None:
             return None
         return partial(self._unknown_users.answer, admitted.refusal)
@@ -136,7 +136,7 @@ def _requests(authorised: Authorised) -> list[TurnRequest]:
 
 
 def _refusal(authorised: Authorised) -> AccessRefusal | None:
-    """What is done about turns that its sender may not have. Bots are told nothing."""
+    """The refusal of turns that its sender may not have. Bots get no refusal."""
     route, inbound = authorised.route, authorised.inbound
     refused = [name for name in route.targets if name not in authorised.allowed]
     if not refused or inbound.meta.sender_type == "bot":

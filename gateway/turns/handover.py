@@ -32,8 +32,8 @@ class HandOver:
     suggest: Callable[[Turn], Awaitable[str | None]]
 
     async def requests(self, turn: Turn, bot: Bot) -> list[TurnRequest]:
-        """What follows from an answer: turns of the peers that it addresses, and one line of Moot's
-        own at the most."""
+        """Find what follows from an answer: turns of the peers that it addresses, and at most
+        one line of Moot's own."""
         found = await self.accounting.hand_over(turn, await self.peers(turn, bot))
         if all(one.persona for one in found) and (line := await self.suggest(turn)) is not None:
             found.append(

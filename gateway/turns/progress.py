@@ -1,4 +1,4 @@
-"""What others see of a turn on its way: the page by events, people by reactions, administrators in
+"""Shows others a turn on its way: the page by events, people by reactions, administrators in
 metrics, traces and the log. Nobody else is told by the queues, the runner or the posting."""
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ class Windows:
         )
 
     def _over(self, lines: Sequence[StoredMessage]) -> bool:
-        """Whether a header would leave some of them out."""
+        """True if a header would leave some of them out."""
         chars = sum(min(len(m.content), self.budget.message) + LABEL_CHARS for m in lines)
         return len(lines) > self.budget.window_messages or chars > self.budget.transcript
 
@@ -103,7 +103,7 @@ class Windows:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What an agent is given, and what it was made of; none of it holds a known secret.
+    """The text that an agent is given, and what it was made of; none of it holds a known secret.
 
     text: what is typed or sent. first_seq, last_seq: the messages that it shows, from and to.
     """
@@ -118,11 +118,11 @@ class Prompt:
 
     @property
     def context(self) -> TurnContext:
-        """What an agent that is called by API is told beside it."""
+        """The context that an agent called by API is told beside it."""
         return self.redactor.clean(turn_context_of(self.briefing))
 
     def record(self) -> dict[str, object]:
-        """What the page's "why" shows, as JSON values."""
+        """The record that the page's "why" shows, as JSON values."""
         header, known, scores = self.header, self.known, _scores(self.briefing)
         return {
             "sections": [
@@ -144,7 +144,7 @@ class MessageGone(MootError):
 
 @dataclass(frozen=True, slots=True)
 class PromptSettings:
-    """What the configuration says of prompts. timezone: IANA name; times are shown in it."""
+    """The configuration of prompts. timezone: IANA name; times are shown in it."""
 
     timezone: str
     budget: Budget
@@ -291,7 +291,7 @@ class Prompts:
         return [persona_speaker(name) for name in names if name != turn.persona]
 
     async def _thread(self, turn: Turn, message: StoredMessage) -> list[StoredMessage]:
-        """What was said before in the thread of the question."""
+        """The earlier messages in the thread of the question."""
         if message.thread_id is None:
             return []
         return await self._transcript.thread(
@@ -301,7 +301,7 @@ class Prompts:
     async def _remembered(
         self, asked: Asked, session: SessionContext, window: Window
     ) -> LayerAnswers:
-        """What every layer of the memory has to say, for what may be seen here."""
+        """The answers of every layer of the memory, within what may be seen here."""
         message = asked.message
         shown_from = session.given_from if window.again else 0
         return await self._layers.brief(

@@ -40,7 +40,7 @@ class _Message:
     in_line: bool = False
 
     def due(self) -> Reaction | None:
-        """What it should bear; None when that is what it bears."""
+        """The reaction that it should bear; None when it bears that already."""
         stages = self.turns.values()
         mark = next((mark for mark in _ORDER if mark in stages), None)
         return None if mark == self.shown else mark

@@ -67,7 +67,7 @@ class LiveReply:
         return self._context()
 
     def draft(self, text: str) -> None:
-        """What the agent has said so far."""
+        """The text that the agent has said so far."""
         self._latest = self._shown(text)
         if self._latest:
             self._changed.set()

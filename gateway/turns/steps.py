@@ -22,7 +22,7 @@ log = structlog.stdlib.get_logger("moot.prompt")
 
 @dataclass(frozen=True, slots=True)
 class AgentStep:
-    """What came of asking an agent. fault: see Turn."""
+    """The result of asking an agent. fault: see Turn."""
 
     turn: Turn
     live: LiveSession
@@ -63,7 +63,7 @@ def _briefed(step: OpenStep, trace: TurnTrace) -> None:
 
 
 def _composed(step: OpenStep, trace: TurnTrace) -> None:
-    """What came of it, and what the budgets left out."""
+    """Log the header's length, and what the budgets left out."""
     header: Header = step.made
     step.attributes["moot.header.chars"] = len(header.text)
     log.info(
@@ -78,7 +78,7 @@ def _composed(step: OpenStep, trace: TurnTrace) -> None:
 
 
 def _answered(step: OpenStep, trace: TurnTrace) -> None:
-    """What the agent said is known, or why it said nothing."""
+    """Log that the agent's answer is known, or why there is none."""
     made: AgentStep = step.made
     live, answer = made.live, made.answer
     step.failed = made.fault or ""

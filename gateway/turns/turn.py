@@ -277,6 +277,6 @@ def _logged(error: AgentError) -> AgentError:
 
 
 def _failure(error: AgentError) -> str:
-    """What is posted when there is no answer: what it had said so far, and the one line."""
+    """The post when there is no answer: what the agent had said so far, and the one line."""
     line = f"{'⏹️' if error.kind == 'stopped' else '⚠️'} {error.say}"
     return f"{error.partial}\n\n{line}" if error.partial else line

@@ -1,4 +1,4 @@
-"""What an agent that is called by API is told of a turn beside the header."""
+"""The context of a turn that an agent called by API is told beside the header."""
 
 from __future__ import annotations
 

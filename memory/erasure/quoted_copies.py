@@ -48,7 +48,7 @@ WRITTEN: tuple[tuple[Column[Any], ...], ...] = (
     *LEARNED,
     (facts.c.text, facts.c.data),
 )
-"""What programs and models write, a table each. Of messages, only theirs."""
+"""The tables that programs and models write. Of messages, only theirs."""
 
 
 def find_quoted_copies(connection: Connection, plan: ErasurePlan, ids: frozenset[str]) -> None:
