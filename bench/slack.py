@@ -20,7 +20,7 @@ from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
 from slack_bolt.async_app import AsyncApp
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bots.kit.bot_setup import BotSetup
+from bots.kit.platform_bot import BotSetup
 from bots.slack.bot import SlackApp, SlackBot
 from contract.chat import Destination, Event, Room
 from tests.doubles.slack import GENERAL, SlackDouble

@@ -31,10 +31,9 @@ from bots.bluebubbles.posts import OwnPostDetector, Posts
 from bots.bluebubbles.reactions import Reactions
 from bots.bluebubbles.text import LIMIT, size, written
 from bots.bot import PlatformCapabilities, Reaction, Receive
-from bots.kit.bot_setup import BotSetup
 from bots.kit.events import EditedMessage, RenamedRoom
 from bots.kit.inbound import Delivery
-from bots.kit.platform_bot import PlatformBot
+from bots.kit.platform_bot import BotSetup, PlatformBot
 from bots.kit.questions import question_markdown
 from bots.kit.recent import Recent
 from bots.markdown.split import Dialect

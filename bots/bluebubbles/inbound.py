@@ -19,10 +19,10 @@ from bots.bluebubbles.events import (
 )
 from bots.bluebubbles.files import Files
 from bots.bluebubbles.posts import OwnPostDetector
-from bots.kit.bot_setup import BotSetup
 from bots.kit.events import DeletedMessage
 from bots.kit.inbound import MessageContext, inbound
 from bots.kit.naming import Named
+from bots.kit.platform_bot import BotSetup
 from contract.chat import Deleted, Edited, Event, Inbound
 
 # What the owner may say to Moot itself without naming a persona: in a group any command, in a

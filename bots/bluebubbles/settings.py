@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import AliasChoices, Field
 
 from bots.bot import Bot
-from bots.kit.bot_setup import BotSetup
+from bots.kit.platform_bot import BotSetup
 from bots.kit.platform_spec import BotTable, Host, Login, PlatformSpec, SecretField, SetupForm, Url
 
 

@@ -24,8 +24,7 @@ from bots.discord.inbound import EventContext, EventHandler
 from bots.discord.posts import Posts
 from bots.discord.reactions import Reactions
 from bots.discord.text import LIMIT, size, written
-from bots.kit.bot_setup import BotSetup
-from bots.kit.platform_bot import MAX_MEMBERS, PlatformBot
+from bots.kit.platform_bot import MAX_MEMBERS, BotSetup, PlatformBot
 from bots.kit.slash import SlashCommand, SlashOption
 from bots.markdown.split import Dialect
 from contract.agent import Question

@@ -35,10 +35,10 @@ from bots.discord.events import (
 from bots.discord.files import Files
 from bots.discord.posts import Posts
 from bots.discord.wire import WireChannel, WireGuild
-from bots.kit.bot_setup import BotSetup
 from bots.kit.events import PinChange
 from bots.kit.inbound import Delivery, MessageContext, inbound, named_dm
 from bots.kit.lanes import Lanes
+from bots.kit.platform_bot import BotSetup
 from bots.kit.slash import SlashCommand
 from contract.chat import Chosen, Deleted, Edited, Event, Inbound, Pinned
 from contract.errors import PlatformError

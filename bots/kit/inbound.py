@@ -13,8 +13,8 @@ from typing import Any, Protocol
 import structlog
 
 from bots.bot import Receive
-from bots.kit.bot_setup import BotSetup
 from bots.kit.lanes import GRACE_S
+from bots.kit.platform_bot import BotSetup
 from contract.chat import Attachment, Event, Inbound, IngestMetadata, Room, Speaker
 from contract.errors import PlatformError, Rejected
 

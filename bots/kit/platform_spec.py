@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from bots.bot import Bot
-from bots.kit.bot_setup import BotSetup
+from bots.kit.platform_bot import BotSetup
 from bots.kit.slash import SlashCommand
 from contract.errors import ConfigError
 

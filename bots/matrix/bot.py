@@ -11,9 +11,8 @@ from typing import Any
 import structlog
 
 from bots.bot import PlatformCapabilities, Reaction, Receive
-from bots.kit.bot_setup import BotSetup
 from bots.kit.inbound import Delivery
-from bots.kit.platform_bot import MAX_MEMBERS, PlatformBot
+from bots.kit.platform_bot import MAX_MEMBERS, BotSetup, PlatformBot
 from bots.markdown.split import Dialect
 from bots.matrix.api import CLIENT, MatrixApi, MatrixRefused, SendBudget
 from bots.matrix.backfill import Backfill, Cursor

@@ -7,9 +7,9 @@ from typing import Any
 
 import structlog
 
-from bots.kit.bot_setup import BotSetup
 from bots.kit.events import DeletedMessage, EditedMessage
 from bots.kit.inbound import Delivery, MessageContext, inbound, named_dm
+from bots.kit.platform_bot import BotSetup
 from bots.kit.reactions import PIN, option_of
 from bots.matrix.backfill import Cursor, PinReaction
 from bots.matrix.directory import Directory

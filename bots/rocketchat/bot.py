@@ -9,9 +9,8 @@ from datetime import datetime
 import structlog
 
 from bots.bot import PlatformCapabilities, Reaction, Receive
-from bots.kit.bot_setup import BotSetup
 from bots.kit.inbound import Delivery
-from bots.kit.platform_bot import PlatformBot
+from bots.kit.platform_bot import BotSetup, PlatformBot
 from bots.kit.questions import question_markdown
 from bots.markdown.split import Dialect
 from bots.rocketchat.api import RocketApi

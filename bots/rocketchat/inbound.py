@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from datetime import datetime
 
-from bots.kit.bot_setup import BotSetup
 from bots.kit.events import DeletedMessage, EditedMessage, PinChange
 from bots.kit.inbound import Delivery, MessageContext, inbound, named_dm
+from bots.kit.platform_bot import BotSetup
 from bots.kit.recent import Recent
 from bots.rocketchat.directory import Directory
 from bots.rocketchat.events import (

@@ -12,11 +12,10 @@ import structlog
 from aiohttp import web
 
 from bots.bot import PlatformCapabilities, Reaction, Receive
-from bots.kit.bot_setup import BotSetup
 from bots.kit.events import DeletedMessage, RenamedRoom
 from bots.kit.inbound import Delivery
 from bots.kit.lanes import together
-from bots.kit.platform_bot import MAX_MEMBERS, PlatformBot
+from bots.kit.platform_bot import MAX_MEMBERS, BotSetup, PlatformBot
 from bots.markdown.split import Dialect
 from bots.slack.api import SlackApi, SlackRefused
 from bots.slack.backfill import Backfill, Cursors

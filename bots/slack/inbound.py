@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from bots.kit.bot_setup import BotSetup
 from bots.kit.events import DeletedMessage, EditedMessage, PinChange
 from bots.kit.inbound import MessageContext, inbound, named_dm
+from bots.kit.platform_bot import BotSetup
 from bots.slack.directory import Directory
 from bots.slack.events import SOURCE, ButtonPress, Channel, CommandUse, NewMessage, moment
 from bots.slack.files import Files

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from bots.bot import Bot
-from bots.kit.bot_setup import BotSetup
+from bots.kit.platform_bot import BotSetup
 from bots.kit.platform_spec import BotTable, Host, Login, PlatformSpec, SecretField, SetupForm
 
 

@@ -10,8 +10,7 @@ from zoneinfo import ZoneInfo
 
 from bots.bot import Bot
 from gateway.access.access import Access
-from gateway.access.accounts import Accounts
-from gateway.access.presence import Presence
+from gateway.access.accounts import Accounts, Presence
 from gateway.access.roster import Rosters
 from gateway.audit.anchor import ANCHOR
 from gateway.audit.audit import Audit

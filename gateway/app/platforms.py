@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bots.bot import Bot, SecretSink, forget
-from bots.kit.bot_setup import BotSetup
+from bots.kit.platform_bot import BotSetup
 from bots.kit.platform_spec import BotTable, Host, Secrets
 from bots.kit.slash import SlashCommand, SlashOption
 from bots.platforms import SPECS

@@ -24,13 +24,13 @@ from gateway.core.sql_rows import (
     TURN,
     TURNS_OF,
     entered,
+    figure_writer,
     mark,
     posts_of,
     save,
     turn_of,
 )
 from gateway.core.sql_sessions import SqlSessions
-from gateway.core.turn_figures import figure_writer
 from store.database import Store, insert_of
 from store.schema import ONCE_A_MESSAGE, posts, turns
 from store.timestamps import micros, moment

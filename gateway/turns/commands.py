@@ -10,10 +10,9 @@ from gateway.access.accounts import Accounts
 from gateway.access.acts import act_of
 from gateway.access.permits import Permits
 from gateway.core.addressing import unaddressed
-from gateway.core.destination import destination_of
 from gateway.core.ledger import Turn
 from gateway.settings.personas.personas import Persona, Personas
-from gateway.turns.progress import TurnRun
+from gateway.turns.progress import TurnRun, destination_of
 from gateway.turns.queue import TurnQueues
 from gateway.turns.reading import ParsedCommand
 from gateway.turns.typing_errors import unknown

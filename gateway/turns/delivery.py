@@ -13,7 +13,7 @@ from adapters.agent import TurnContext
 from composer.typed import untyped
 from contract.chat import MOOT, persona_speaker
 from contract.errors import PlatformError
-from gateway.access.presence import Presence
+from gateway.access.accounts import Presence
 from gateway.core import views
 from gateway.core.events import MessagePosted, Publish
 from gateway.core.ledger import Ledger, Post, Turn

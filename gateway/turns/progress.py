@@ -11,9 +11,8 @@ from typing import Literal
 import structlog
 
 from bots.bot import Bot
-from contract.chat import Destination
+from contract.chat import Destination, PersonaIdentity
 from gateway.core import views
-from gateway.core.destination import destination_of
 from gateway.core.events import Publish, TurnChanged
 from gateway.core.ledger import Turn
 from gateway.core.log_context import log_context, log_context_of
@@ -153,3 +152,16 @@ class TurnProgress:
     def lost(self, turn: Turn) -> None:
         """Not even an apology could be posted: the next start tries again."""
         self._traces.ended(turn, "lost")
+
+
+def destination_of(turn: Turn, bot: Bot, persona: Persona | None) -> Destination:
+    """The place of everything that is posted in a turn.
+
+    An account that serves several personas speaks as the one whose turn it is; a command's reply is
+    Moot's own, and has no voice.
+    """
+    speaks = turn.persona and (turn.kind == "ask" or turn.fault is not None)
+    if not speaks or len(bot.personas) < 2:
+        return Destination(turn.room, turn.thread_id, only_for=turn.record.get("only_for"))
+    voice = PersonaIdentity(turn.persona, persona.front.avatar if persona else None)
+    return Destination(turn.room, turn.thread_id, voice)

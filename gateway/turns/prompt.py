@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
+import shutil
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import structlog
 
 from adapters.agent import TurnContext
 from bots.bot import Bot
 from composer.header import compose
 from composer.typed import typable
 from contract.briefing import Briefing, Budget, Header, ThreadMessage
-from contract.chat import MOOT, Speaker, persona_speaker
+from contract.chat import MOOT, Attachment, Speaker, persona_speaker
 from contract.errors import MootError
 from gateway.access.accounts import Accounts
 from gateway.access.visibility import Asked
@@ -20,7 +26,6 @@ from gateway.core.redaction import Redactor
 from gateway.core.trace import Steps, untimed
 from gateway.sessions.sessions import SessionContext
 from gateway.settings.personas.personas import Personas
-from gateway.turns.attachments import copy_attachments
 from gateway.turns.reading import Reading
 from gateway.turns.turn_context import turn_context_of
 from memory.layers import BriefRequest, LayerAnswers, Layers
@@ -348,3 +353,39 @@ def _participants(
     others = (line for line in lines if line.persona != persona and line.by.id != MOOT.id)
     speakers = [*(line.by for line in others), asked.by]
     return tuple({speaker.id: speaker for speaker in speakers}.values())
+
+
+log = structlog.stdlib.get_logger("moot.lending")
+
+
+async def copy_attachments(briefing: Briefing, folder: Path | None) -> Briefing:
+    """The briefing, with attachments as `folder` has them. None: as they are."""
+    if folder is None or not any(line.attachments for line in briefing.transcript):
+        return briefing
+    return await asyncio.to_thread(_lend, briefing, folder)
+
+
+def _lend(briefing: Briefing, folder: Path) -> Briefing:
+    lines = tuple(
+        replace(line, attachments=tuple(_lent(a, folder) for a in line.attachments))
+        for line in briefing.transcript
+    )
+    return replace(briefing, transcript=lines)
+
+
+def _lent(attachment: Attachment, folder: Path) -> Attachment:
+    """The attachment in the folder. Without a path where it can't be had."""
+    if attachment.path is None:
+        return attachment
+    source = Path(attachment.path)
+    target = folder / hashlib.sha256(bytes(source)).hexdigest()[:16] / source.name
+    try:
+        if not target.exists():
+            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            half = target.with_name(f"{target.name}.part")
+            shutil.copyfile(source, half)
+            half.replace(target)
+    except OSError as error:
+        log.warning("attachment.not_lent", reason=str(error))
+        return replace(attachment, path=None)
+    return replace(attachment, path=str(target))

@@ -23,10 +23,10 @@ from bots.bluebubbles.events import (
 )
 from bots.bluebubbles.posts import mark_of, temp_guid
 from bots.bluebubbles.wire import WireMessage
-from bots.kit.bot_setup import BotSetup
 from bots.kit.events import DeletedMessage, EditedMessage, FileRef, RenamedRoom
 from bots.kit.inbound import MessageContext, inbound
 from bots.kit.naming import names
+from bots.kit.platform_bot import BotSetup
 from contract.chat import EXTERNAL_ID, Room, parse_metadata
 from tests.doubles.bluebubbles import DM, GROUP, OLIVIA, chat
 

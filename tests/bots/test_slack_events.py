@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from bots.kit.bot_setup import BotSetup
 from bots.kit.directory import HEADING, thread_block
 from bots.kit.events import DeletedMessage, EditedMessage, PinChange
 from bots.kit.inbound import MessageContext, inbound
+from bots.kit.platform_bot import BotSetup
 from bots.slack.events import (
     Account,
     ButtonPress,

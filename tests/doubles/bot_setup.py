@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from bots.kit.bot_setup import BotSetup
+from bots.kit.platform_bot import BotSetup
 
 
 def bot_setup(platform: str, folder: Path, **changes: Any) -> BotSetup:
