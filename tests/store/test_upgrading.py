@@ -52,6 +52,7 @@ KEPT = {  # columns whose values no migration may change
     "schedules": "seq, persona, words, cron, text",
     "audit": "seq, act, by_id, detail, hash",
     "usage": "seq, turn_id, person_id, input_tokens",
+    "figures": "seq, at, state, command, persona, room_id, person_id, total_ms, agent_ms",
     "facts": "seq, id, scope, text",
 }
 
