@@ -16,6 +16,7 @@ from sqlalchemy import Connection
 from contract.chat import Inbound, Room, Speaker
 from memory.layers import EndedSession
 
+OWN_NAME = "Moot"  # stands where a persona would, in what people see of Moot's own turns
 PostKind = Literal["text", "file", "question"]
 TurnKind = Literal["ask", "command", "notice"]
 State = Literal["queued", "running", "answered", "posted", "dropped"]
@@ -61,7 +62,7 @@ class Turn:
     @property
     def speaker_name(self) -> str:
         """Who answers, by a name for people."""
-        return self.persona or "Moot"
+        return self.persona or OWN_NAME
 
 
 @dataclass(frozen=True, slots=True)

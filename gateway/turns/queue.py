@@ -49,6 +49,10 @@ class _Queue:
     working: bool = False
     current: TurnRun | None = None
 
+    def length(self) -> int:
+        """Count the turns that wait or run. A worker that was just begun has taken none yet."""
+        return len(self.waiting) + (self.current is not None)
+
 
 class TurnQueues:
     """The sessions' queues and workers. They are made before who works: see `serve`."""
@@ -107,7 +111,7 @@ class TurnQueues:
         turn = run.turn
         key = (turn.persona, turn.scope)
         queue = self._queues.setdefault(key, _Queue())
-        ahead = len(queue.waiting) + queue.working
+        ahead = queue.length()
         queue.waiting.append(run)
         self._progress.queued(run, ahead)
         if self.stopping:
@@ -218,7 +222,7 @@ class TurnQueues:
 
     def waiting(self) -> int:
         """How many turns wait or run."""
-        return sum(len(queue.waiting) + queue.working for queue in self._queues.values())
+        return sum(queue.length() for queue in self._queues.values())
 
     def busy(self, persona: str, scope: str) -> bool:
         """True while turns of a session wait or run."""
@@ -238,7 +242,7 @@ class TurnQueues:
         if queue is None:
             return 0
         ids = [run.turn.id for run in queue.waiting]
-        return ids.index(turn.id) + queue.working if turn.id in ids else 0
+        return ids.index(turn.id) + (queue.current is not None) if turn.id in ids else 0
 
 
 def _is_asked_by(run: TurnRun, message_seq: int) -> bool:

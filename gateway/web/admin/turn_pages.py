@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, false, func, select
 
+from gateway.core.ledger import OWN_NAME
 from gateway.web.admin.values import TurnLine, TurnPage, WantedTurns
 from store.gateway_schema import figures, usage
 from store.schema import messages, rooms, turns
@@ -74,7 +75,7 @@ def _open_turns(
     if wanted.room_id is not None:
         query = query.where(_T.room_id == wanted.room_id)
     if wanted.persona is not None:
-        query = query.where(_T.persona == wanted.persona)
+        query = query.where(_T.persona == ("" if wanted.persona == OWN_NAME else wanted.persona))
     if wanted.person_id is not None:
         query = query.where(messages.c.sender_id == wanted.person_id)
     return [
@@ -147,7 +148,7 @@ def _about(row: Any) -> dict[str, Any]:
     return {
         "seq": row.seq,
         "id": row.id,
-        "persona": row.persona,
+        "persona": row.persona or OWN_NAME,
         "room_id": row.room_id,
         "room_name": row.room_name,
         "room_kind": row.room_kind,
