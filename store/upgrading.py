@@ -84,10 +84,27 @@ def _unused(folder: Path, stem: str) -> Path:
 
 
 def upgrade_whole(connection: Connection) -> None:
-    """All migrations in one transaction."""
-    if connection.dialect.name == "sqlite":
+    """Run all migrations in one transaction, in SQLite without its foreign keys.
+
+    A migration that makes a table again drops the old one. SQLite deletes its rows first, and
+    with foreign keys on, the rows that refer to them go too. They can be switched off and on only
+    outside a transaction, so this one begins and ends here (sqlite.org/lang_altertable.html).
+    """
+    if connection.dialect.name != "sqlite":
+        upgrade(connection)
+        return
+    were_on = connection.exec_driver_sql("PRAGMA foreign_keys").scalar()
+    connection.exec_driver_sql("PRAGMA foreign_keys=OFF")
+    try:
         connection.exec_driver_sql("BEGIN IMMEDIATE")  # else each CREATE would be its own
-    upgrade(connection)
+        try:
+            upgrade(connection)
+        except BaseException:
+            connection.exec_driver_sql("ROLLBACK")
+            raise
+        connection.exec_driver_sql("COMMIT")
+    finally:
+        connection.exec_driver_sql(f"PRAGMA foreign_keys={were_on}")
 
 
 @contextmanager

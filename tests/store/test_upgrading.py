@@ -15,6 +15,7 @@ import pytest
 from alembic import command
 from alembic.config import Config
 from sqlalchemy import Connection, create_engine, inspect, text
+from sqlalchemy.exc import IntegrityError
 
 from contract.errors import ConfigError
 from store import migrations
@@ -367,6 +368,42 @@ async def test_a_migration_that_fails_leaves_the_database_as_it_was(
     assert await look() == with_usage
     await look("DROP TABLE usage")
     async with Store.open(url) as store:
+        assert (await store.read(rows))["turns"][0][1] == "t1"
+
+
+@pytest.mark.parametrize("driver", ["sqlite", "sqlite+aiosqlite"])
+async def test_foreign_keys_hold_again_after_an_upgrade(new_url: NewUrl, driver: str) -> None:
+    """They are off meanwhile; the connection that upgraded is the one that writes later."""
+    url = await new_url(driver)
+    await make(url.replace("+aiosqlite", ""), "0004")
+
+    def lost(connection: Connection) -> None:
+        connection.execute(text("UPDATE turns SET message_seq = 99"))
+
+    async with Store.open(url) as store:
+        with pytest.raises(IntegrityError, match="FOREIGN KEY"):
+            await store.write(lost)
+
+
+async def test_no_migration_runs_with_foreign_keys_on(tmp_path: Path) -> None:
+    """It could drop a table, and with it every row that refers to one of its rows."""
+    engine = create_engine(f"sqlite:///{await database(tmp_path, '0004')}")
+    with engine.begin() as connection:
+        connection.exec_driver_sql("PRAGMA foreign_keys=ON")
+        with pytest.raises(RuntimeError, match="foreign keys must be off"):
+            brought_to(connection, HEAD)
+    engine.dispose()
+
+
+async def test_a_row_that_referred_to_nothing_before_does_not_stop_an_upgrade(
+    tmp_path: Path,
+) -> None:
+    file = await database(tmp_path, "0004")
+    engine = create_engine(f"sqlite:///{file}")
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE turns SET message_seq = 99"))
+    engine.dispose()
+    async with Store.open(f"sqlite:///{file}") as store:
         assert (await store.read(rows))["turns"][0][1] == "t1"
 
 

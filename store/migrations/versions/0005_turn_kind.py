@@ -49,12 +49,8 @@ def _add_kind() -> None:
     numbered = connection.execute(
         sa.text("SELECT seq FROM sqlite_sequence WHERE name = 'turns'")
     ).scalar()
-    # SQLite deletes a table's rows before it drops it, and the figures of a turn go with its row.
-    connection.execute(sa.text("CREATE TEMPORARY TABLE kept_figures AS SELECT * FROM figures"))
     with op.batch_alter_table("turns", copy_from=_turns(), recreate="always") as batch:
         batch.add_column(kind)
-    connection.execute(sa.text("INSERT OR IGNORE INTO figures SELECT * FROM kept_figures"))
-    connection.execute(sa.text("DROP TABLE temp.kept_figures"))
     if numbered is not None:  # a number is never given twice
         connection.execute(
             sa.text("UPDATE sqlite_sequence SET seq = :seq WHERE name = 'turns'"),
