@@ -22,7 +22,7 @@ def make_admissions(context: Context, start: Start) -> Admissions:
         context.audit,
         clock,
         start=start,
-        changed=lambda: context.publish(AccessChanged()),
+        changed=lambda: context.bus.publish(AccessChanged()),
     )
 
 
@@ -32,7 +32,7 @@ def make_questions(context: Context) -> Questions:
         ledger=context.ledger,
         access=context.access,
         audit=context.audit,
-        publish=context.publish,
+        publish=context.bus.publish,
         clock=clock,
         timeout_s=context.config.turns.question_timeout_s,
         clean=context.redactor.clean,

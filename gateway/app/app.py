@@ -195,9 +195,8 @@ class App:
             notify(f"READY=1\nSTATUS=serving {url}")
             await ends.stop.wait()
             notify("STOPPING=1\nSTATUS=finishing what runs")
-            self.context.publish(Stopping())
+            self.context.bus.publish(Stopping())
             await finish(self.rooms, config.gateway.shutdown_s, ends.at_once)
-            self.bus.close()
 
     async def _take_up(self) -> None:
         """Take up what an earlier process left, and what the configuration says now."""

@@ -15,7 +15,7 @@ from gateway.access.roster import Rosters
 from gateway.audit.anchor import ANCHOR
 from gateway.audit.audit import Audit
 from gateway.core.clock import clock
-from gateway.core.events import AppEvent, EventBus
+from gateway.core.events import EventBus
 from gateway.core.log_context import own_log_context
 from gateway.core.redaction import Redactor
 from gateway.core.sql_ledger import SqlLedger
@@ -73,11 +73,6 @@ class Context:
     def zone(self) -> ZoneInfo:
         """The zone in which people read times."""
         return self.config.gateway.zone
-
-    def publish(self, event: AppEvent) -> None:
-        """Count an event, and hand it to everybody who watches."""
-        self.metrics.heard(event)
-        self.bus.publish(event)
 
     def spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
         """A task that ends with Moot. Whatever a turn spawns is logged as that turn's, also when

@@ -39,7 +39,7 @@ def make_memories(
     )
     learning = BackgroundLearning(
         spawn=context.spawn,
-        learned=lambda room_id: context.publish(MemoryChanged(room_id)),
+        learned=lambda room_id: context.bus.publish(MemoryChanged(room_id)),
         called=context.metrics.called,
         about=about,
         learn_after_s=learn_after_s,
@@ -73,7 +73,7 @@ def make_pins(context: Context, memories: Memories) -> PlatformPins:
         personas=context.personas,
         accounts=context.accounts,
         access=context.access,
-        changed=lambda room_id: context.publish(MemoryChanged(room_id)),
+        changed=lambda room_id: context.bus.publish(MemoryChanged(room_id)),
         clock=clock,
     )
 

@@ -27,7 +27,7 @@ def make_persona_service(context: Context) -> PersonaService:
         Versions(context.store, clock),
         own_folder=context.config.gateway.personas_dir,
         audit=context.audit,
-        changed=lambda: context.publish(PersonasChanged()),
+        changed=lambda: context.bus.publish(PersonasChanged()),
     )
 
 

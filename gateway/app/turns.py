@@ -37,7 +37,7 @@ def make_queues(context: Context) -> tuple[TurnQueues, TurnProgress]:
         context.bots,
         context.personas,
         TurnReactions(context.group, context.bots, context.config.turns.marks),
-        context.publish,
+        context.bus,
         context.trails,
         waited=context.metrics.waited,
         measure=context.metrics.ended,
@@ -57,7 +57,12 @@ def make_intake(
 ) -> Intake:
     """Where every event of every platform comes in."""
     config = context.config
-    listeners = MessageListeners(context.publish, memories.hearing.heard, memories.hearing.changed)
+    listeners = MessageListeners(
+        context.bus,
+        context.metrics.stored,
+        memories.hearing.heard,
+        memories.hearing.changed,
+    )
     return Intake(
         accounts=context.accounts,
         router=MessageRouter(
@@ -167,7 +172,8 @@ def _delivery(
         ),
         presence=context.presence,
         progress=progress,
-        publish=context.publish,
+        bus=context.bus,
+        stored=context.metrics.stored,
         redactor=context.redactor,
         clock=clock,
     )

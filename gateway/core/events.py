@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 from contract.chat import Speaker
-from gateway.core import views
 from gateway.core.views import MessageView, OpenQuestion, RoomView, TurnView
 
 
@@ -177,49 +175,15 @@ EPHEMERAL = (DraftChanged, TypingChanged)
 
 Publish = Callable[[AppEvent], None]
 
-_BACKLOG = 10_000  # a listener this far behind has stopped listening
-
 
 class EventBus:
-    """Every event to every subscriber, in order; a subscriber that sleeps is cut off."""
+    """Hands every event to all listeners, at once and in order. listeners: they must not raise;
+    while there are none, an event that takes some work need not be made."""
 
     def __init__(self) -> None:
-        self._listeners: set[asyncio.Queue[AppEvent | None]] = set()
-        self._ends: dict[str, asyncio.Event] = {}
+        self.listeners: set[Publish] = set()
 
     def publish(self, event: AppEvent) -> None:
-        """Tell everybody; never waits."""
-        if isinstance(event, TurnChanged) and event.turn.state in views.ENDED:
-            self._ends.pop(event.turn.id, asyncio.Event()).set()
-        for queue in list(self._listeners):
-            if queue.qsize() >= _BACKLOG:
-                self._listeners.discard(queue)
-                queue.put_nowait(None)
-            else:
-                queue.put_nowait(event)
-
-    def end_of(self, turn_id: str) -> asyncio.Event:
-        """Set when the turn ends; a turn that has ended before is never heard of again."""
-        return self._ends.setdefault(turn_id, asyncio.Event())
-
-    def forget(self, turn_id: str) -> None:
-        """Nobody waits for the turn's end any more."""
-        self._ends.pop(turn_id, None)
-
-    def subscribe(self) -> AsyncIterator[AppEvent]:
-        """Everything from this call on, until the iterator or the bus is closed."""
-        queue: asyncio.Queue[AppEvent | None] = asyncio.Queue()
-        self._listeners.add(queue)
-        return self._listen(queue)
-
-    async def _listen(self, queue: asyncio.Queue[AppEvent | None]) -> AsyncIterator[AppEvent]:
-        try:
-            while (event := await queue.get()) is not None:
-                yield event
-        finally:
-            self._listeners.discard(queue)
-
-    def close(self) -> None:
-        """End every subscription."""
-        for queue in self._listeners:
-            queue.put_nowait(None)
+        """Tell everybody."""
+        for hear in tuple(self.listeners):
+            hear(event)

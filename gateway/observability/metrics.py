@@ -12,9 +12,9 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 from prometheus_client.registry import Collector
 
 from contract.agent import Usage
+from contract.chat import SenderType
 from gateway.core import views
 from gateway.core.bot_health import BotHealth
-from gateway.core.events import AppEvent, MessagePosted, TurnChanged
 from gateway.core.ledger import Turn
 from gateway.core.turn_usage import TurnUsage
 from gateway.observability.metering import Taken
@@ -33,7 +33,7 @@ _LABELS = ("persona", "program", "session")
 
 
 class Metrics:
-    """Counts what is published, and measures turns as they end."""
+    """Counts messages and turns, and measures turns as they end."""
 
     def __init__(self) -> None:
         self._registry = registry = CollectorRegistry()
@@ -61,15 +61,16 @@ class Metrics:
         )
         self._sources = BoundedLabel()
 
-    def heard(self, happening: AppEvent) -> None:
-        """Count a happening."""
-        if isinstance(happening, MessagePosted):
-            self._turns.messages.labels(happening.message.by.kind).inc()
-        elif isinstance(happening, TurnChanged) and happening.turn.state in views.ENDED:
-            self._turns.ended.labels(happening.turn.persona, happening.turn.state).inc()
+    def stored(self, kind: SenderType) -> None:
+        """Count a message that is on disk, by who said it."""
+        self._turns.messages.labels(kind).inc()
 
-    def ended(self, turn: Turn) -> None:
-        """Measure a turn."""
+    def ended(self, turn: Turn, failed: str = "") -> None:
+        """Count a turn, and measure it. failed: a word, of one that has no answer in the room: it
+        is not measured."""
+        self._turns.ended.labels(turn.speaker_name, views.state(turn, turn.state)).inc()
+        if failed:
+            return
         for step, ms in turn.record.get("timings", {}).items():
             self._turns.steps.labels(step).observe(ms / 1000)
         if turn.was_asked:

@@ -6,9 +6,9 @@ from collections import OrderedDict
 from collections.abc import Callable
 from datetime import datetime
 
-from contract.chat import Deleted, Edited, Inbound
+from contract.chat import Deleted, Edited, Inbound, SenderType
 from gateway.core import views
-from gateway.core.events import MessageDeleted, MessageEdited, MessagePosted, Publish, RoomOpened
+from gateway.core.events import EventBus, MessageDeleted, MessageEdited, MessagePosted, RoomOpened
 from gateway.core.views import RoomView
 from gateway.turns.queue import TurnQueues
 from store.transcript import StoredMessage, Transcript
@@ -17,37 +17,42 @@ _REMEMBERED = 1_000
 
 
 class MessageListeners:
-    """Tells who watches, and the memory, what became of messages. heard: given the scope of each
-    new one that may be learned from. changed: given what was edited or deleted."""
+    """Tells who watches, and the memory, what became of messages. stored: given the kind of each
+    new one's sender. heard: given the scope of each that may be learned from. changed: given what
+    was edited or deleted."""
 
     def __init__(
         self,
-        publish: Publish,
+        bus: EventBus,
+        stored: Callable[[SenderType], None],
         heard: Callable[[str], None],
         changed: Callable[[StoredMessage], None],
     ) -> None:
-        self._publish = publish
+        self._bus = bus
+        self._stored = stored
         self._heard = heard
         self._changed = changed
         self._seen_rooms: set[str] = set()
 
     def posted(self, inbound: Inbound, scope: str, *, learns: bool) -> None:
         """A message is new."""
+        self._stored(inbound.meta.sender_type)
         if inbound.room.id not in self._seen_rooms:
             self._seen_rooms.add(inbound.room.id)
-            self._publish(RoomOpened(RoomView(inbound.room, inbound.sent_at)))
-        self._publish(MessagePosted(views.inbound(inbound)))
+            self._bus.publish(RoomOpened(RoomView(inbound.room, inbound.sent_at)))
+        if self._bus.listeners:
+            self._bus.publish(MessagePosted(views.inbound(inbound)))
         if learns:
             self._heard(scope)
 
     def edited(self, message: StoredMessage) -> None:
         """A message has another text."""
-        self._publish(MessageEdited(views.message(message)))
+        self._bus.publish(MessageEdited(views.message(message)))
         self._changed(message)
 
     def deleted(self, message: StoredMessage) -> None:
         """A message is gone."""
-        self._publish(MessageDeleted(message.room_id, message.message_id))
+        self._bus.publish(MessageDeleted(message.room_id, message.message_id))
 
 
 class Changes:

@@ -11,11 +11,11 @@ import structlog
 
 from adapters.agent import TurnContext
 from composer.typed import untyped
-from contract.chat import MOOT, persona_speaker
+from contract.chat import MOOT, SenderType, persona_speaker
 from contract.errors import PlatformError
 from gateway.access.accounts import Presence
 from gateway.core import views
-from gateway.core.events import MessagePosted, Publish
+from gateway.core.events import EventBus, MessagePosted
 from gateway.core.ledger import Ledger, Post, Turn
 from gateway.core.redaction import Redactor
 from gateway.questions.delivery import deliver, plan
@@ -28,7 +28,8 @@ log = structlog.stdlib.get_logger("moot.turn")
 
 
 class Delivery:
-    """Everything that a turn posts goes through here."""
+    """Everything that a turn posts goes through here. stored: given the kind of who said it, for
+    each answer that is on disk as a message."""
 
     def __init__(
         self,
@@ -38,7 +39,8 @@ class Delivery:
         hand_over: HandOver,
         presence: Presence,
         progress: TurnProgress,
-        publish: Publish,
+        bus: EventBus,
+        stored: Callable[[SenderType], None],
         redactor: Redactor,
         clock: Callable[[], datetime],
     ) -> None:
@@ -47,7 +49,8 @@ class Delivery:
         self._hand_over = hand_over
         self._presence = presence
         self._progress = progress
-        self._publish = publish
+        self._bus = bus
+        self._stored = stored
         self.redactor = redactor
         self._clock = clock
 
@@ -56,7 +59,7 @@ class Delivery:
         return LiveReply(
             run,
             self._ledger,
-            self._publish,
+            self._bus.publish,
             self._clock,
             ask=lambda question: self._questions.ask(
                 question, run.turn, run.bot, run.destination, workspace
@@ -104,7 +107,9 @@ class Delivery:
         wanted = await self._hand_over.requests(turn, run.bot) if turn.was_asked else []
         done, seq, more = await self._ledger.posted(turn, sent, by, wanted, self._clock())
         if seq is not None:
-            self._publish(MessagePosted(views.answer(done, sent[0], by)))
+            self._stored("bot")
+            if self._bus.listeners:
+                self._bus.publish(MessagePosted(views.answer(done, sent[0], by)))
         self._progress.ended(done, "failed" if done.fault else "done")
         log.info("turn.posted", turn=turn.id, persona=turn.speaker_name, posts=len(sent))
         return more

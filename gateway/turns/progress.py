@@ -13,7 +13,7 @@ import structlog
 from bots.bot import Bot
 from contract.chat import Destination, PersonaIdentity
 from gateway.core import views
-from gateway.core.events import Publish, TurnChanged
+from gateway.core.events import EventBus, TurnChanged
 from gateway.core.ledger import Turn
 from gateway.core.log_context import log_context, log_context_of
 from gateway.core.trace import StepTimer, TurnTraces
@@ -51,22 +51,22 @@ class TurnRun:
 
 class TurnProgress:
     """Begins runs, and tells what becomes of them. waited: given the seconds that a turn was in its
-    queue; measure: given a turn that is over."""
+    queue; measure: given a turn that is over, and why it has no answer in the room."""
 
     def __init__(
         self,
         bots: Mapping[str, Bot],
         personas: Personas,
         reactions: TurnReactions,
-        publish: Publish,
+        bus: EventBus,
         traces: TurnTraces,
         waited: Callable[[float], None],
-        measure: Callable[[Turn], None],
+        measure: Callable[[Turn, str], None],
     ) -> None:
         self._bots = bots
         self._personas = personas
         self._reactions = reactions
-        self._publish = publish
+        self._bus = bus
         self._traces = traces
         self._waited = waited
         self._measure = measure
@@ -131,8 +131,10 @@ class TurnProgress:
         self, turn: Turn, message_id: str | None = None, *, ahead: int = 0, status: str = ""
     ) -> None:
         """A turn entered a state."""
+        if not self._bus.listeners:
+            return
         card = views.turn_view(turn, message_id=message_id, ahead=ahead)
-        self._publish(TurnChanged(replace(card, status=status) if status else card))
+        self._bus.publish(TurnChanged(replace(card, status=status) if status else card))
 
     def over(self, turn: Turn) -> None:
         """Its worker is done with it; one that didn't say so itself has failed."""
@@ -145,8 +147,7 @@ class TurnProgress:
         has no answer in the room."""
         self.tell(turn)
         self._reactions.ended(turn.id, reaction)
-        if not failed:
-            self._measure(turn)
+        self._measure(turn, failed)
         self._traces.ended(turn, failed)
 
     def lost(self, turn: Turn) -> None:

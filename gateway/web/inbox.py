@@ -14,7 +14,7 @@ from contract.chat import Inbound, Room, Speaker
 from contract.errors import Rejected
 from gateway.core import views
 from gateway.core.addressing import route
-from gateway.core.events import EventBus
+from gateway.core.events import AppEvent, EventBus, TurnChanged
 from gateway.core.ledger import Turn
 from gateway.core.sql_ledger import SqlLedger
 from gateway.core.views import TurnState, View
@@ -133,13 +133,23 @@ class InboxService:
         return next(wanted, served[0] if served else self._bots["web"])
 
     async def _reply(self, turn_id: str, wait_s: float) -> TurnReply:
-        ended = self._bus.end_of(turn_id)
-        turn = await self._known(turn_id)
-        if turn.state not in ("posted", "dropped"):
-            with suppress(TimeoutError):
-                await asyncio.wait_for(ended.wait(), wait_s)
+        ended = asyncio.Event()
+
+        def hear(event: AppEvent) -> None:
+            if not isinstance(event, TurnChanged) or event.turn.id != turn_id:
+                return
+            if event.turn.state in views.ENDED:
+                ended.set()
+
+        self._bus.listeners.add(hear)
+        try:
             turn = await self._known(turn_id)
-        self._bus.forget(turn_id)
+            if turn.state not in ("posted", "dropped"):
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(ended.wait(), wait_s)
+                turn = await self._known(turn_id)
+        finally:
+            self._bus.listeners.discard(hear)
         text = turn.answer or ""
         state = views.state(turn, turn.state)
         return TurnReply(turn.id, turn.speaker_name, text, state, text if turn.fault else None)

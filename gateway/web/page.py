@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -96,7 +96,7 @@ def make_app(
     settings: PageSettings,
     webhooks: Sequence[web.RouteDef] = (),
 ) -> web.Application:
-    """The application. It owns one task, which reads the events."""
+    """The application."""
     files = Uploads(settings.files.absolute(), most_bytes=settings.most_file_bytes)
     redactor = settings.redactor
     hub = Hub(services.events, lambda told: redactor.clean(event_json(told, files.id_of)))
@@ -111,17 +111,9 @@ def make_app(
     app.add_routes(front.routes())
     app.on_response_prepare.append(_add_headers)
 
-    async def read_events(_app: web.Application) -> AsyncIterator[None]:
-        task = asyncio.create_task(hub.run(), name="page: events")
-        yield
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
-
     async def end_streams(_app: web.Application) -> None:
         hub.close()
 
-    app.cleanup_ctx.append(read_events)
     app.on_shutdown.append(end_streams)
     return app
 

@@ -1,8 +1,8 @@
 """Sends every event to every open page as server-sent events.
 
-One task reads the events; each client has an outbox of bounded size. A client that reads too
-slowly loses what waits for it and is told to reload; one that comes back with the id of the last
-event it saw gets what it missed, if that is still kept.
+Events are heard while a page is open, and for a while after it was. Each client has an outbox of
+bounded size. A client that reads too slowly loses what waits for it and is told to reload; one that
+comes back with the id of the last event it saw gets what it missed, if that is still kept.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
-import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -32,7 +31,6 @@ STALL_S = 30.0  # a client that takes no byte for so long is gone
 KEPT, KEPT_BYTES = 1_000, 8 << 20  # events for a client that comes back,
 KEPT_S = 60.0  # and for so long after the last one left
 WAITING, WAITING_BYTES = 256, 4 << 20  # frames in one client's outbox
-RETRY_S = 1.0
 
 HEADERS = {
     "Content-Type": "text/event-stream; charset=utf-8",
@@ -106,19 +104,13 @@ class _Client:
 
 
 class Hub:
-    """Reads the events and hands them to every client.
-
-    view: an event as JSON. Run `run` as a task; `close` ends every client's stream.
-    """
+    """Hands the events to every client. view: an event as JSON."""
 
     def __init__(
         self,
         events: EventBus,
         view: Callable[[AppEvent], Mapping[str, Any]],
-        *,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._clock = clock
         self._events = events
         self._view = view
         self._epoch = secrets.token_hex(4)  # ids of an earlier process mean nothing here
@@ -126,7 +118,7 @@ class Hub:
         self._kept: deque[_Kept] = deque()
         self._kept_bytes = 0
         self._clients: set[_Client] = set()
-        self._left_at = float("-inf")
+        self._leaving: asyncio.TimerHandle | None = None
         self._closed = False
 
     @property
@@ -139,25 +131,16 @@ class Hub:
         """No stream goes on."""
         return self._closed
 
-    async def run(self) -> None:
-        """Read until cancelled. When the subscription breaks, begin again and say so."""
-        while True:
-            try:
-                async for event in self._events.subscribe():
-                    self.publish(event)
-            except Exception:  # the page must outlive a broken subscription
-                log.exception("stream.broken")
-            self._forget("restart")
-            await asyncio.sleep(RETRY_S)
-
     def publish(self, event: AppEvent) -> None:
-        """Hand one event to the clients that want it; nothing is kept while there are none."""
-        if not self._clients and self._clock() > self._left_at + KEPT_S:
-            self._number += not isinstance(event, EPHEMERAL)
-            self._kept.clear()
-            self._kept_bytes = 0
+        """Hand one event to the clients that want it."""
+        try:
+            data = self._view(event)
+        except Exception:  # whoever published it must not fail for what the page can't show
+            log.exception("stream.broken")
+            self._forget()
+            for client in self._clients:
+                client.outbox.put(frame("reload", {"reason": "restart"}))
             return
-        data = self._view(event)
         room_id = event.room_id
         if isinstance(event, EPHEMERAL):
             key = (event.room_id, event.turn_id) if isinstance(event, DraftChanged) else None
@@ -182,16 +165,25 @@ class Hub:
         client.outbox.put(hello + b"".join(wanted))
         if self._closed:
             client.outbox.close()
+        if self._leaving is not None:
+            self._leaving.cancel()
         self._clients.add(client)
+        self._events.listeners.add(self.publish)
         try:
             yield client.outbox
         finally:
             self._clients.discard(client)
-            self._left_at = self._clock()
+            if not self._clients:
+                self._leaving = asyncio.get_running_loop().call_later(KEPT_S, self._leave)
+
+    def _leave(self) -> None:
+        self._events.listeners.discard(self.publish)
+        self._forget()
 
     def close(self) -> None:
         """End every stream, now and later."""
         self._closed = True
+        self._events.listeners.discard(self.publish)
         for client in self._clients:
             client.outbox.close()
 
@@ -211,12 +203,11 @@ class Hub:
             return None
         return [kept for kept in self._kept if kept.number > seen]
 
-    def _forget(self, reason: str) -> None:
+    def _forget(self) -> None:
+        """Nobody can go on where they were."""
         self._kept.clear()
         self._kept_bytes = 0
         self._epoch = secrets.token_hex(4)
-        for client in self._clients:
-            client.outbox.put(frame("reload", {"reason": reason}))
 
 
 async def open_stream(request: web.Request) -> web.StreamResponse:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import re
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, cast
@@ -24,6 +24,7 @@ from gateway.core.events import (
     MessageDeleted,
     MessageEdited,
     MessagePosted,
+    Publish,
     QuestionAsked,
     QuestionClosed,
     RoomOpened,
@@ -121,7 +122,7 @@ class FakeHouse:
         self.script: Callable[[TurnRecord], None] = lambda record: None
         self._now = now
         self._numbers = itertools.count(1)
-        self._queues: list[asyncio.Queue[AppEvent | None]] = []
+        self.listeners: set[Publish] = set()
         self._choices: dict[str, asyncio.Future[int]] = {}
         self._ended: dict[str, asyncio.Event] = {}
 
@@ -220,17 +221,6 @@ class FakeHouse:
         self.publish(QuestionClosed(asked.room_id, question_id, option, by, "answered"))
         return "taken"
 
-    def subscribe(self) -> AsyncIterator[AppEvent]:
-        queue: asyncio.Queue[AppEvent | None] = asyncio.Queue()
-        self._queues.append(queue)
-
-        async def events() -> AsyncIterator[AppEvent]:
-            while (happening := await queue.get()) is not None:
-                yield happening
-            raise RuntimeError("the stream broke")
-
-        return events()
-
     async def metrics(self) -> bytes:
         return b"# TYPE moot_messages_total counter\nmoot_messages_total 3.0\n"
 
@@ -240,17 +230,8 @@ class FakeHouse:
     # ── What a test or a script tells ───────────────────────────────────────────────────
 
     def publish(self, happening: AppEvent) -> None:
-        for queue in self._queues:
-            queue.put_nowait(happening)
-
-    @property
-    def listeners(self) -> int:
-        return len(self._queues)
-
-    def break_streams(self) -> None:
-        for queue in self._queues:
-            queue.put_nowait(None)
-        self._queues.clear()
+        for hear in tuple(self.listeners):
+            hear(happening)
 
     def open_room(self, room: Room) -> RoomView:
         if room.id not in self.room_cards:

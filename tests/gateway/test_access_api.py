@@ -10,6 +10,7 @@ import aiohttp
 import pytest
 
 from contract.chat import Room, Speaker
+from gateway.core.events import AppEvent
 from gateway.settings.access import AccessTable
 from gateway.web.page import PageSettings, open_page
 from gateway.web.rendering import event_json
@@ -148,12 +149,12 @@ async def test_docs_show_what_is_told(running: Client) -> None:
 
 async def test_every_change_is_told_to_the_page(running: Client) -> None:
     session, moot = running
-    heard = moot.house.bus.subscribe()
+    heard: list[AppEvent] = []
+    moot.house.bus.listeners.add(heard.append)
     body = {"person_id": "fake:budi", "role": "member"}
     async with session.post("/api/access/grants", json=body) as got:
         assert got.status == 201
-    event = event_json(await anext(heard), lambda _: None)
-    assert event == {"type": "access", "room_id": None}
+    assert event_json(heard[0], lambda _: None) == {"type": "access", "room_id": None}
 
 
 async def test_a_change_is_noted_with_who_made_it(running: Client) -> None:

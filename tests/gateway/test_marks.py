@@ -1,7 +1,7 @@
 """Acknowledgements on people's messages."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -158,15 +158,14 @@ async def test_a_mark_that_is_refused_or_hangs_holds_nothing_up(tmp_path: Path) 
         assert len(moot.texts()) == 3
 
 
-async def told_of(happenings: AsyncIterator[AppEvent], turn_id: str) -> list[str]:
-    """What is told until a turn changes; of other turns nothing."""
+def told_of(happenings: Sequence[AppEvent], turn_id: str) -> list[str]:
+    """What was told until a turn changed; of other turns nothing."""
     types: list[str] = []
-    async with asyncio.timeout(20):
-        async for happening in happenings:
-            if not isinstance(happening, TurnChanged):
-                types.append(happening.type)
-            elif happening.turn.id == turn_id:
-                return [*types, happening.type]
+    for happening in happenings:
+        if not isinstance(happening, TurnChanged):
+            types.append(happening.type)
+        elif happening.turn.id == turn_id:
+            return [*types, happening.type]
     return types
 
 
@@ -180,7 +179,8 @@ async def test_a_message_deleted_while_it_waits_is_dropped_at_once(
             await moot.hear(said(f"@demo {name}", message_id=name, room=room, thread_id=thread))
         await until(lambda: ("q3", "waiting") in moot.bot.marks)
         [_, second, _] = await moot.house.ledger.open_turns()
-        happenings = moot.house.services.events.subscribe()
+        happenings: list[AppEvent] = []
+        moot.house.services.events.listeners.add(happenings.append)
         await moot.receive(Deleted(room, "q2"))
         states = [turn.state for turn in await moot.house.ledger.open_turns()]
         assert len(states) == 2
@@ -190,7 +190,7 @@ async def test_a_message_deleted_while_it_waits_is_dropped_at_once(
         assert moot.texts() == ["done", "done"]
         assert ("q2", "done") not in moot.bot.marks
         assert ("q2", "failed") not in moot.bot.marks
-        assert await told_of(happenings, second.id) == ["deleted", "turn"]
+        assert told_of(happenings, second.id) == ["deleted", "turn"]
         assert not any("q2" in prompt for prompt in moot.programs.prompts)
 
 

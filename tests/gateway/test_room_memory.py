@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 
 from contract.chat import Inbound, IngestMetadata, Room
-from gateway.core.events import MemoryChanged
+from gateway.core.events import AppEvent, MemoryChanged
 from gateway.web.memory.room_memory import RoomMemoryService, scopes_of
 from gateway.web.page import PageSettings, open_page
 from memory.browse.view_rows import ObservationFilter
@@ -186,14 +186,11 @@ async def test_pages_of_facts_and_replaced_ones(
 
 
 async def test_an_answered_turn_tells_that_the_memory_changed(moot: Opened) -> None:
-    told: list[str] = []
-    events = moot.house.bus.subscribe()
+    events: list[AppEvent] = []
+    moot.house.bus.listeners.add(events.append)
     await say(moot, Room("fake:C9", "nine"), "fake:ash", "@demo hi")
     await until(lambda: not moot.house.memories.layers.learning())
-    moot.house.bus.close()
-    async for happening in events:
-        told += [happening.room_id] if isinstance(happening, MemoryChanged) else []
-    assert told == ["fake:C9"]
+    assert [event.room_id for event in events if isinstance(event, MemoryChanged)] == ["fake:C9"]
 
 
 async def test_observations_are_filtered_by_concept_and_file(moot: Opened) -> None:
