@@ -12,8 +12,8 @@ import pytest
 from contract.chat import Room, Speaker
 from gateway.access.access import Access
 from gateway.cli.access.command import add_access
+from gateway.core.reading import parse_command
 from gateway.settings.config import Config, load_config
-from gateway.turns.reading import parse_command
 
 DOCS = Path(__file__).parents[1] / "docs"
 FIRST = {"slack": "T1", "rocketchat": "r1", "discord": "1", "matrix": "!r:example.org"}

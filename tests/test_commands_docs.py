@@ -9,9 +9,9 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from gateway.core.command_table import GROUPS, TABLE, usage
+from gateway.core.reading import parse_command
 from gateway.settings.config import Config
 from gateway.settings.when import read_once, read_when
-from gateway.turns.reading import parse_command
 
 DOCS = Path(__file__).parent.parent / "docs"
 README = DOCS.parent / "README.md"

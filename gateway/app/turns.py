@@ -17,12 +17,10 @@ from gateway.schedules.rows import ScheduleRows
 from gateway.schedules.runner import ScheduleRunner
 from gateway.schedules.schedules import Schedules
 from gateway.sessions.pool import SessionPool
-from gateway.turns.admission import Admission
-from gateway.turns.changes import Changes, MessageListeners
+from gateway.turns.admission import Admission, HandOver
 from gateway.turns.commands import CommandRunner
 from gateway.turns.delivery import Delivery
-from gateway.turns.handover import HandOver
-from gateway.turns.intake import Intake
+from gateway.turns.intake import Changes, Intake, MessageListeners
 from gateway.turns.progress import TurnProgress
 from gateway.turns.prompt import Prompts, PromptSettings, Windows
 from gateway.turns.queue import TurnQueues

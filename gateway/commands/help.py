@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from gateway.access.permits import Permits
 from gateway.core.command_table import GROUPS, TABLE, CommandSpec, entry_of, one_line, usage
+from gateway.core.typing_errors import unknown
 from gateway.settings.personas.personas import Persona
 from gateway.turns.commands import CommandRequest
-from gateway.turns.typing_errors import unknown
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 
 from contract.chat import Room
 from gateway.core.ledger import Turn
-from gateway.core.pins import Pin, pins_in, worth_pinning
 from gateway.core.quoting import number_in, quoted
+from gateway.core.reading import Pin, pins_in, worth_pinning
 from gateway.turns.commands import CommandRequest
 from memory.landmarks import Landmarks, NewLandmark
 from memory.readable import ReadableMessages

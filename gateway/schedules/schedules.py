@@ -12,14 +12,13 @@ from bots.bot import Bot
 from contract.chat import MOOT, Room, Speaker
 from contract.errors import MootError
 from gateway.audit.audit import Audit
-from gateway.core.pins import begins_with_pin
+from gateway.core.reading import begins_with_pin, parse_command
 from gateway.schedules.configured import configured, key_of
 from gateway.schedules.rows import ScheduleRows
 from gateway.schedules.scheduled import Schedule
 from gateway.settings.cron import Cron
 from gateway.settings.schedules import ScheduleTable, SchedulingTable
 from gateway.settings.when import read_once, read_when
-from gateway.turns.reading import parse_command
 from store.transcript import Transcript
 
 NO_TEXT = "Say what I shall ask then: `!every weekday 9:00 summarise yesterday`."

@@ -11,11 +11,11 @@ from gateway.access.acts import act_of
 from gateway.access.permits import Permits
 from gateway.core.addressing import unaddressed
 from gateway.core.ledger import Turn
+from gateway.core.reading import ParsedCommand
+from gateway.core.typing_errors import unknown
 from gateway.settings.personas.personas import Persona, Personas
 from gateway.turns.progress import TurnRun, destination_of
 from gateway.turns.queue import TurnQueues
-from gateway.turns.reading import ParsedCommand
-from gateway.turns.typing_errors import unknown
 from memory.scopes import home_scope
 from store.transcript import StoredMessage, Transcript
 

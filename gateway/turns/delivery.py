@@ -1,8 +1,12 @@
-"""Records a turn's answer and posts it, and begins what follows from it."""
+"""A turn as the room sees it: typing, drafts and questions while it runs, then its answer, which is
+recorded and posted, and what follows from it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -11,20 +15,147 @@ import structlog
 
 from adapters.agent import TurnContext
 from composer.typed import untyped
+from contract.agent import Question
 from contract.chat import MOOT, SenderType, persona_speaker
 from contract.errors import PlatformError
 from gateway.access.accounts import Presence
 from gateway.core import views
-from gateway.core.events import EventBus, MessagePosted
+from gateway.core.events import DraftChanged, EventBus, MessagePosted, Publish
 from gateway.core.ledger import Ledger, Post, Turn
+from gateway.core.log_context import log_context, log_context_of
 from gateway.core.redaction import Redactor
-from gateway.questions.delivery import deliver, plan
+from gateway.questions.delivery import deliver, pieces, plan
 from gateway.questions.questions import Questions
-from gateway.turns.handover import HandOver
+from gateway.turns.admission import HandOver
 from gateway.turns.progress import TurnProgress, TurnRun
-from gateway.turns.reply import LiveReply
 
 log = structlog.stdlib.get_logger("moot.turn")
+
+TYPING_AFTER_S = 0.3  # a quicker answer needs no sign that it is coming
+TYPING_EVERY_S = 8.0  # platforms let the sign lapse after 10 to 15 s
+FIRST_DRAFT_AFTER_S = 1.5
+PAGE_DRAFTS_S = 0.1
+
+
+class LiveReply:
+    """The room's side of one turn; what the agent's driver calls while it works."""
+
+    def __init__(
+        self,
+        run: TurnRun,
+        ledger: Ledger,
+        publish: Publish,
+        clock: Callable[[], datetime],
+        *,
+        ask: Callable[[Question], Awaitable[int]],
+        shown: Callable[[str], str],
+        context: Callable[[], TurnContext],
+    ) -> None:
+        """ask: asks the room. shown: makes of what the agent has said so far what may be shown of
+        it. context: see occasion."""
+        self._ask = ask
+        self._turn = run.turn
+        self._bot = run.bot
+        self._place = run.destination
+        self._step = run.step
+        self._ledger = ledger
+        self._publish = publish
+        self._clock = clock
+        self._shown = shown
+        self._context = context
+        self._latest = ""
+        self._changed = asyncio.Event()
+        self._over = asyncio.Event()
+        self._post: Post | None = None
+        self._drafted = ""
+        self._show_task: asyncio.Task[None] | None = None
+        self._page: asyncio.Task[None] | None = None
+
+    @property
+    def occasion(self) -> TurnContext:
+        """See Reply."""
+        return self._context()
+
+    def draft(self, text: str) -> None:
+        """The text that the agent has said so far."""
+        self._latest = self._shown(text)
+        if self._latest:
+            self._changed.set()
+            if self._page is None and not self._over.is_set():
+                name = f"drafts {self._turn.id}"
+                self._page = asyncio.create_task(self._show_page(), name=name)
+
+    async def choose(self, question: Question) -> int:
+        """Ask the room."""
+        with log_context(log_context_of(self._turn)), self._step("question", "agent.ask"):
+            return await self._ask(question)
+
+    @asynccontextmanager
+    async def showing(self) -> AsyncIterator[LiveReply]:
+        """Show signs of work until left. A call that is under way is let finish: a draft whose
+        outcome nobody knows would have to be looked for."""
+        loop = asyncio.get_running_loop()
+        begin = loop.call_later(TYPING_AFTER_S, self._begin)
+        try:
+            yield self
+        finally:
+            begin.cancel()
+            self._over.set()
+            if self._page:
+                self._page.cancel()
+            if tasks := [task for task in (self._show_task, self._page) if task]:
+                await asyncio.wait(tasks)
+
+    def _begin(self) -> None:
+        self._show_task = asyncio.create_task(self._show(), name=f"show {self._turn.id}")
+
+    async def _show_page(self) -> None:
+        while True:
+            await self._changed.wait()
+            self._changed.clear()
+            self._publish(DraftChanged(self._turn.room.id, self._turn.id, self._latest))
+            await asyncio.sleep(PAGE_DRAFTS_S)
+
+    async def _show(self) -> None:
+        next_draft = time.monotonic() + FIRST_DRAFT_AFTER_S - TYPING_AFTER_S
+        next_typing = 0.0
+        shown = ""
+        while not self._over.is_set():
+            now = time.monotonic()
+            interval_s = self._bot.capabilities.draft_interval_s  # a platform may be out of breath
+            if now >= next_typing:
+                await self._bot.typing(self._place, "is working")
+                next_typing = now + TYPING_EVERY_S
+            if interval_s is not None and now >= next_draft and self._latest != shown:
+                shown = self._latest
+                await self._show_draft(shown)
+                next_draft = time.monotonic() + interval_s
+            if await self._ended_within(0.25 if interval_s is None else min(interval_s, 0.25)):
+                break
+        await self._bot.typing(self._place, "")
+
+    async def _ended_within(self, seconds: float) -> bool:
+        try:
+            await asyncio.wait_for(self._over.wait(), seconds)
+        except TimeoutError:
+            return False
+        return True
+
+    async def _show_draft(self, text: str) -> None:
+        """Post the draft, or edit it. Its failure costs nothing but the sight of it."""
+        first = next(iter(await pieces(text, self._bot)), "")
+        if first in ("", self._drafted):
+            return
+        self._drafted = first
+        try:
+            if self._post is None:
+                self._post = await self._ledger.draft(self._turn, first, self._clock())
+                message_id = await self._bot.post(self._place, first, self._post.key)
+                self._post = await self._ledger.sent(self._post, message_id)
+            elif self._post.platform_id is not None:
+                await self._bot.edit(self._place, self._post.platform_id, first)
+        except PlatformError as error:
+            log.info("draft.failed", turn=self._turn.id, reason=str(error))
 
 
 class Delivery:

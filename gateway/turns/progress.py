@@ -16,10 +16,10 @@ from gateway.core import views
 from gateway.core.events import EventBus, TurnChanged
 from gateway.core.ledger import Turn
 from gateway.core.log_context import log_context, log_context_of
+from gateway.core.reading import ParsedCommand, Reading
 from gateway.core.trace import StepTimer, TurnTraces
 from gateway.settings.personas.personas import Persona, Personas
 from gateway.turns.reactions import TurnReactions
-from gateway.turns.reading import ParsedCommand, Reading
 from gateway.turns.steps import REPORTS
 
 log = structlog.stdlib.get_logger("moot.rooms")

@@ -22,11 +22,11 @@ from gateway.access.accounts import Accounts
 from gateway.access.visibility import Asked
 from gateway.core.addressing import unaddressed
 from gateway.core.ledger import Turn
+from gateway.core.reading import Reading
 from gateway.core.redaction import Redactor
 from gateway.core.trace import Steps, untimed
 from gateway.sessions.sessions import SessionContext
 from gateway.settings.personas.personas import Personas
-from gateway.turns.reading import Reading
 from gateway.turns.turn_context import turn_context_of
 from memory.layers import BriefRequest, LayerAnswers, Layers
 from memory.summaries.rows import LABEL_CHARS

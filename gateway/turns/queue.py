@@ -14,8 +14,8 @@ import structlog
 from contract.chat import stands
 from gateway.core.ledger import Ledger, Turn
 from gateway.core.log_context import SessionLogContexts, log_context, log_context_of
+from gateway.core.reading import Reading, read
 from gateway.turns.progress import TurnProgress, TurnRun
-from gateway.turns.reading import Reading, read
 from store.transcript import Transcript
 
 log = structlog.stdlib.get_logger("moot.rooms")

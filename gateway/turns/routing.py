@@ -10,8 +10,8 @@ from contract.chat import Inbound, stands
 from gateway.access.accounts import AccountPeer, Accounts
 from gateway.core.addressing import named, route
 from gateway.core.ledger import Ledger
+from gateway.core.reading import Reading, parse_command
 from gateway.settings.personas.personas import Persona, Personas
-from gateway.turns.reading import Reading, parse_command
 from memory.scopes import home_scope
 from store.transcript import LATEST, Transcript
 

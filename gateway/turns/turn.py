@@ -20,10 +20,9 @@ from gateway.limits.accounting import Accounting
 from gateway.sessions.sessions import LiveSession, Sessions
 from gateway.settings.personas.personas import Persona, Personas
 from gateway.turns.commands import CommandRunner
-from gateway.turns.delivery import Delivery
+from gateway.turns.delivery import Delivery, LiveReply
 from gateway.turns.progress import TurnProgress, TurnRun
 from gateway.turns.prompt import MessageGone, Prompt, Prompts
-from gateway.turns.reply import LiveReply
 from gateway.turns.steps import AgentStep
 from memory.layers import AnsweredTurn
 

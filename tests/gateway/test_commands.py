@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from gateway.core.command_table import GROUPS, NAMES, TABLE, entry_of, one_line
+from gateway.core.reading import ParsedCommand, parse_command
+from gateway.core.typing_errors import nearest
 from gateway.settings.access import AccessTable, GrantTable
-from gateway.turns.reading import ParsedCommand, parse_command
-from gateway.turns.typing_errors import nearest
 from tests.doubles.platform import said
 from tests.doubles.running import gateway
 

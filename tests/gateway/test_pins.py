@@ -2,8 +2,8 @@
 
 import pytest
 
-from gateway.core.pins import Pin, begins_with_pin, pins_in, worth_pinning
 from gateway.core.quoting import number_in, quoted
+from gateway.core.reading import Pin, begins_with_pin, pins_in, worth_pinning
 
 CODE = "```py\n!pin not this\nx = 1\n```"
 

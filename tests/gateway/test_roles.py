@@ -11,8 +11,8 @@ import pytest
 from adapters.agent import Reply
 from contract.chat import Chosen, Edited, Inbound, Pinned, Room, Speaker
 from gateway.commands.roles import RoleRequest, parse_wish
+from gateway.core.reading import parse_command
 from gateway.settings.access import AccessTable, GrantTable, PersonaAccessTable
-from gateway.turns.reading import parse_command
 from tests.doubles.platform import ROOM, FakeBot, said
 from tests.doubles.running import Opened, gateway
 from tests.doubles.scripted import ScriptedPrograms
