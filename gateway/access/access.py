@@ -37,17 +37,14 @@ class Grant:
         """True if it is about this person, wherever."""
         return unaliased(person_id) in self.people or EVERYBODY in self.people
 
-    def is_at(self, room: Room, persona: str | None) -> bool:
-        """True if it is about this place. persona: None: whichever it is."""
+    def holds(self, room: Room, person_id: str | None, persona: str | None) -> bool:
+        """True if it is about this person here. None: whoever, whichever it is."""
         return (
             (not self.rooms or room.id in self.rooms)
             and (not self.where or (self.where == "rooms") == (room.kind == "room"))
             and (not self.personas or persona is None or persona in self.personas)
+            and (person_id is None or self.is_for(person_id))
         )
-
-    def holds(self, room: Room, person_id: str, persona: str | None) -> bool:
-        """True if it is about this person here."""
-        return self.is_at(room, persona) and self.is_for(person_id)
 
 
 @dataclass(slots=True)
@@ -95,7 +92,7 @@ class Access:
         """True if this person may ask this persona's agent here. A bot is never an owner."""
         role = self.role(room, person_id, persona)
         role = "member" if is_bot and role == "owner" else role
-        return reaches(role, self.asks_for(persona))
+        return reaches(role, self._rule(persona, "invoke"))
 
     def asks_for(self, persona: str) -> Role:
         """The least role that may ask a persona's agent."""
@@ -114,14 +111,16 @@ class Access:
             return True
         least = self._rule(persona, "approve")
         grants = (*self.configured, *self.kept)
-        return any(reaches(grant.role, least) and grant.is_at(room, persona) for grant in grants)
+        return any(
+            reaches(grant.role, least) and grant.holds(room, None, persona) for grant in grants
+        )
 
     def approvers(self, room: Room, persona: str) -> frozenset[str]:
         """Ids of those who may answer this persona's permission questions here; EVERYBODY is one
         of them when all may. Whoever reaches the page may, too."""
         least = self._rule(persona, "approve")
         grants = (*self.configured, *self.kept)
-        held = (g for g in grants if reaches(g.role, least) and g.is_at(room, persona))
+        held = (g for g in grants if reaches(g.role, least) and g.holds(room, None, persona))
         listed = frozenset(map(unaliased, self.table.approvers))
         return listed.union(*(grant.people for grant in held))
 
@@ -144,7 +143,7 @@ class Access:
     def has_owner(self, room: Room) -> bool:
         """True if anybody at all could let somebody in here, in the chat."""
         return any(
-            grant.role == "owner" and not grant.personas and grant.is_at(room, None)
+            grant.role == "owner" and not grant.personas and grant.holds(room, None, None)
             for grant in (*self.configured, *self.kept)
         )
 

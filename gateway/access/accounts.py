@@ -41,8 +41,8 @@ class Presence:
         return self._known.setdefault(room_id, frozenset(await self._store.read(work, small=True)))
 
     async def heard(self, room: Room, bot: str) -> None:
-        """The bot has heard something in the room. On disk soon."""
-        known = await self.bots(room.id)
+        """The bot has heard something in the room: it is there. On disk soon."""
+        known = self._known.get(room.id) or await self.bots(room.id)
         if bot not in known:
             self._keep(room, known | {bot})
 
@@ -79,44 +79,30 @@ class Accounts:
         self._personas = personas
         self._presence = presence
 
-    async def heard(self, room: Room, bot: Bot) -> None:
-        """A bot has heard something in a room: it is there."""
-        await self._presence.heard(room, bot.name)
-
     def is_own_message(self, inbound: Inbound) -> bool:
         """One of our accounts said it. Its owner may write through it by hand, too."""
         return not inbound.meta.is_from_me and self.is_own(inbound.meta.sender_id)
 
     def is_own(self, sender_id: str) -> bool:
         """True if that is one of our accounts."""
-        return self._owner(sender_id) is not None
-
-    def _owner(self, sender_id: str) -> Bot | None:
         wanted = unaliased(sender_id)
-        for bot in self._bots.values():
-            if any(unaliased(own) == wanted for own in bot.own_ids):
-                return bot
-        return None
+        return any(wanted in map(unaliased, bot.own_ids) for bot in self._bots.values())
 
     def has_siblings(self, bot: Bot) -> bool:
         """True if another account on the bot's platform is ours, too."""
-        return any(self._siblings(bot))
+        return bool(self._siblings(bot))
 
     def _siblings(self, bot: Bot) -> list[Bot]:
         return [b for b in self._bots.values() if b.platform == bot.platform and b is not bot]
 
-    async def others(self, room: Room, bot: Bot) -> list[Bot]:
-        """The other accounts of ours that are in the room."""
-        siblings = self._siblings(bot)
-        if not siblings or not room.is_shared:
-            return []
-        present = await self._presence.bots(room.id)
-        return [sibling for sibling in siblings if sibling.name in present]
-
     async def peers(self, room: Room, bot: Bot) -> list[AccountPeer]:
         """The personas in the room, those of the bot's own account first, each once."""
+        others = self._siblings(bot) if room.is_shared else []
+        if others:
+            present = await self._presence.bots(room.id)
+            others = [other for other in others if other.name in present]
         found: dict[str, AccountPeer] = {}
-        for each in (bot, *await self.others(room, bot)):
+        for each in (bot, *others):
             for persona in self._personas.of(each.personas):
                 found.setdefault(persona.name, AccountPeer(persona, each))
         return list(found.values())
@@ -147,10 +133,10 @@ class Accounts:
     def introduced(self, roster: Sequence[Speaker]) -> list[Speaker]:
         """A roster with our own accounts under the names of their personas."""
         shown: dict[str, Speaker] = {}
+        ours = {unaliased(own): bot for bot in self._bots.values() for own in bot.own_ids}
         for speaker in roster:
-            owner = self._owner(speaker.id)
             speaks = [speaker]
-            if owner is not None:
+            if (owner := ours.get(unaliased(speaker.id))) is not None:
                 speaks = [Speaker(f"bot:{name}", name, "bot") for name in owner.personas]
             for each in speaks:
                 shown.setdefault(each.id, each)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
@@ -34,7 +35,7 @@ def reason_for(persona: str | None) -> str:
 
 
 class Refusals:
-    """The lines that unknown people got. _told: room, person and reason of each, in memory."""
+    """The lines that people got. _told: the reasons of each, by room and person, in memory."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -43,19 +44,21 @@ class Refusals:
             .on_conflict_do_nothing(index_elements=["room_id", "person_id", "reason"])
             .returning(_C.person_id)
         )
-        self._told: set[tuple[str, str, str]] = set()
+        self._told = defaultdict[tuple[str, str], set[str]](set)
 
     async def load(self) -> None:
         """Read who was told."""
         rows = await self._store.read(lambda connection: connection.execute(_TOLD).all())
-        self._told = {(row.room_id, row.person_id, row.reason) for row in rows}
+        self._told.clear()
+        for row in rows:
+            self._told[row.room_id, row.person_id].add(row.reason)
 
     def first(
         self, connection: Connection, room: Room, person_id: str, reason: str, now: datetime
     ) -> bool:
         """True if it wasn't told yet; it counts as told from now on."""
         values = {"room_id": room.id, "person_id": person_id, "reason": reason, "at": micros(now)}
-        self._told.add((room.id, person_id, reason))
+        self._told[room.id, person_id].add(reason)
         return connection.execute(self._add, values).scalar() is not None
 
     async def told_first(self, room: Room, person_id: str, reason: str, now: datetime) -> bool:
@@ -64,16 +67,18 @@ class Refusals:
 
     def forget(self, connection: Connection, person_id: str) -> None:
         """Their roles change: refused again, they hear it again."""
-        self._told = {told for told in self._told if told[1] != person_id}
+        for key in [key for key in self._told if key[1] == person_id]:
+            del self._told[key]
         connection.execute(_OF_PERSON, {"of": person_id})
 
     def let_through(self, room: Room, person_id: str, personas: Sequence[str]) -> None:
         """They asked these and might. What forbade it before is of no account; on disk soon."""
-        for reason in (ACCESS, *map(reason_for, personas)):
-            if (room.id, person_id, reason) in self._told:
-                self._told.discard((room.id, person_id, reason))
-                where = {"room": room.id, "person": person_id, "why": reason}
-                self._store.write_later(partial(_forget_one, where))
+        if (told := self._told.get((room.id, person_id))) is None:
+            return
+        for reason in told & {ACCESS, *map(reason_for, personas)}:
+            told.discard(reason)
+            where = {"room": room.id, "person": person_id, "why": reason}
+            self._store.write_later(partial(_forget_one, where))
 
 
 def _forget_one(where: dict[str, str], connection: Connection) -> None:

@@ -72,7 +72,7 @@ class UnknownUsers:
     ) -> None:
         """changed: told when somebody new waits."""
         self._access = access
-        self._refusals = refusals
+        self.refusals = refusals
         self._pairings = pairings
         self._audit = audit
         self._clock = clock
@@ -105,7 +105,7 @@ class UnknownUsers:
         least = self._least(refusal, known=known)
         has_role = self._access.takes_part(room, person.id)
         reason = reason_for(refusal.persona if has_role else None)
-        if not self._refusals.first(connection, room, person.id, reason, now):
+        if not self.refusals.first(connection, room, person.id, reason, now):
             return "", ""
         owned = self._access.has_owner(room)
         return "line", _refused_line(room, person, least, known=known, owned=owned)
@@ -128,7 +128,7 @@ class UnknownUsers:
         """The line for somebody whose question a persona hands over to one whom they may not ask;
         "": it was said before."""
         least, now = self._access.asks_for(persona), self._clock()
-        first = await self._refusals.told_first(room, person.id, reason_for(persona), now)
+        first = await self.refusals.told_first(room, person.id, reason_for(persona), now)
         if person.kind == "bot" or not first:
             return ""
         await self._audit.note("refuse", person, persona=persona, room=room, told="line")
@@ -136,10 +136,6 @@ class UnknownUsers:
             f"@\u2060{persona} doesn't answer this: who asked first needs to be its {least} here "
             f"(`!role {person.id} {least}`, says an owner)."
         )
-
-    def let_through(self, room: Room, person_id: str, personas: Sequence[str]) -> None:
-        """Who asked and might; refused later, they hear it again."""
-        self._refusals.let_through(room, person_id, personas)
 
 
 def _code_line(code: str, *, owned: bool) -> str:

@@ -46,14 +46,9 @@ class Visibility:
     async def of(self, turn: Turn, room: Room, message: StoredMessage) -> Asked:
         """The same for a message that may be stored nowhere."""
         roster = self._rosters.known(room, self._bots[turn.bot])
-        members = await self._present(turn, roster)
+        members: tuple[str, ...] = ()  # who takes part in a room: its roster, else who has spoken
+        if turn.room.kind == "room":
+            members = tuple(person.id for person in roster if person.kind == "human")
+            members = members if roster else await self._members.spoke(turn.scope)
         invocation = Invocation(room, message.by.id, turn.persona, members, turn.scope)
         return Asked(message, invocation, roster)
-
-    async def _present(self, turn: Turn, roster: Sequence[Speaker]) -> tuple[str, ...]:
-        """Ids of the people who take part in a room: its roster, else who has spoken in it."""
-        if turn.room.kind != "room":
-            return ()
-        if roster:
-            return tuple(person.id for person in roster if person.kind == "human")
-        return await self._members.spoke(turn.scope)

@@ -62,6 +62,7 @@ def make_intake(
         memories.hearing.changed,
     )
     return Intake(
+        presence=context.presence,
         accounts=context.accounts,
         router=MessageRouter(
             context.ledger,

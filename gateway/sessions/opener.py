@@ -92,7 +92,7 @@ class Opener:
             workspace=launch.workspace,
             kept=launch.session_id,
             admission=admission,
-            began_as=persona.start(),
+            began_as=persona.start,
         )
 
     async def _launch(

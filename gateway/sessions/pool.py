@@ -154,7 +154,11 @@ class SessionPool:
     ) -> AsyncIterator[LiveSession]:
         key = (persona.name, scope)
         persona = await self._as_set(persona, scope)
-        live = await self._usable(key, persona, room, waits)
+        while (opening := self._opening.get(key)) is not None:
+            await asyncio.wait({opening})
+        live = self._live.get(key)
+        if live is None or not live.usable_by(persona):
+            live = await self._open_unless_stopped(key, persona, room, waits)
         live.users += 1  # nothing was awaited since: nobody can have put it to sleep
         try:
             yield live
@@ -164,14 +168,6 @@ class SessionPool:
             if self._live.get(key) is live:
                 self._live[key] = self._live.pop(key)
             self._make_room()
-
-    async def _usable(self, key: Key, persona: Persona, room: Room, waits: Waits) -> LiveSession:
-        while (opening := self._opening.get(key)) is not None:
-            await asyncio.wait({opening})
-        live = self._live.get(key)
-        if live is not None and live.usable_by(persona):
-            return live
-        return await self._open_unless_stopped(key, persona, room, waits)
 
     async def _open_unless_stopped(
         self, key: Key, persona: Persona, room: Room, waits: Waits
@@ -206,7 +202,7 @@ class SessionPool:
             self._seats.leave()
             raise
         self._asleep.discard(key)
-        self._counts.session_started(live.program.name, resumed=live.agent.resumed)
+        self._counts.session_started(live.context.program.name, resumed=live.agent.resumed)
         return live
 
     async def known(self, persona: Persona, scope: str) -> bool:
@@ -223,7 +219,7 @@ class SessionPool:
         if live.retire:
             return
         session_id = live.agent.session_id
-        used = (live.persona, live.scope, live.program.name, session_id, self._clock())
+        used = (live.persona, live.scope, live.context.program.name, session_id, self._clock())
         if session_id in (None, live.kept):
             self._ledger.use_session(*used)
         else:
@@ -307,10 +303,12 @@ class SessionPool:
         del self._live[key]
         if why in ("idle", "cap"):
             self._asleep.add(key)
-        self._counts.session_ended(live.program.name, why)
+        self._counts.session_ended(live.context.program.name, why)
         name = f"end session {live.persona}"
         with log_context(LogContext("", live.room.id, live.persona, session_id(*key))):
-            log.info("session.ended", persona=live.persona, agent=live.program.name, why=why)
+            log.info(
+                "session.ended", persona=live.persona, agent=live.context.program.name, why=why
+            )
             self._ending[key] = asyncio.create_task(self._close(key, live), name=name)
 
     async def _close(self, key: Key, live: LiveSession) -> None:

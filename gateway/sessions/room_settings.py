@@ -57,7 +57,8 @@ class RoomSettings:
 
     async def applied(self, persona: Persona, scope: str) -> Persona:
         """The persona as it was set in a scope."""
-        model = await self.model(persona.name, scope)
+        key = (persona.name, scope)
+        model = self._models[key] if key in self._models else await self.model(*key)
         if model is None:
             return persona
         return replace(persona, front=persona.front.model_copy(update={"model": model}))

@@ -18,7 +18,6 @@ from contract.errors import AgentError
 from gateway.core.ledger import UnusedSession
 from gateway.mcp.endpoint import McpGrant
 from gateway.settings.personas.personas import Persona
-from memory.scopes import Invocation
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,30 +93,19 @@ class LiveSession:
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
     users: int = 0
 
-    @property
-    def program(self) -> AgentProgram:
-        """The program behind it."""
-        return self.context.program
-
-    def may_read(self, invocation: Invocation) -> None:
-        """Let its agent look into the memory as far as this turn may."""
-        self.admission.invocation = invocation
-
     @contextmanager
-    def working(self) -> Iterator[None]:
-        """Its agent works within the block."""
+    def working(self, oldest: int = 0, newest: int = 0) -> Iterator[None]:
+        """Its agent works within the block, on a prompt that holds the messages from one seq to
+        another; 0: none."""
         self.state = "working"
         try:
             yield
         finally:
             self.state = "idle"
-
-    def was_given(self, oldest: int, newest: int) -> None:
-        """A prompt held the messages from one seq to another."""
-        held = self.context
-        self.context = replace(
-            held, given_from=held.given_from or oldest, given=max(held.given, newest)
-        )
+            held = self.context
+            self.context = replace(
+                held, given_from=held.given_from or oldest, given=max(held.given, newest)
+            )
 
     def answered(self, *, taken: bool, compacted: bool, summarised: bool) -> None:
         """A prompt was answered. taken: it was not refused as too long, after which the agent knows
@@ -129,7 +117,7 @@ class LiveSession:
 
     def usable_by(self, persona: Persona) -> bool:
         """True if the persona's next turn can go on in this session."""
-        same = self.began_as == persona.start()
+        same = self.began_as == persona.start
         return same and self.agent.alive() and not self.retire
 
     def keeps(self) -> bool:
@@ -137,14 +125,14 @@ class LiveSession:
         if self.retire or not self.context.given or not self.agent.alive():
             return True
         session_id = self.agent.session_id
-        return self.program.resumes and session_id is not None and session_id == self.kept
+        return self.context.program.resumes and session_id is not None and session_id == self.kept
 
 
 async def compact(live: LiveSession) -> None:
     """Let its agent condense what it holds of the conversation. Raises AgentError."""
     if not isinstance(live.agent, Compacting):
-        say = f"{live.program.title} can't do that. Say `!new` to begin a new conversation."
-        raise AgentError("missing", f"{live.program.name} can't compact", say=say)
+        say = f"{live.context.program.title} can't do that. Say `!new` to begin a new conversation."
+        raise AgentError("missing", f"{live.context.program.name} can't compact", say=say)
     async with live.asking:
         with live.working():
             await live.agent.compact()

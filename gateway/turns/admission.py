@@ -106,7 +106,7 @@ class Admission:
             self._refused(inbound.meta.source)
             await self._unknown_users.answered(refusal, accepted.said)
         elif authorised.allowed and not authorised.route.incoming.trusted:
-            self._unknown_users.let_through(
+            self._unknown_users.refusals.let_through(
                 inbound.room, inbound.meta.sender_id, authorised.allowed
             )
 

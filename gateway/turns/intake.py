@@ -14,7 +14,7 @@ import structlog
 from bots.bot import Bot
 from contract.chat import Chosen, Deleted, Edited, Event, Inbound, SenderType, stands
 from contract.errors import Rejected
-from gateway.access.accounts import Accounts
+from gateway.access.accounts import Accounts, Presence
 from gateway.core import views
 from gateway.core.events import EventBus, MessageDeleted, MessageEdited, MessagePosted, RoomOpened
 from gateway.core.ledger import Accepted, Ledger
@@ -140,6 +140,7 @@ class Intake:
     def __init__(
         self,
         *,
+        presence: Presence,
         accounts: Accounts,
         router: MessageRouter,
         admission: Admission,
@@ -149,6 +150,7 @@ class Intake:
         changes: Changes,
         handlers: Handlers,
     ) -> None:
+        self._presence = presence
         self._accounts = accounts
         self._router = router
         self._admission = admission
@@ -163,7 +165,7 @@ class Intake:
     async def receive(self, event: Event, bot: Bot) -> None:
         """Take one event of a platform; returns when it is on disk."""
         if not isinstance(event, Chosen) and event.room.is_shared:
-            await self._accounts.heard(event.room, bot)
+            await self._presence.heard(event.room, bot.name)
         match event:
             case Inbound():
                 if self._accounts.is_own_message(event):

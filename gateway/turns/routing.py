@@ -86,8 +86,8 @@ class MessageRouter:
     async def _addressed(self, incoming: Incoming, here: Sequence[Persona]) -> list[Persona]:
         """Who must answer; a command that names nobody goes to the first persona here."""
         inbound, bot = incoming.inbound, incoming.bot
-        siblings = self.accounts.has_siblings(bot)
-        if siblings and await self._is_for_siblings(inbound, bot):
+        alone = inbound.reply_to is None and inbound.thread_id is None
+        if not alone and await self._is_for_siblings(inbound, bot):
             return []
         if answered := await self._replied_to(inbound, here):
             return answered
@@ -100,7 +100,7 @@ class MessageRouter:
             parse_command(reading.content, addressed=False, bare=reading.bare) is None
         ):
             return []
-        if not inbound.room.is_shared or not siblings:
+        if not inbound.room.is_shared or not self.accounts.has_siblings(bot):
             return list(here[:1])
         return [] if await self._names_siblings(incoming) else self.accounts.first(bot)
 
@@ -120,7 +120,7 @@ class MessageRouter:
 
         It may be an answer to what this one said, or stand in its thread, and yet not be for it.
         """
-        if inbound.reply_to is None and inbound.thread_id is None:
+        if not self.accounts.has_siblings(bot):
             return False
         mentioned = await self._mentioned(inbound, bot)
         return bool(mentioned) and all(peer and peer.bot is not bot for peer in mentioned)

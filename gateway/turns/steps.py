@@ -32,7 +32,7 @@ class AgentStep:
 
 def _ready(step: OpenStep, trace: TurnTrace) -> None:
     live: LiveSession = step.made
-    log.info("agent.ready", agent=live.program.name, in_ms=round(step.ms, 1))
+    log.info("agent.ready", agent=live.context.program.name, in_ms=round(step.ms, 1))
 
 
 def _briefed(step: OpenStep, trace: TurnTrace) -> None:
@@ -85,7 +85,7 @@ def _answered(step: OpenStep, trace: TurnTrace) -> None:
     step.attributes.update(_agent_attributes(made.turn, live, answer))
     log.info(
         "agent.answered",
-        agent=live.program.name,
+        agent=live.context.program.name,
         in_ms=round(step.ms, 0),
         chars=len(answer.text),
         source=answer.source,
@@ -121,7 +121,7 @@ def _agent_attributes(turn: Turn, live: LiveSession, answer: Answer) -> Mapping[
     told: dict[str, Attribute] = {
         "gen_ai.operation.name": "invoke_agent",
         "gen_ai.agent.name": turn.persona,
-        "gen_ai.agent.id": live.program.name,
+        "gen_ai.agent.id": live.context.program.name,
         "moot.answer.source": answer.source,
         "moot.answer.tools": len(answer.tools),
     }

@@ -78,7 +78,7 @@ class AgentCaller:
         asked = await self._visibility.asked(turn, room)
         if asked is None:
             raise MessageGone("the message that asked was deleted")
-        session.may_read(asked.invocation)
+        session.admission.invocation = asked.invocation  # as far as its agent may look
         prompt = await self._prompts.make(turn, asked, session.context, run.step, run.reading)
         if not is_wanted():
             raise MessageGone("the message that asked was deleted")
@@ -103,20 +103,17 @@ class AgentCaller:
         self, turn: Turn, asked: Asked, session: LiveSession, prompt: Prompt, reply: LiveReply
     ) -> tuple[Answer, AgentFault | None]:
         """The same, and what it took is on record."""
-        agent = session.program.name
-        person = await self._accounting.began(turn, asked.message, agent)
+        program = session.context.program
+        person = await self._accounting.began(turn, asked.message, program.name)
         began_at = time.perf_counter()
-        if session.program.typed:
+        if program.typed:
             log.info("prompt.typed", chars=len(prompt.text))
-        log.info("agent.asked", agent=agent, chars=len(prompt.text))
-        try:
-            with session.working():
-                async with reply.showing():
-                    answer, fault = await self._answer(session, prompt.text, reply)
-        finally:
-            session.was_given(prompt.first_seq, prompt.last_seq)
+        log.info("agent.asked", agent=program.name, chars=len(prompt.text))
+        with session.working(prompt.first_seq, prompt.last_seq):
+            async with reply.showing():
+                answer, fault = await self._answer(session, prompt.text, reply)
         seconds = time.perf_counter() - began_at
-        self._accounting.took(turn, person, agent, answer.usage, seconds)
+        self._accounting.took(turn, person, program.name, answer.usage, seconds)
         session.answered(
             taken=fault != "context",
             compacted=answer.compacted,

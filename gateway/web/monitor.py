@@ -64,4 +64,4 @@ class Monitor:
 
 def _load(live: LiveSession, taken: Taken) -> Load:
     name = scope_folder(live.scope).rpartition("-")[2][:8]
-    return Load(live.persona, live.program.name, name, taken)
+    return Load(live.persona, live.context.program.name, name, taken)

@@ -41,7 +41,7 @@ def session(live: LiveSession) -> SessionView:
         state=live.state,
         pid=live.agent.pid,
         started_at=live.started_at,
-        terminal=live.program.typed,
+        terminal=live.context.program.typed,
     )
 
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, overload
 
@@ -72,7 +73,7 @@ def front_matter_schema() -> dict[str, Any]:
     return head | {key: value for key, value in schema.items() if key != "title"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Persona:
     """Somebody to mention: the file's name, its front matter, and its body as system prompt.
 
@@ -84,11 +85,12 @@ class Persona:
     body: str
     text: str = field(default="", compare=False, repr=False)
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The names that people may call it by: its own and its aliases, lower case."""
         return (self.name, *self.front.aliases)
 
+    @cached_property
     def start(self) -> tuple[object, ...]:
         """The settings its program starts with: a session that began with others can't go on."""
         front = self.front.model_dump(exclude=set(SHOWN))

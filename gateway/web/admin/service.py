@@ -131,7 +131,7 @@ class SessionAdmin:
             session=records.session(live),
             room_name=live.room.name,
             room_kind=live.room.kind,
-            agent=live.program.title,
+            agent=live.context.program.title,
             used_at=live.used_at,
             memory_bytes=taken.memory_bytes if taken else None,
             cpu_s=taken.cpu_s if taken else None,
