@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from composer.cuts import cut_end
 from composer.guard import flat, whole
-from composer.zone import zone
+from composer.scene import zone
 from contract.briefing import Briefing
 from contract.errors import ConfigError
 

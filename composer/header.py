@@ -1,18 +1,30 @@
-"""The attribution header: everything one prompt is made of, as text. Pure and deterministic."""
+"""The attribution header: everything one prompt is made of, as text, and fit to be typed.
+
+Pure and deterministic.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 
-from composer import headings
 from composer.budget import Part, Record, fit, limit, shed_notes
-from composer.labels import Labels
+from composer.labels import MENTIONS, Labels
 from composer.layers import landmarks, notes, observations, recall, summary
-from composer.scene import invocation, session
+from composer.scene import invocation, session, zone
 from composer.thread import thread
-from composer.transcript import transcript, window
-from composer.zone import zone
+from composer.transcript import transcript, transcript_heading, window
 from contract.briefing import Briefing, Header, Section, TranscriptLine
+
+JOINER = "\u2060"
+"""Word joiner: behind an `@` it makes it text, for Claude Code reads `@/any/file` without asking.
+People's own never gets this far, and the one in replies is taken out again."""
+
+# A name that could not lead out of the folder that the agent works in.
+_NO_PATH = re.compile(r"\w[\w' -]*(?:\.[\w' -]+)*")
+# Behind a name nothing goes on that could be a path's.
+_END = r"(?=[^\w\s/\\~]*(?:\s|\Z))"
+_TOKEN = re.compile("|".join(pattern.pattern for pattern in MENTIONS.values()))
 
 
 def compose(briefing: Briefing) -> Header:
@@ -45,7 +57,7 @@ def compose(briefing: Briefing) -> Header:
     parts += (said, invocation(briefing, messages, labels))
     fit(parts, limit(briefing.budget), record)
     if briefing.since_last_reply:
-        said.rename(headings.transcript_heading(0, len(said.shown())))
+        said.rename(transcript_heading(0, len(said.shown())))
     sections = tuple(Section(part.name, part.text, part.source) for part in parts if part.text)
     text = "\n\n".join(section.text for section in sections) + "\n"
     return Header(text, sections, tuple(record.trims))
@@ -62,3 +74,31 @@ def _labels(briefing: Briefing, messages: Sequence[TranscriptLine]) -> Labels:
             *(line.by for line in messages),
         )
     )
+
+
+# ── Typed ───────────────────────────────────────────────────────────────────────────────
+
+
+def typable(text: str, known_names: Iterable[str], mention_tokens: Iterable[str]) -> str:
+    """The text as it is typed into a program's prompt: U+2060 behind each `@` that tags nobody.
+
+    known_names: of personas, their aliases and participants, in any case, with or without
+    their `@`; one that looks like a path counts as unknown. mention_tokens: as in the labels;
+    one that fits no platform's pattern counts as unknown. Idempotent.
+    """
+    if "@" not in text:
+        return text
+    tags = [JOINER]
+    for token in filter(_TOKEN.fullmatch, mention_tokens):
+        sign, _, tagged = token.partition("@")
+        tags.append(f"(?<=<@){re.escape(tagged)}" if sign else re.escape(tagged) + _END)
+    for name in known_names:
+        known = name.strip().lstrip("@")
+        if _NO_PATH.fullmatch(known):
+            tags.append(f"(?i:{re.escape(known)}){_END}")
+    return re.sub(f"@(?!{'|'.join(tags)})", f"@{JOINER}", text)
+
+
+def untyped(reply: str) -> str:
+    """An agent's reply without U+2060."""
+    return reply.replace(JOINER, "")

@@ -26,10 +26,3 @@ HEADINGS = {
     INVOCATION: "[CURRENT INVOCATION]",
 }
 """In the order of the header. The transcript's number is replaced: see `transcript_heading`."""
-
-
-def transcript_heading(window: int, new: int | None) -> str:
-    """The transcript's heading: the configured window, or how many are new to a living session."""
-    if new is None:
-        return f"[RAW TRANSCRIPT — most recent {window} messages]"
-    return f"[RAW TRANSCRIPT — {new} message{'' if new == 1 else 's'} since your last reply]"

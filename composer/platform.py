@@ -7,7 +7,7 @@ from datetime import datetime, tzinfo
 from unicodedata import normalize
 
 from composer.guard import clean, label
-from composer.zone import local
+from composer.scene import local
 
 _OTHER_FIELDS = str.maketrans(",=", ";:")  # would begin a further field of the line
 

@@ -1,21 +1,26 @@
-"""Where and who: the session context and the invocation."""
+"""Where, when and who: the session context and the invocation, and times as the room reads them."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
-from datetime import tzinfo
+from datetime import datetime, tzinfo
+from zoneinfo import ZoneInfo
 
 from composer import headings
 from composer.budget import Part, Record
 from composer.guard import label
 from composer.labels import Labels, at_name, joined, same_bot
-from composer.zone import local
 from contract.briefing import Briefing, TranscriptLine
 from contract.chat import Speaker
+from contract.errors import ConfigError
 
 ROOM_CHARS = 100
 AGENT_CHARS = 100
 ADDRESSEES_SHOWN = 20
+
+_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+){0,2}")
+_OF_THIS_MACHINE = {"localtime", "posixrules", "Factory"}
 
 
 def session(
@@ -131,3 +136,26 @@ def _since_trigger(briefing: Briefing, messages: Sequence[TranscriptLine]) -> li
     """Who wrote the first message that asked, and everything after it."""
     first = next((i for i, line in enumerate(messages) if line.id in briefing.trigger_ids), None)
     return [] if first is None else [line.by for line in messages[first:]]
+
+
+# ── Times ───────────────────────────────────────────────────────────────────────────────
+
+
+def zone(name: str) -> tzinfo:
+    """The IANA time zone of that name. Raises ConfigError."""
+    if _KEY.fullmatch(name) and name not in _OF_THIS_MACHINE:
+        try:
+            return ZoneInfo(name)
+        except (KeyError, ValueError, OSError):  # unknown; malformed data; a folder such as Asia
+            pass
+    raise ConfigError(f"timezone: {name[:80]!r} is no IANA time zone; write e.g. Asia/Jakarta")
+
+
+def local(at: datetime, where: tzinfo) -> datetime:
+    """The same moment on the room's clocks; unchanged within a day of the calendar's ends."""
+    if at.tzinfo is None:
+        raise ConfigError("a time without its offset from UTC; write e.g. 2026-04-21T14:02+07:00")
+    try:
+        return at.astimezone(where)
+    except OverflowError:
+        return at

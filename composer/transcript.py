@@ -10,7 +10,7 @@ from composer.budget import Part, Record, shed
 from composer.cuts import cut_middle
 from composer.guard import clean, indent, label, lines
 from composer.labels import Labels
-from composer.zone import hours
+from composer.scene import local
 from contract.briefing import Briefing, TranscriptLine
 from contract.chat import Attachment
 
@@ -60,7 +60,7 @@ def transcript(
     part = Part(
         headings.TRANSCRIPT,
         "transcript",
-        headings.transcript_heading(
+        transcript_heading(
             budget.window_messages, len(messages) if briefing.since_last_reply else None
         ),
         [message(line, labels, where, budget.message, record) for line in messages],
@@ -71,9 +71,16 @@ def transcript(
     return part
 
 
+def transcript_heading(window: int, new: int | None) -> str:
+    """The transcript's heading: the configured window, or how many are new to a living session."""
+    if new is None:
+        return f"[RAW TRANSCRIPT — most recent {window} messages]"
+    return f"[RAW TRANSCRIPT — {new} message{'' if new == 1 else 's'} since your last reply]"
+
+
 def message(line: TranscriptLine, labels: Labels, where: tzinfo, cap: int, record: Record) -> str:
     """`[HH:MM | label] text`; further lines and attachments are indented."""
-    written = hours(line.at, where)
+    written = f"{local(line.at, where):%H:%M}"
     who = labels.line(line.by)
     text, left_out = cut_middle(lines(line.text), cap)
     record.note(headings.TRANSCRIPT, f"of a message by {who} at {written}", left_out)

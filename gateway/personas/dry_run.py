@@ -13,7 +13,7 @@ from pathlib import Path
 
 from adapters.agent import TurnContext
 from bots.bot import Bot
-from composer.typed import untyped
+from composer.header import untyped
 from contract.agent import Answer, Question
 from contract.briefing import Header
 from contract.chat import Room, Speaker

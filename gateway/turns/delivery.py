@@ -14,7 +14,7 @@ from pathlib import Path
 import structlog
 
 from adapters.agent import TurnContext
-from composer.typed import untyped
+from composer.header import untyped
 from contract.agent import Question
 from contract.chat import MOOT, SenderType, persona_speaker
 from contract.errors import PlatformError

@@ -13,8 +13,7 @@ import structlog
 
 from adapters.agent import TurnContext
 from bots.bot import Bot
-from composer.header import compose
-from composer.typed import typable
+from composer.header import compose, typable
 from contract.briefing import Briefing, Budget, Header, ThreadMessage
 from contract.chat import MOOT, Attachment, Speaker, persona_speaker
 from contract.errors import MootError

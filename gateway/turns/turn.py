@@ -11,7 +11,7 @@ from datetime import datetime
 
 import structlog
 
-from composer.typed import untyped
+from composer.header import untyped
 from contract.agent import Answer
 from contract.errors import AgentError, AgentFault
 from gateway.access.visibility import Asked, Visibility

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from adapters.agent import TurnContext
 from composer.platform import is_small_talk, platform_context
-from composer.zone import zone
+from composer.scene import zone
 from contract.briefing import Briefing
 
 

@@ -7,8 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from composer.briefing import parse_briefing
-from composer.header import compose
-from composer.typed import typable
+from composer.header import compose, typable
 from tests.doubles.attacks import attacks
 from tests.doubles.header_reader import SPOKEN, forged, read
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from composer.typed import typable, untyped
+from composer.header import typable, untyped
 
 NAMES = ["claude", "@codex", "Andi Wijaya", "john.doe", "/etc/passwd", "../x", "~root", "a\nb"]
 TOKENS = ["<@U06STGBF4Q0>", "@olivia:matrix.example", "@/etc/passwd", "@x/../../y"]

@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adapters.agent import Reply
-from composer.typed import untyped
+from composer.header import untyped
 from contract.briefing import (
     Briefing,
     Fact,
