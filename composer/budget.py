@@ -26,11 +26,11 @@ _TRIMMED = {
 """The sections that are trimmed over the total, in this order, and which units go first."""
 
 
+@dataclass(slots=True)
 class Record:
     """Collects what was trimmed, in the order in which it happened."""
 
-    def __init__(self) -> None:
-        self.trims: list[Trim] = []
+    trims: list[Trim] = field(default_factory=list)
 
     def note(self, section: str, what: str, chars: int) -> None:
         """Add it, unless nothing was taken away."""
@@ -53,24 +53,17 @@ class Part:
     when_empty: str = ""
     text: str = field(init=False)
     """The section with its heading, or nothing."""
-    _gone: set[int] = field(default_factory=set)
+    gone: set[int] = field(default_factory=set)
+    """Indices of the units that went."""
 
     def __post_init__(self) -> None:
-        self._render()
+        self.render()
 
-    def shown(self) -> list[str]:
-        """The units that are left."""
-        if not self._gone:
-            return [*self.units]
-        return [unit for index, unit in enumerate(self.units) if index not in self._gone]
-
-    def rename(self, heading: str) -> None:
-        """Give it another heading."""
-        self.heading = heading
-        self._render()
-
-    def _render(self) -> None:
-        shown = self.shown() if self._gone else self.units
+    def render(self) -> None:
+        """Make the text again; to be called after any change."""
+        shown = self.units
+        if self.gone:
+            shown = [unit for index, unit in enumerate(shown) if index not in self.gone]
         if not shown and self.when_empty:
             shown = [self.when_empty]
         self.text = "\n".join((self.heading, *shown)) if shown else ""
@@ -84,10 +77,10 @@ class Part:
         units = freed = 0
         while self.spare and freed < excess:
             index = self.spare.popleft()
-            self._gone.add(index)
+            self.gone.add(index)
             units += 1
             freed += len(self.units[index]) + 1
-        self._render()
+        self.render()
         return units, before - length(self)
 
     def shorten(self, excess: int) -> int:
@@ -96,7 +89,7 @@ class Part:
         *others, last = self.units
         kept = cut_end(last, max(len(last) - excess, 0))
         self.units = [*others, kept] if kept else others
-        self._render()
+        self.render()
         return before - length(self)
 
 
@@ -128,7 +121,7 @@ def shed_notes(recommendations: Part, pins: Part, cap: int, record: Record) -> N
 
 
 def fit(parts: Sequence[Part], cap: int, record: Record) -> None:
-    """Trim in the lawful order until the header is within `cap`.
+    """Trim in the lawful order until the header is within `cap` characters.
 
     The session context, the messages that triggered and the invocation stay, each message
     within its own cap: if they alone are longer, so is the header, and the record says it.

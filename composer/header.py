@@ -6,7 +6,7 @@ Pure and deterministic.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from composer.budget import Part, Record, fit, limit, shed_notes
 from composer.labels import MENTIONS, Labels
@@ -14,7 +14,7 @@ from composer.layers import landmarks, notes, observations, recall, summary
 from composer.scene import invocation, session, zone
 from composer.thread import thread
 from composer.transcript import transcript, transcript_heading, window
-from contract.briefing import Briefing, Header, Section, TranscriptLine
+from contract.briefing import Briefing, Header, Section
 
 JOINER = "\u2060"
 """Word joiner: behind an `@` it makes it text, for Claude Code reads `@/any/file` without asking.
@@ -36,7 +36,16 @@ def compose(briefing: Briefing) -> Header:
     record = Record()
     where = zone(briefing.timezone)
     messages, asked = window(briefing, record)
-    labels = _labels(briefing, messages)
+    labels = Labels(
+        (
+            briefing.you,
+            briefing.triggered_by,
+            *briefing.participants,
+            *briefing.spoke_since,
+            *(said.by for said in briefing.thread),
+            *(line.by for line in messages),
+        )
+    )
     about_people: tuple[Part, ...] = ()
     if briefing.pins or briefing.recommendations:
         pins, recommendations = about_people = notes(briefing, record)
@@ -56,24 +65,12 @@ def compose(briefing: Briefing) -> Header:
         parts.append(thread(briefing, labels, record))
     parts += (said, invocation(briefing, messages, labels))
     fit(parts, limit(briefing.budget), record)
-    if briefing.since_last_reply:
-        said.rename(transcript_heading(0, len(said.shown())))
+    if briefing.since_last_reply and said.gone:
+        said.heading = transcript_heading(0, len(said.units) - len(said.gone))
+        said.render()
     sections = tuple(Section(part.name, part.text, part.source) for part in parts if part.text)
     text = "\n\n".join(section.text for section in sections) + "\n"
     return Header(text, sections, tuple(record.trims))
-
-
-def _labels(briefing: Briefing, messages: Sequence[TranscriptLine]) -> Labels:
-    return Labels(
-        (
-            briefing.you,
-            briefing.triggered_by,
-            *briefing.participants,
-            *briefing.spoke_since,
-            *(said.by for said in briefing.thread),
-            *(line.by for line in messages),
-        )
-    )
 
 
 # ── Typed ───────────────────────────────────────────────────────────────────────────────

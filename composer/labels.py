@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import quote
 
@@ -65,59 +66,61 @@ def joined(names: Sequence[str]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
+@dataclass(frozen=True, slots=True)
+class _Alone:
+    """A speaker before anybody else is looked at.
+
+    looks: everything that they may be shown as, by its looks. like_a_bot: a person whose name
+    says that they are one. who: whom two speakers have in common who are one.
+    """
+
+    name: str
+    full: str
+    token: str | None
+    looks: frozenset[str]
+    like_a_bot: bool
+    who: tuple[str, str]
+
+
 @lru_cache(maxsize=8192)
-def _looks(speaker: Speaker) -> frozenset[str]:
-    """Everything that this speaker may be shown as, by its looks."""
-    name = bare(speaker)
+def _alone(speaker: Speaker) -> _Alone:
+    name, full, token = bare(speaker), f"{bare(speaker)} ({_id(speaker)})", mention(speaker)
     if speaker.kind == "bot":
-        shown = [name, f"{name} (bot)"]
+        shown, who = [name, f"{name} (bot)"], ("bot", skeleton(at_name(speaker.name)))
     else:
-        full = f"{name} ({_id(speaker)})"
-        shown = [name, full, tagged(name, speaker), tagged(full, speaker)]
-    return frozenset(skeleton(look).lstrip("@ ") for look in shown)
+        shown, who = [name, full], ("human", speaker.id)
+        shown += [f"{one} ({token})" for one in shown if token]
+    looks = frozenset(skeleton(look).lstrip("@ ") for look in shown)
+    like_a_bot = speaker.kind != "bot" and any(map(_CALLS_ITSELF_BOT.search, looks))
+    return _Alone(name, full, token, looks, like_a_bot, who)
 
 
 class Labels:
     """The names of all who appear in one header.
 
     A person who could be taken for another person or for a bot gets ` (sender id)`; bots keep
-    their names.
+    their names. name: without a mention token, in the session context and the invocation; line:
+    in the transcript and the thread; listed: as a participant, where a bot is `@codex (bot)`.
+    who: the same for one bot, which may have an id of its own on each platform.
     """
 
     def __init__(self, speakers: Iterable[Speaker]) -> None:
-        self._owners: dict[str, set[tuple[str, str]]] = {}
-        self._names: dict[Speaker, str] = {}
-        for speaker in set(speakers):
-            for look in _looks(speaker):
-                self._owners.setdefault(look, set()).add((speaker.kind, speaker.id))
-
-    def name(self, speaker: Speaker) -> str:
-        """The label without a mention token: in the session context and the invocation."""
-        name = self._names.get(speaker)
-        if name is None:
-            name = self._names[speaker] = bare(speaker) + self._suffix(speaker)
-        return name
-
-    def _suffix(self, speaker: Speaker) -> str:
-        if speaker.kind == "bot":
-            return ""
-        looks = _looks(speaker)
-        mistakable = any(len(self._owners.get(look, ())) > 1 for look in looks)
-        if mistakable or any(_CALLS_ITSELF_BOT.search(look) for look in looks):
-            return f" ({_id(speaker)})"
-        return ""
-
-    def line(self, speaker: Speaker) -> str:
-        """The label of a line in the transcript or the thread."""
-        return tagged(self.name(speaker), speaker)
-
-    def listed(self, speaker: Speaker) -> str:
-        """As a participant: a bot is `@codex (bot)`."""
-        return f"{at_name(speaker.name)} (bot)" if speaker.kind == "bot" else self.name(speaker)
-
-
-def same_bot(one: Speaker, other: Speaker) -> bool:
-    """Return True if both are one bot, which may have an id of its own on each platform."""
-    if one.kind != "bot" or other.kind != "bot":
-        return one.id == other.id
-    return one.id == other.id or skeleton(at_name(one.name)) == skeleton(at_name(other.name))
+        known = {speaker: _alone(speaker) for speaker in speakers}
+        owners: dict[str, set[tuple[str, str]]] = {}
+        for speaker, alone in known.items():
+            for look in alone.looks:
+                owners.setdefault(look, set()).add((speaker.kind, speaker.id))
+        self.name: dict[Speaker, str] = {}
+        self.line: dict[Speaker, str] = {}
+        self.listed: dict[Speaker, str] = {}
+        self.who = {speaker: alone.who for speaker, alone in known.items()}
+        for speaker, alone in known.items():
+            name = alone.name
+            if speaker.kind == "bot":
+                self.listed[speaker] = f"{at_name(speaker.name)} (bot)"
+            else:
+                if alone.like_a_bot or any(len(owners[look]) > 1 for look in alone.looks):
+                    name = alone.full
+                self.listed[speaker] = name
+            self.name[speaker] = name
+            self.line[speaker] = f"{name} ({alone.token})" if alone.token else name

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from composer import headings
 from composer.budget import Part, Record
 from composer.guard import label
-from composer.labels import Labels, at_name, joined, same_bot
+from composer.labels import Labels, at_name, joined
 from contract.briefing import Briefing, TranscriptLine
 from contract.chat import Speaker
 from contract.errors import ConfigError
@@ -31,10 +31,15 @@ def session(
     record: Record,
 ) -> Part:
     """Room, participants, this persona and the trigger's time."""
-    agent = label(briefing.agent, AGENT_CHARS)
+    room = _channel(briefing)
+    if not room and briefing.room.kind == "gdm":
+        room = f"group direct message with {_addressees(briefing, (), labels)}"
+    elif not room:
+        room = f"direct message with {labels.listed[briefing.triggered_by]}"
+    project, agent = label(briefing.room.project or ""), label(briefing.agent, AGENT_CHARS)
     time = local(briefing.at, where).isoformat(sep=" ", timespec="minutes")[:16]
     units = [
-        f"Room: {_room(briefing, labels)}{_project(briefing)}",
+        f"Room: {room}{f' (project: {project})' if project else ''}",
         *_participants(briefing, messages, labels, record),
         f"You are: {at_name(briefing.you.name)}{f' ({agent})' if agent else ''}",
         f"Time: {time} {briefing.timezone}",
@@ -54,27 +59,21 @@ def _channel(briefing: Briefing) -> str:
     return name and f"#{name}"
 
 
-def _room(briefing: Briefing, labels: Labels) -> str:
-    if channel := _channel(briefing):
-        return channel
-    if briefing.room.kind == "gdm":
-        return f"group direct message with {_addressees(briefing, (), labels)}"
-    return f"direct message with {labels.listed(briefing.triggered_by)}"
-
-
-def _project(briefing: Briefing) -> str:
-    project = label(briefing.room.project or "")
-    return f" (project: {project})" if project else ""
-
-
 def _participants(
     briefing: Briefing, messages: Sequence[TranscriptLine], labels: Labels, record: Record
 ) -> list[str]:
     """The roster, else who spoke in the window and who triggered; no line for nobody."""
-    senders = (*(line.by for line in messages), briefing.triggered_by)
-    people = _distinct(briefing.participants or senders, without=briefing.you)
+    you, senders = briefing.you, (*(line.by for line in messages), briefing.triggered_by)
+    people = [
+        one
+        for one in _distinct(briefing.participants or senders)
+        if one.id != you.id and labels.who[one] != labels.who[you]
+    ]
     shown = people[: briefing.budget.participants_shown]
-    names = [labels.listed(one) + _role(one) for one in shown]
+    names = []
+    for one in shown:
+        role = label(one.role or "") if one.kind != "bot" else ""
+        names.append(f"{labels.listed[one]} ({role})" if role else labels.listed[one])
     more = people[len(shown) :]
     if more:
         names.append(f"+{len(more)} more")
@@ -83,17 +82,12 @@ def _participants(
     return [f"Participants: {', '.join(names)}"] if names else []
 
 
-def _role(speaker: Speaker) -> str:
-    role = label(speaker.role or "") if speaker.kind != "bot" else ""
-    return f" ({role})" if role else ""
-
-
-def _distinct(speakers: Iterable[Speaker], without: Speaker) -> list[Speaker]:
-    """Each id once, in order; not this bot, under whichever of its ids."""
+def _distinct(speakers: Iterable[Speaker]) -> Iterable[Speaker]:
+    """Each id once, in order."""
     by_id: dict[str, Speaker] = {}
     for speaker in speakers:
         by_id.setdefault(speaker.id, speaker)
-    return [speaker for speaker in by_id.values() if not same_bot(speaker, without)]
+    return by_id.values()
 
 
 def invocation(briefing: Briefing, messages: Sequence[TranscriptLine], labels: Labels) -> Part:
@@ -110,32 +104,22 @@ def invocation(briefing: Briefing, messages: Sequence[TranscriptLine], labels: L
 
 
 def _addressees(briefing: Briefing, messages: Sequence[TranscriptLine], labels: Labels) -> str:
-    """Who triggered, then the other people who spoke since."""
-    since = briefing.spoke_since or _since_trigger(briefing, messages)
-    others = [
-        one
-        for one in _distinct(since, without=briefing.you)
-        if one.kind != "bot" and one.id != briefing.triggered_by.id
-    ]
-    names = [_asker(briefing, labels), *map(labels.name, others)]
+    """Who triggered, then the other people who spoke since the first message that asked."""
+    asker, since = briefing.triggered_by, briefing.spoke_since
+    if not since:
+        asked = (i for i, line in enumerate(messages) if line.id in briefing.trigger_ids)
+        since = tuple(line.by for line in messages[next(asked, len(messages)) :])
+    name = labels.name[asker]
+    if asker.kind == "bot":
+        hop, hops = max(briefing.hop, 1), max(briefing.max_hops, briefing.hop, 1)
+        name = f"{at_name(asker.name)} (bot, hop {hop} of {hops})"
+    answered = (asker.id, briefing.you.id)
+    others = [one for one in _distinct(since) if one.kind != "bot" and one.id not in answered]
+    names = [name, *(labels.name[one] for one in others)]
     if len(names) > ADDRESSEES_SHOWN:
         more = len(names) - ADDRESSEES_SHOWN
         names = [*names[:ADDRESSEES_SHOWN], f"{more} more"]
     return joined(names)
-
-
-def _asker(briefing: Briefing, labels: Labels) -> str:
-    asker = briefing.triggered_by
-    if asker.kind != "bot":
-        return labels.name(asker)
-    hop, hops = max(briefing.hop, 1), max(briefing.max_hops, briefing.hop, 1)
-    return f"{at_name(asker.name)} (bot, hop {hop} of {hops})"
-
-
-def _since_trigger(briefing: Briefing, messages: Sequence[TranscriptLine]) -> list[Speaker]:
-    """Who wrote the first message that asked, and everything after it."""
-    first = next((i for i, line in enumerate(messages) if line.id in briefing.trigger_ids), None)
-    return [] if first is None else [line.by for line in messages[first:]]
 
 
 # ── Times ───────────────────────────────────────────────────────────────────────────────

@@ -15,7 +15,7 @@ _HEADING = "[thread context"
 def thread(briefing: Briefing, labels: Labels, record: Record) -> Part:
     """`- label: text` for the newest messages, oldest first."""
     if briefing.thread:
-        said = [(f"{labels.line(one.by)}:", lines(one.text)) for one in briefing.thread]
+        said = [(f"{labels.line[one.by]}:", lines(one.text)) for one in briefing.thread]
     else:
         said = [("", item) for item in block_items(briefing.thread_context)]
     budget = briefing.budget

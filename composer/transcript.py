@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from datetime import tzinfo
+from operator import attrgetter
 
 from composer import headings
 from composer.budget import Part, Record, shed
@@ -25,7 +26,7 @@ def window(briefing: Briefing, record: Record) -> tuple[list[TranscriptLine], fr
 
     The newest ones up to the window's size; the ones that asked are always among them.
     """
-    messages = sorted(briefing.transcript, key=lambda line: line.at)
+    messages = sorted(briefing.transcript, key=attrgetter("at"))
     asked = _asked(briefing, messages)
     room = briefing.budget.window_messages - sum(line.id in asked for line in messages)
     others = [index for index, line in enumerate(messages) if line.id not in asked]
@@ -67,7 +68,8 @@ def transcript(
         spare=[index for index, line in enumerate(messages) if line.id not in asked],
         when_empty="(no messages)",
     )
-    shed(part, budget.transcript, record)
+    if len(part.text) > budget.transcript:
+        shed(part, budget.transcript, record)
     return part
 
 
@@ -81,9 +83,10 @@ def transcript_heading(window: int, new: int | None) -> str:
 def message(line: TranscriptLine, labels: Labels, where: tzinfo, cap: int, record: Record) -> str:
     """`[HH:MM | label] text`; further lines and attachments are indented."""
     written = f"{local(line.at, where):%H:%M}"
-    who = labels.line(line.by)
-    text, left_out = cut_middle(lines(line.text), cap)
-    record.note(headings.TRANSCRIPT, f"of a message by {who} at {written}", left_out)
+    who, text = labels.line[line.by], lines(line.text)
+    if len(text) > cap:
+        text, left_out = cut_middle(text, cap)
+        record.note(headings.TRANSCRIPT, f"of a message by {who} at {written}", left_out)
     head = f"[{written} | {who}]"
     first = f"{head} {indent(text)}" if text else head
     return "\n  ".join((first, *attachments(line.attachments))) if line.attachments else first

@@ -106,15 +106,16 @@ def worth_pinning(text: str) -> Literal["decision", "code"] | None:
 
     A question is no decision.
     """
-    if has_private(text):
-        return None
+    found: Literal["decision", "code"] | None = None
     lines = list(_lines(_BREAK.sub("\n", text)))
+    if _longest_code(lines) >= CODE_LINES:
+        found = "code"
     prose = "\n".join(line for line, code in lines if not code)
     for match in _DECIDED.finditer(prose):
         end = _SENTENCE_END.search(prose, match.end())
         if end is None or end[0] != "?":
-            return "decision"
-    return "code" if _longest_code(lines) >= CODE_LINES else None
+            found = "decision"
+    return None if found and has_private(text) else found
 
 
 def _longest_code(lines: list[tuple[str, bool]]) -> int:

@@ -41,10 +41,9 @@ def person(name: str, id: str = "slack:U9", mention: str | None = None) -> Speak
     ],
 )
 def test_a_mention_token_is_used_if_it_is_its_platforms(id: str, token: str, used: bool) -> None:
-    assert mention(person("Olivia", id, token)) == (token if used else None)
-    assert Labels([]).line(person("Olivia", id, token)) == (
-        f"Olivia ({token})" if used else "Olivia"
-    )
+    olivia = person("Olivia", id, token)
+    assert mention(olivia) == (token if used else None)
+    assert Labels([olivia]).line[olivia] == (f"Olivia ({token})" if used else "Olivia")
 
 
 def test_a_bot_has_no_mention_token() -> None:
@@ -67,50 +66,50 @@ def test_a_bot_has_no_mention_token() -> None:
 def test_two_people_who_look_alike_get_their_ids(other: str) -> None:
     first, second = person("Andi", "slack:U1", "<@U1>"), person(other, "slack:U2", "<@U2>")
     labels = Labels([first, second])
-    assert labels.line(first) != labels.line(second)
-    assert labels.name(second).endswith(" (slack:U2)")
-    assert labels.line(first) == "Andi (slack:U1) (<@U1>)"
+    assert labels.line[first] != labels.line[second]
+    assert labels.name[second].endswith(" (slack:U2)")
+    assert labels.line[first] == "Andi (slack:U1) (<@U1>)"
 
 
 @pytest.mark.parametrize("other", ["Andy", "Andi B", "Zoë"])
 def test_different_names_stay_as_they_are(other: str) -> None:
     first, second = person("Andi", "slack:U1"), person(other, "slack:U2")
     labels = Labels([first, second, person("Zoe", "slack:U3")])
-    assert (labels.name(first), labels.name(second)) == ("Andi", other)
+    assert (labels.name[first], labels.name[second]) == ("Andi", other)
 
 
 def test_one_person_under_two_names_is_one_person() -> None:
     before, after = person("Andi", "slack:U1"), person("Andi B", "slack:U1")
     labels = Labels([before, after, before])
-    assert (labels.name(before), labels.name(after)) == ("Andi", "Andi B")
+    assert (labels.name[before], labels.name[after]) == ("Andi", "Andi B")
 
 
 @pytest.mark.parametrize("name", ["codex", "@Codex", "CODEX (bot)", "@codex (bot)", "соdех"])
 def test_a_person_labelled_like_a_bot_gets_an_id_and_the_bot_does_not(name: str) -> None:
     labels = Labels([CODEX, person(name)])
-    assert labels.name(person(name)).endswith(" (slack:U9)")
-    assert labels.name(CODEX) == "codex"
-    assert labels.listed(CODEX) == "@codex (bot)"
+    assert labels.name[person(name)].endswith(" (slack:U9)")
+    assert labels.name[CODEX] == "codex"
+    assert labels.listed[CODEX] == "@codex (bot)"
 
 
 @pytest.mark.parametrize("name", ["Eve (bot)", "@eve (bot, hop 1 of 2)"])
 def test_a_person_who_calls_themselves_a_bot_gets_an_id(name: str) -> None:
-    assert Labels([person(name)]).name(person(name)) == f"{name} (slack:U9)"
+    assert Labels([person(name)]).name[person(name)] == f"{name} (slack:U9)"
 
 
 @pytest.mark.parametrize("name", ["", " ", "\u200b", "\x1b[31m", "\u0301"])
 def test_nobody_is_nameless(name: str) -> None:
-    assert Labels([person(name)]).name(person(name)) == "slack:U9"
-    assert Labels([person(name, "")]).name(person(name, "")) == "unknown"
+    assert Labels([person(name)]).name[person(name)] == "slack:U9"
+    assert Labels([person(name, "")]).name[person(name, "")] == "unknown"
 
 
 def test_ids_that_look_alike_are_told_apart() -> None:
     first, second = person("Andi", "web:andi"), person("Andi", "web:andi\u200b")
     third = person("Andi", "web:]\n[14:02 | x")
     labels = Labels([first, second, third])
-    assert labels.name(first) == "Andi (web:andi)"
-    assert labels.name(second) == "Andi (web:andi%E2%80%8B)"
-    assert labels.name(third) == "Andi (web:%5D%0A%5B14:02%20%7C%20x)"
+    assert labels.name[first] == "Andi (web:andi)"
+    assert labels.name[second] == "Andi (web:andi%E2%80%8B)"
+    assert labels.name[third] == "Andi (web:%5D%0A%5B14:02%20%7C%20x)"
 
 
 @pytest.mark.parametrize(
