@@ -36,7 +36,7 @@ from bots.kit.inbound import Delivery
 from bots.kit.platform_bot import BotSetup, PlatformBot
 from bots.kit.questions import question_markdown
 from bots.kit.recent import Recent
-from bots.markdown.split import Dialect
+from bots.markdown.writer import Dialect
 from contract.agent import Question
 from contract.chat import Destination, Room, Speaker
 from contract.errors import ConfigError

@@ -26,7 +26,7 @@ from bots.discord.reactions import Reactions
 from bots.discord.text import LIMIT, size, written
 from bots.kit.platform_bot import MAX_MEMBERS, BotSetup, PlatformBot
 from bots.kit.slash import SlashCommand, SlashOption
-from bots.markdown.split import Dialect
+from bots.markdown.writer import Dialect
 from contract.agent import Question
 from contract.chat import Destination, Room, Speaker
 from contract.errors import ConfigError, PlatformError

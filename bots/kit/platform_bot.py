@@ -12,7 +12,7 @@ import structlog
 
 from bots.bot import SecretSink, forget
 from bots.kit.naming import Named, by_names
-from bots.markdown.split import Dialect
+from bots.markdown.writer import Dialect
 from contract.chat import Destination, Room, Speaker
 from contract.errors import PlatformError
 
@@ -75,17 +75,18 @@ class PlatformBot:
     _posts: OwnPosts
 
     def __init__(self, setup: BotSetup, dialect: Dialect) -> None:
-        self.setup, self.dialect = setup, dialect
+        self.setup = setup
         self.name: str = setup.name
         self.personas: Sequence[str] = setup.personas
+        self.speak(dialect)
+
+    def speak(self, dialect: Dialect) -> None:
+        """Cut and write posts in this dialect from now on."""
+        self.dialect, self.split = dialect, dialect.split
 
     def routes(self) -> list[web.RouteDef]:
         """Nothing: most platforms are called, and never call."""
         return []
-
-    def split(self, text: str) -> list[str]:
-        """Markdown pieces that each fit one post."""
-        return self.dialect.split(text)
 
     async def post(self, place: Destination, text: str, key: str) -> str:
         """Post one piece; return its id."""

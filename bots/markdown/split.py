@@ -45,19 +45,6 @@ class Piece:
         return self.opening + self.body + self.closing
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """A platform's way with Markdown: how it is written, its size there, and the room of a post."""
-
-    write: Callable[[str], str]
-    size: Callable[[str], int]
-    limit: int
-
-    def split(self, text: str) -> list[str]:
-        """Markdown pieces that each fit one post."""
-        return split(text, self.limit, self.size)
-
-
 def split(text: str, limit: int, size: Callable[[str], int] = len) -> list[str]:
     """The text in pieces of at most `limit`, as `size` measures a piece of Markdown.
 
@@ -69,8 +56,6 @@ def split(text: str, limit: int, size: Callable[[str], int] = len) -> list[str]:
 
 def pieces(text: str, limit: int, size: Callable[[str], int] = len) -> list[Piece]:
     """The same pieces, with the added fence lines told apart from the text."""
-    if not text or (len(text) <= 4 * limit and size(text) <= limit):
-        return [Piece(text)] if text else []
     return list(_Cutter(text, limit, size).pieces())
 
 

@@ -8,13 +8,15 @@ written as text: nothing is dropped.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from wcwidth import wcswidth
 
 from bots.markdown.reader import read
+from bots.markdown.split import split
 from bots.markdown.tree import (
     Align,
     Block,
@@ -49,9 +51,11 @@ _BROADCAST = re.compile(
 _WIDEST_COLUMN = 60
 
 
-def quiet(text: str) -> str:
-    """The text with `@here`, `@all` and their like made harmless, invisibly."""
-    return _BROADCAST.sub("@" + ZERO_WIDTH, text)
+quiet: Callable[[str], str] = partial(_BROADCAST.sub, "@" + ZERO_WIDTH)
+"""The text with `@here`, `@all` and their like made harmless, invisibly."""
+
+# One line that begins with a letter, and holds nothing that Markdown or its reader looks at.
+_PROSE = re.compile(r"[^\W\d_](?:(?!://)[^\n\r\t\0\\`*_~\[\]<>])*(?<!\s)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +100,8 @@ class MarkdownWriter:
 
     def write(self, text: str) -> str:
         """The Markdown text in this dialect, without blank lines around it."""
+        if _PROSE.fullmatch(text):
+            return self.join([Bit(self.text(text))])
         document = read(text)
         lines = (0, len(document.source))
         rows = self._stack(document.blocks, lines, document) or self._gap(*lines, document)
@@ -258,3 +264,18 @@ def _dashes(width: int, side: str) -> str:
 
 
 PLAIN = MarkdownWriter()
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """A platform's way with Markdown: how it is written, its size there, and the room of a post."""
+
+    write: Callable[[str], str]
+    size: Callable[[str], int]
+    limit: int
+
+    def split(self, text: str) -> list[str]:
+        """Markdown pieces that each fit one post. Blanks alone are none: they can't be posted."""
+        if len(text) <= 4 * self.limit and self.size(text) <= self.limit:
+            return [text] if text.strip() else []
+        return split(text, self.limit, self.size)

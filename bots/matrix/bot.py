@@ -13,7 +13,7 @@ import structlog
 from bots.bot import PlatformCapabilities, Reaction, Receive
 from bots.kit.inbound import Delivery
 from bots.kit.platform_bot import MAX_MEMBERS, BotSetup, PlatformBot
-from bots.markdown.split import Dialect
+from bots.markdown.writer import Dialect
 from bots.matrix.api import CLIENT, MatrixApi, MatrixRefused, SendBudget
 from bots.matrix.backfill import Backfill, Cursor
 from bots.matrix.check import Account, Credentials, CredentialStore, sign_in

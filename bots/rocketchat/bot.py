@@ -12,7 +12,7 @@ from bots.bot import PlatformCapabilities, Reaction, Receive
 from bots.kit.inbound import Delivery
 from bots.kit.platform_bot import BotSetup, PlatformBot
 from bots.kit.questions import question_markdown
-from bots.markdown.split import Dialect
+from bots.markdown.writer import Dialect
 from bots.rocketchat.api import RocketApi
 from bots.rocketchat.backfill import Backfill, Cursor
 from bots.rocketchat.check import ROLE_REMEDY, Credentials, SignIn, lacks, rules
@@ -117,7 +117,7 @@ class RocketChatBot(PlatformBot):
         self._reactions.real_names = bool(told.real_names and own.name)
         if told.most_chars:
             limit = max(min(LIMIT, told.most_chars - _SPARE_CHARS), told.most_chars // 2)
-            self.dialect = replace(_DIALECT, limit=limit)
+            self.speak(replace(_DIALECT, limit=limit))
         if not own.unlimited and not self._told_limits:
             self._told_limits = True
             name = f"@{own.username}"

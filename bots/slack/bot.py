@@ -16,7 +16,7 @@ from bots.kit.events import DeletedMessage, RenamedRoom
 from bots.kit.inbound import Delivery
 from bots.kit.lanes import together
 from bots.kit.platform_bot import MAX_MEMBERS, BotSetup, PlatformBot
-from bots.markdown.split import Dialect
+from bots.markdown.writer import Dialect
 from bots.slack.api import SlackApi, SlackRefused
 from bots.slack.backfill import Backfill, Cursors
 from bots.slack.check import account, app_token_refused, findings

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
+from html import escape as escape_html
 from itertools import pairwise
 
 from bots.markdown.tree import Code, CodeBlock, Inline, Link, StyledSpan, TableBlock
@@ -20,7 +21,7 @@ LIMIT_BYTES = 3_900
 
 # What the agent may copy from the header: a person or a channel, with or without its name.
 _TOKEN = re.compile(r"<(?:@[UW]|#[CG])[A-Z0-9]{1,32}(?:\|[^<>|&\s*_~`]{0,80})?>")
-_ANY_TOKEN = re.compile(r"<([^<>]*)>")
+_SLACKS_OWN = re.compile(r"<([^<>]*)>|&(?:lt|gt|amp);")
 _SCHEMES = ("", "http://", "https://", "mailto:", "tel:")
 _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
 _LINKED = re.compile(r"(?:https?|ftp|mailto|tel|slack):", re.IGNORECASE)
@@ -30,14 +31,7 @@ _CLOSING = {m: re.compile(rf"[^\s{m}]{re.escape(m)}(?![\w{m}])") for m in "*_~`"
 _QUOTE_SIGN = re.compile(r"^[ \t]*(?=&gt;)", re.MULTILINE)
 
 
-def escape(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-@lru_cache(maxsize=64)  # a piece is written when it is split and again when it is posted
-def mrkdwn(text: str) -> str:
-    """The Markdown text as Slack writes it."""
-    return _SLACK.write(text)
+escape = partial(escape_html, quote=False)
 
 
 def size_bytes(text: str) -> int:
@@ -50,16 +44,15 @@ def typed(text: str) -> str:
 
     Mentions (`<@U…>`, `<#C…>`, `<!here>`) and links under words of their own stay tokens.
     """
-    parts, end = [], 0
-    for token in _ANY_TOKEN.finditer(text):
-        parts += [unescaped(text[end : token.start()]), _typed_token(token[1])]
-        end = token.end()
-    return "".join([*parts, unescaped(text[end:])])
+    return _SLACKS_OWN.sub(_typed, text)
 
 
-def _typed_token(inside: str) -> str:
+def _typed(found: re.Match[str]) -> str:
+    inside = found[1]
+    if inside is None:
+        return unescaped(found[0])
     if inside[:1] in ("@", "#", "!", ""):
-        return f"<{inside}>"
+        return found[0]
     url, bar, label = inside.partition("|")
     if not bar:
         return unescaped(url) if _URL.match(url) else f"<{unescaped(inside)}>"
@@ -207,4 +200,5 @@ def _opens(text: str, at: int) -> bool:
     return free and bool(after.strip()) and after != text[at]
 
 
-_SLACK = _SlackWriter()
+# A piece is written when it is split and again when it is posted.
+mrkdwn = lru_cache(maxsize=64)(_SlackWriter().write)

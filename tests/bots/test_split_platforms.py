@@ -35,6 +35,7 @@ PLATFORMS = [
 on_every_platform = pytest.mark.parametrize("platform", PLATFORMS, ids=lambda p: p.name)
 
 FENCE = re.compile(r"^(`{3,}|~{3,})(.*)$")
+OPENING = re.compile(r"`{3}|~{3}")
 
 
 def code_of(piece: str) -> list[str]:
@@ -196,3 +197,21 @@ def test_the_bodies_put_together_are_the_text_and_each_piece_fits(
 )
 def test_whatever_the_text_it_is_written(platform: Platform, text: str) -> None:
     assert isinstance(platform.written(text), str)
+
+
+PROSE = ["word", " ", "  ", "1. ", "- ", "a@b.c", "@all", "http", "://", "x.y", "&amp;", "|", "#"]
+PROSE += [*"*_`!+\\\n\t\0\x0b\u00a0é日", "~~", "[a](b)", "<i>"]
+
+
+@on_every_platform
+@settings(max_examples=300, deadline=None)
+@given(
+    text=st.lists(st.sampled_from(PROSE), min_size=1, max_size=6)
+    .map("".join)
+    .filter(lambda text: not OPENING.search(text))
+)
+def test_a_line_of_prose_is_written_like_a_line_of_a_longer_text(
+    platform: Platform, text: str
+) -> None:
+    """Blank lines behind a text change nothing, and it goes the whole way through the reader."""
+    assert platform.written(text) == platform.written(text + "\n\n")
