@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncGenerator, Callable, Mapping
-from typing import Any, NoReturn
+from typing import Any
 
 import aiohttp
 from slack_sdk.errors import SlackApiError, SlackClientError
@@ -81,17 +81,17 @@ class SlackApi:
 
         A call that Slack put off (429) isn't made again before its time, per method and channel.
         """
-        data = (await self._paced(method, args)).data
+        data = (await self._answer(method, args)).data
         return data if isinstance(data, dict) else {}
 
     async def identity(self) -> tuple[Mapping[str, Any], frozenset[str]]:
         """auth.test's answer, and the scopes of the token; none where Slack doesn't tell."""
-        answer = await self._paced("auth.test", {})
+        answer = await self._answer("auth.test", {})
         headers = {name.lower(): text for name, text in answer.headers.items()}
         scopes = headers.get("x-oauth-scopes", "").replace(",", " ").split()
         return answer.data if isinstance(answer.data, dict) else {}, frozenset(scopes)
 
-    async def _paced(self, method: str, args: Mapping[str, object]) -> AsyncSlackResponse:
+    async def _answer(self, method: str, args: Mapping[str, object]) -> AsyncSlackResponse:
         place = (method, args.get("channel"))
         wait_s = self._closed_until.get(place, 0.0) - self._now()
         if wait_s > 0:
@@ -100,18 +100,14 @@ class SlackApi:
             )
         self._closed_until.pop(place, None)
         try:
-            return await self._call(method, args)
-        except PlatformError as error:
-            if error.outcome == "retry" and isinstance(error.__cause__, SlackApiError):
-                self._closed_until[place] = self._now() + error.retry_after_s
-            raise
-
-    async def _call(self, method: str, args: Mapping[str, object]) -> AsyncSlackResponse:
-        try:
             async with asyncio.timeout(self._timeout_s):
-                return await self._web().api_call(method, data=_form(args))
+                client = self._client or self._opened()
+                return await client.api_call(method, data=_form(args))
         except SlackApiError as error:
-            _raise_for(method, error)
+            failed = _failure(method, error)
+            if failed.outcome == "retry":
+                self._closed_until[place] = self._now() + failed.retry_after_s
+            raise failed from error
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
             raise PlatformError(f"Slack can't be reached: {error}", outcome="retry") from error
         except (aiohttp.ClientError, SlackClientError, OSError) as error:
@@ -166,17 +162,13 @@ class SlackApi:
         own = host == "slack.com" or host.endswith(".slack.com")
         return url if own and url.scheme == "https" else None
 
-    def _web(self) -> AsyncWebClient:
-        if self._client is None:
-            # No retry handlers: the SDK's own repeats a post whose connection was reset after
-            # Slack had taken it, and the post is there twice.
-            self._client = AsyncWebClient(
-                self._token,
-                self._url,
-                session=self._pool.session(),
-                retry_handlers=[],
-                logger=SDK_LOG,
-            )
+    def _opened(self) -> AsyncWebClient:
+        # No retry handlers: the SDK's own repeats a post whose connection was reset after Slack
+        # had taken it, and the post is there twice.
+        session = self._pool.session()
+        self._client = AsyncWebClient(
+            self._token, self._url, session=session, retry_handlers=[], logger=SDK_LOG
+        )
         return self._client
 
 
@@ -191,20 +183,20 @@ def _form(args: Mapping[str, object]) -> dict[str, str]:
     return form
 
 
-def _raise_for(method: str, error: SlackApiError) -> NoReturn:
+def _failure(method: str, error: SlackApiError) -> PlatformError:
     answer = error.response
     if not isinstance(answer, AsyncSlackResponse):  # an answer that is no JSON
-        raise PlatformError(f"Slack: {method}: a garbled answer", outcome="unknown") from error
+        return PlatformError(f"Slack: {method}: a garbled answer", outcome="unknown")
     data = answer.data if isinstance(answer.data, dict) else {}
     code = str(data.get("error") or "")
     if answer.status_code == 429 or code in _LATER:
-        raise PlatformError(
+        return PlatformError(
             f"Slack asked to wait with {method}",
             outcome="retry",
             retry_after_s=retry_after_s(answer.headers),
-        ) from error
+        )
     if answer.status_code >= 500 or code in _UNSURE or (answer.status_code == 200 and not code):
         why = code or f"HTTP {answer.status_code}"
-        raise PlatformError(f"Slack: {method}: {why}", outcome="unknown") from error
+        return PlatformError(f"Slack: {method}: {why}", outcome="unknown")
     needed = str(data.get("needed") or "")
-    raise SlackRefused(method, code or f"HTTP {answer.status_code}", needed) from error
+    return SlackRefused(method, code or f"HTTP {answer.status_code}", needed)

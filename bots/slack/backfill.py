@@ -244,11 +244,6 @@ class Backfill:
         """A message was deleted."""
         self._taken.pop((channel, ts), None)
 
-    def posted(self, channel: str, thread: str | None) -> None:
-        """The bot itself said something."""
-        if thread:
-            self._cursors.spoke(channel, thread)
-
     # ── What it does ────────────────────────────────────────────────────────────────────
 
     async def run(self) -> None:

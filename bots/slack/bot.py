@@ -28,7 +28,6 @@ from bots.slack.events import (
     ButtonPress,
     CommandUse,
     NewMessage,
-    PlatformEvent,
     parse_event,
 )
 from bots.slack.files import Files
@@ -79,6 +78,8 @@ class SlackBot(PlatformBot):
     platform = SOURCE
     capabilities = PlatformCapabilities(draft_interval_s=1.0, max_posts=10, thread_replies=True)
 
+    own_ids: frozenset[str] = frozenset()
+
     _posts: Posts
 
     def __init__(self, setup: BotSetup, app: SlackApp) -> None:
@@ -90,7 +91,7 @@ class SlackBot(PlatformBot):
         self._slack_app = app
         self._api = SlackApi(app.token, app.api_url, now=setup.now)
         self._directory = Directory(self._api, now=setup.now)
-        persona_posts = PersonaPosts(self._api, lambda: self._directory.own)
+        persona_posts = PersonaPosts(self._api, self._directory)
         self._posts = Posts(self._api, persona_posts)
         max_bytes = setup.max_file_bytes or _MAX_FILE_BYTES
         self._files = Files(self._api, persona_posts, setup.files_dir, max_bytes)
@@ -99,26 +100,27 @@ class SlackBot(PlatformBot):
         self._delivery = Delivery(setup.name)
         self._bolt = bolt(app.token, app.signing_secret, self._take)
         self._handle = http_handler(self._bolt, app.signing_secret, setup.now)
-        cursors = Cursors(setup.own_dir / "slack_cursors.json")
+        self._cursors = cursors = Cursors(setup.own_dir / "slack_cursors.json")
         self._backfill = Backfill(self._api, self._directory, cursors, self._take, now=setup.now)
-
-    @property
-    def own_ids(self) -> frozenset[str]:
-        """The account's user id and its bot id."""
-        own = self._directory.own
-        return frozenset(f"{SOURCE}:{id_}" for id_ in (own.user_id, own.bot_id) if id_)
 
     # ── Life ────────────────────────────────────────────────────────────────────────────
 
     async def run(self, receive: Receive) -> None:
         """Connect and deliver events until cancelled. Raises MootError when Slack won't have us."""
         try:
-            self._directory.introduce(await account(self._api, self.name))
+            await self._introduced()
             self._delivery.open(receive)
             listen = self._run_socket if self._slack_app.mode == "socket" else self._run_http
             await together({self.name: listen(), f"{self.name} backfill": self._backfill.run()})
         finally:
             await self.close()
+
+    async def _introduced(self) -> Account:
+        """Ask Slack who we are."""
+        own = await account(self._api, self.name)
+        self._directory.introduce(own)
+        self.own_ids = frozenset(f"{SOURCE}:{id_}" for id_ in own.ids)
+        return own
 
     async def close(self) -> None:
         """Let go of what is open. `run` does it at its end; a call after that opens it again."""
@@ -171,31 +173,32 @@ class SlackBot(PlatformBot):
             except ValueError as error:
                 log.warning("event.unreadable", bot=self.name, reason=error)
                 return
-            if found is not None:
-                await self._hand_on(found)
-
-    async def _hand_on(self, found: PlatformEvent) -> None:
-        if isinstance(found, RenamedRoom):
-            self._directory.forget_room(found.room)
-        elif isinstance(found, CommandUse | ButtonPress):
-            await self._delivery.give(await self._converter.event(found))
-        else:
-            channel = found.room.id
-            async with self._delivery.in_room(channel):
-                if isinstance(found, NewMessage) and self._backfill.has(channel, found.id):
-                    return  # a mention comes twice, and what wasn't acknowledged in time again
-                await self._delivery.give(await self._converter.event(found))
-                if isinstance(found, NewMessage):
-                    self._backfill.took(channel, found.id, found.thread_id)
-                elif isinstance(found, DeletedMessage):
-                    self._backfill.removed(channel, found.id)
+            match found:
+                case None:
+                    return
+                case RenamedRoom():
+                    self._directory.forget_room(found.room)
+                case NewMessage():
+                    async with self._delivery.in_room(found.room.id):
+                        if self._backfill.has(found.room.id, found.id):
+                            return  # a mention comes twice, and what was not acknowledged too
+                        await self._delivery.give(await self._converter.message(found))
+                        self._backfill.took(found.room.id, found.id, found.thread_id)
+                case CommandUse() | ButtonPress():
+                    await self._delivery.give(await self._converter.event(found))
+                case _:
+                    async with self._delivery.in_room(found.room.id):
+                        await self._delivery.give(await self._converter.event(found))
+                        if isinstance(found, DeletedMessage):
+                            self._backfill.removed(found.room.id, found.id)
 
     # ── Posts ───────────────────────────────────────────────────────────────────────────
 
     async def post(self, place: Destination, text: str, key: str) -> str:
         """Post one piece; return its timestamp."""
         posted = await self._posts.post(place, self.dialect.write(text), key)
-        self._backfill.posted(place.room.external_id, place.thread_id)
+        if place.thread_id:
+            self._cursors.spoke(place.room.external_id, place.thread_id)
         return posted
 
     async def find(
@@ -204,7 +207,8 @@ class SlackBot(PlatformBot):
         """The timestamp of the own message that `key` made, by its metadata; else of one that
         carries no key, is not known, and is not older than `since`.
         """
-        own = await self._own()
+        known_own = self._directory.own
+        own = known_own if known_own.user_id else await self._introduced()
         return await self._posts.find(place, key, since, known, own)
 
     async def upload(
@@ -216,12 +220,6 @@ class SlackBot(PlatformBot):
     async def ask(self, place: Destination, question: Question, key: str) -> str:
         """Post a question with buttons, and with `!1`, `!2` for those who type."""
         return await self._posts.ask(place, question, key)
-
-    async def _own(self) -> Account:
-        """Who we are; asked once more where nothing ran yet."""
-        if not self._directory.own.user_id:
-            self._directory.introduce(await account(self._api, self.name))
-        return self._directory.own
 
     # ── Reactions and people ────────────────────────────────────────────────────────────────
 

@@ -59,7 +59,8 @@ def bolt(token: str, signing_secret: str, take: Take) -> AsyncApp:
         except Exception:
             log.exception("event.not_taken", reason="it will come again")
             raise
-        return BoltResponse(status=200, body=_taken(body))
+        is_command = "command" in body and "type" not in body
+        return BoltResponse(status=200, body=_echo(body) if is_command else "")
 
     return AsyncApp(
         name="slack",
@@ -74,10 +75,8 @@ def bolt(token: str, signing_secret: str, take: Take) -> AsyncApp:
     )
 
 
-def _taken(body: Mapping[str, Any]) -> str | dict[str, Any]:
-    """The answer to Slack: whoever gave a slash command sees it again, and nobody else."""
-    if "command" not in body or "type" in body:
-        return ""
+def _echo(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The answer to a slash command: whoever gave it sees it again, and nobody else."""
     said = f"{body['command']} {body.get('text') or ''}".replace("`", "'").strip()
     return {"response_type": "ephemeral", "text": f"`{said}`"}
 

@@ -28,19 +28,6 @@ _TYPES = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Person:
-    name: str
-    is_bot: bool
-    role: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Channel:
-    name: str
-    kind: RoomKind
-
-
-@dataclass(frozen=True, slots=True)
 class _Thread:
     """Where a summary of a thread ends: before the message `until`."""
 
@@ -67,7 +54,8 @@ class Directory(LookupDirectory):
     def introduce(self, own: Account) -> None:
         """Who the bot itself is."""
         self.own = own
-        self._people.learn(own.user_id, _Person(own.name or own.user_id, is_bot=True))
+        name = own.name or own.user_id
+        self._people.learn(own.user_id, speaker(own.user_id, name, is_bot=True))
 
     # ── People ──────────────────────────────────────────────────────────────────────────
 
@@ -80,16 +68,15 @@ class Directory(LookupDirectory):
         person = await self._people.get(external_id)
         if person is None:
             return speaker(external_id, external_id, is_bot=is_bot)
-        known = speaker(external_id, person.name, is_bot=is_bot or person.is_bot)
-        return replace(known, role=person.role)
+        return replace(person, kind="bot", mention=None) if is_bot else person
 
-    async def _fetch_person(self, user_id: str) -> _Person:
+    async def _fetch_person(self, user_id: str) -> Speaker:
         user = (await self._api.call("users.info", user=user_id)).get("user") or {}
         profile = user.get("profile") or {}
         names = (profile.get("display_name"), profile.get("real_name"), user.get("real_name"))
         name = next((n for n in (*names, user.get("name")) if n and n.strip()), user_id)
         is_bot = bool(user.get("is_bot")) or user_id == "USLACKBOT"
-        return _Person(name, is_bot, None if is_bot else _role(user))
+        return replace(speaker(user_id, name, is_bot=is_bot), role=None if is_bot else _role(user))
 
     # ── Rooms ───────────────────────────────────────────────────────────────────────────
 
@@ -102,8 +89,9 @@ class Directory(LookupDirectory):
         if kind == "dm":
             return Room(f"{SOURCE}:{channel}", channel, "dm")
         found = await self._channels.get(channel)
-        kind = kind or (found.kind if found else self._guessed(channel))
-        return Room(f"{SOURCE}:{channel}", found.name if found else channel, kind)
+        if found is None:
+            return Room(f"{SOURCE}:{channel}", channel, kind or self._guessed(channel))
+        return found if kind in (None, found.kind) else replace(found, kind=kind)
 
     def forget_room(self, channel: str) -> None:
         self._channels.forget(channel)
@@ -113,9 +101,10 @@ class Directory(LookupDirectory):
         """C is a channel; G was a private channel or a group DM, and the closed one is safe."""
         return "room" if channel.startswith("C") else "gdm"
 
-    async def _fetch_channel(self, channel: str) -> _Channel:
+    async def _fetch_channel(self, channel: str) -> Room:
         answer = await self._api.call("conversations.info", channel=channel)
-        return _channel(channel, answer.get("channel") or {})
+        told = answer.get("channel") or {}
+        return _room(channel, told, _kind(told))
 
     async def joined(self, *types: str) -> Mapping[str, RoomKind]:
         """The rooms that the bot is in, of these types or all; none of those it may not list."""
@@ -136,9 +125,8 @@ class Directory(LookupDirectory):
         async for entry in self._api.pages(method, "channels", pages=100, **args):
             if entry.get("id") and entry.get("is_member") is not False:
                 channel = str(entry["id"])
-                found = _channel(channel, entry)
-                self._channels.learn(channel, found)
-                self._kinds[channel] = kinds[channel] = found.kind
+                self._kinds[channel] = kinds[channel] = kind = _kind(entry)
+                self._channels.learn(channel, _room(channel, entry, kind))
         return kinds
 
     async def members(self, channel: str, most: int) -> list[Speaker]:
@@ -185,9 +173,12 @@ class Directory(LookupDirectory):
         return thread_block(list(lines)) or ""
 
 
-def _channel(channel: str, told: Mapping[str, Any]) -> _Channel:
-    kind: RoomKind = "dm" if told.get("is_im") else "gdm" if told.get("is_mpim") else "room"
-    return _Channel(str(told.get("name") or channel), kind)
+def _kind(told: Mapping[str, Any]) -> RoomKind:
+    return "dm" if told.get("is_im") else "gdm" if told.get("is_mpim") else "room"
+
+
+def _room(channel: str, told: Mapping[str, Any], kind: RoomKind) -> Room:
+    return Room(f"{SOURCE}:{channel}", str(told.get("name") or channel), kind)
 
 
 def _role(user: Mapping[str, Any]) -> str | None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any
 
 from pydantic import ValidationError
@@ -42,7 +43,7 @@ _PINS = {"pushpin", "round_pushpin"}
 _KINDS: dict[str, RoomKind] = {"im": "dm", "mpim": "gdm", "channel": "room", "group": "room"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Account:
     """The bot's own account in the workspace. scopes: its token's; none: Slack doesn't tell."""
 
@@ -50,6 +51,16 @@ class Account:
     bot_id: str
     name: str = ""
     scopes: frozenset[str] = frozenset()
+
+    @cached_property
+    def ids(self) -> frozenset[str]:
+        """Whom its own messages are of."""
+        return frozenset({self.user_id, self.bot_id} - {""})
+
+    @cached_property
+    def mention(self) -> re.Pattern[str]:
+        """Its name as Slack writes it into a text."""
+        return re.compile(rf"<@{re.escape(self.user_id)}(?:\|[^<>]*)?>")
 
     def may(self, scope: str) -> bool:
         """True if the token has the scope; where Slack doesn't tell, it may."""
@@ -190,19 +201,33 @@ def _message(
 ) -> NewMessage | EditedMessage[Channel] | DeletedMessage[Channel] | None:
     if not event.channel:
         return None
-    room = _channel(event.channel, event.channel_type)
     if event.subtype == "message_deleted":
         gone = event.deleted_ts or (event.previous_message and event.previous_message.ts)
+        room = _channel(event.channel, event.channel_type)
         return DeletedMessage(room, gone) if gone else None
     if event.subtype == "message_changed":
-        return _changed(event, room, own)
-    if event.subtype not in _SAID or not event.ts or _is_own(event, own):
+        return _changed(event, _channel(event.channel, event.channel_type), own)
+    sender, ts = event.user or event.bot_id, event.ts
+    if event.subtype not in _SAID or not ts or not sender:
         return None
-    return _new_message(event, room, event.ts, own)
-
-
-def _is_own(event: WireEvent, own: Account) -> bool:
-    return event.user == own.user_id or (bool(event.bot_id) and event.bot_id == own.bot_id)
+    if not own.ids.isdisjoint((event.user, event.bot_id)):
+        return None
+    room = _channel(event.channel, event.channel_type)
+    is_bot = bool(event.bot_id) or sender == "USLACKBOT"
+    text = event.text or (_attached(event) if is_bot else "")
+    thread = event.thread_ts if event.thread_ts != ts else None
+    answers_us = thread is not None and event.parent_user_id == own.user_id
+    return NewMessage(
+        room=room,
+        id=ts,
+        sender_id=sender,
+        is_bot=is_bot,
+        content=typed(text),
+        mentioned=room.kind == "dm" or answers_us or own.mention.search(text) is not None,
+        thread_id=thread,
+        bot_name=_bot_name(event) if is_bot else None,
+        files=tuple(_file(file) for file in event.files or () if file.mode != "tombstone"),
+    )
 
 
 def _changed(
@@ -214,7 +239,7 @@ def _changed(
         return None
     if new.subtype == "tombstone":  # deleted, but its thread lives on
         return DeletedMessage(room, new.ts)
-    if new.subtype not in _SAID or _is_own(new, own):
+    if new.subtype not in _SAID or not own.ids.isdisjoint((new.user, new.bot_id)):
         return None
     if (old.text == new.text) if old else not new.edited:
         return None
@@ -222,39 +247,10 @@ def _changed(
     return EditedMessage(room, new.ts, typed(new.text or ""), moment(at))
 
 
-def _new_message(event: WireEvent, room: Channel, ts: str, own: Account) -> NewMessage | None:
-    sender = event.user or event.bot_id
-    if not sender:
-        return None
-    is_bot = bool(event.bot_id) or sender == "USLACKBOT"
-    text = _text(event, is_bot=is_bot)
-    thread = event.thread_ts if event.thread_ts != ts else None
-    return NewMessage(
-        room=room,
-        id=ts,
-        sender_id=sender,
-        is_bot=is_bot,
-        content=typed(text),
-        mentioned=room.kind == "dm" or _addresses(event, text, thread, own),
-        thread_id=thread,
-        bot_name=_bot_name(event) if is_bot else None,
-        files=tuple(_file(file) for file in event.files or () if file.mode != "tombstone"),
-    )
-
-
-def _text(event: WireEvent, *, is_bot: bool) -> str:
-    """The text; of a bot that says nothing beside its attachments, theirs."""
-    if event.text or not is_bot:
-        return event.text or ""
+def _attached(event: WireEvent) -> str:
+    """The text of a bot that says nothing beside its attachments."""
     shown = (attached.text or attached.fallback for attached in event.attachments or ())
     return "\n".join(filter(None, shown))
-
-
-def _addresses(event: WireEvent, text: str, thread: str | None, own: Account) -> bool:
-    """True if it names the account, or answers a message of ours."""
-    if thread and event.parent_user_id == own.user_id:
-        return True
-    return bool(re.search(rf"<@{re.escape(own.user_id)}(?:\|[^<>]*)?>", text))
 
 
 def _bot_name(event: WireEvent) -> str | None:
@@ -270,9 +266,7 @@ def _file(file: WireFile) -> FileRef:
 
 def moment(ts: str) -> datetime:
     """A Slack timestamp (seconds, a point, microseconds) as a time."""
-    seconds, _, fraction = ts.partition(".")
-    micros = int((fraction + "000000")[:6])
-    return datetime.fromtimestamp(int(seconds), UTC) + timedelta(microseconds=micros)
+    return datetime.fromtimestamp(float(ts), UTC)
 
 
 def speaker(external_id: str, name: str, *, is_bot: bool) -> Speaker:

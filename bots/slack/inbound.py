@@ -24,17 +24,14 @@ class EventConverter:
 
     async def event(
         self,
-        found: NewMessage
-        | EditedMessage[Channel]
+        found: EditedMessage[Channel]
         | DeletedMessage[Channel]
         | PinChange[Channel, str]
         | ButtonPress
         | CommandUse,
     ) -> Event:
-        """The event as the gateway takes it."""
+        """An event that is no message of Slack's, as the gateway takes it."""
         match found:
-            case NewMessage():
-                return await self._message(found)
             case CommandUse():
                 return await self._command(found)
             case ButtonPress():
@@ -50,7 +47,8 @@ class EventConverter:
             case EditedMessage():
                 return Edited(room, found.id, found.content, found.at)
 
-    async def _message(self, said: NewMessage) -> Inbound:
+    async def message(self, said: NewMessage) -> Inbound:
+        """The message with what has to be looked up for it."""
         said = replace(said, mentioned=said.mentioned or self._setup.names_us(said.content))
         by, room = await asyncio.gather(
             self._directory.speaker(said.sender_id, is_bot=said.is_bot, name=said.bot_name),

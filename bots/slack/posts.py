@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -11,6 +11,7 @@ import structlog
 
 from bots.markdown.writer import quiet
 from bots.slack.api import SlackApi, SlackRefused
+from bots.slack.directory import Directory
 from bots.slack.events import CHOOSE, Account, commander
 from bots.slack.text import escape, fenced, unescaped
 from contract.agent import Question
@@ -38,18 +39,18 @@ _TITLE, _DETAIL = 200, 2_000
 class PersonaPosts:
     """Calls that carry a name and a picture, as long as Slack takes them.
 
-    own: whose calls these are; without the scope for names none is tried.
+    Without the scope for names none is tried.
     """
 
-    def __init__(self, api: SlackApi, own: Callable[[], Account]) -> None:
-        self._api, self._own = api, own
+    def __init__(self, api: SlackApi, directory: Directory) -> None:
+        self._api, self._directory = api, directory
         self._allowed = True
 
     async def call(
         self, method: str, voice: PersonaIdentity | None, **args: object
     ) -> Mapping[str, Any]:
         """The call in the persona's name; in the app's own where that is not allowed."""
-        may = self._allowed and self._own().may("chat:write.customize")
+        may = self._allowed and self._directory.own.may("chat:write.customize")
         if voice is None or not voice.name.strip() or not may:
             return await self._api.call(method, **args)
         dress = {"username": " ".join(voice.name.split())[:_NAME], "icon_url": voice.avatar}
@@ -72,7 +73,7 @@ class Posts:
         self, place: Destination, text: str, key: str, blocks: list[dict[str, Any]] | None = None
     ) -> str:
         """Post a text in mrkdwn; return its timestamp, which is its id."""
-        if only := commander(place.only_for or ""):
+        if place.only_for and (only := commander(place.only_for)):
             channel = place.room.external_id
             told = await self._api.call("chat.postEphemeral", channel=channel, user=only, text=text)
             return str(told["message_ts"])
@@ -118,7 +119,7 @@ class Posts:
             method, args["ts"] = "conversations.replies", place.thread_id
         try:
             async for message in self._api.pages(method, "messages", pages=_FIND_PAGES, **args):
-                if not _is_own(message, own):
+                if own.ids.isdisjoint((message.get("user"), message.get("bot_id"))):
                     continue
                 if (told := _key(message)) == key:
                     return str(message["ts"])
@@ -131,12 +132,6 @@ class Posts:
 
     async def ask(self, place: Destination, question: Question, key: str) -> str:
         return await self.post(place, question_text(question), key, question_blocks(question))
-
-
-def _is_own(message: Mapping[str, Any], own: Account) -> bool:
-    return message.get("user") == own.user_id or (
-        bool(own.bot_id) and message.get("bot_id") == own.bot_id
-    )
 
 
 def _key(message: Mapping[str, Any]) -> str | None:

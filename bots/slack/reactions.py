@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import structlog
 
 from bots.bot import Reaction
@@ -27,6 +29,7 @@ _PASSING = {
     "not_reactable",
 }
 _SKEW_S = 5.0  # Slack's clock and ours may differ
+_TS = re.compile(r"[0-9]+\.[0-9]+")  # the id of a message; a slash command has another
 
 
 class Reactions:
@@ -55,23 +58,16 @@ class Reactions:
         """Put the reaction, then take back the one before."""
         channel = place.room.external_id
         message = (channel, message_id)
-        is_bare = message not in self._shown and self._is_new(message_id)
+        # No earlier process can have marked a message that is newer than this one.
+        is_bare = message not in self._shown and (
+            _TS.fullmatch(message_id) is not None and float(message_id) > self._began + _SKEW_S
+        )
         if (before := self._shown.change(message, reaction)) is None:
             return
-        await self._react("reactions.add", message, reaction)
+        where = {"channel": channel, "timestamp": message_id}
+        await self._tried("reactions.add", **where, name=SHORT_NAMES[reaction])
         for old in () if is_bare else before:
-            await self._react("reactions.remove", message, old)
-
-    def _is_new(self, message_id: str) -> bool:
-        """True if no earlier process can have marked a message. An id that isn't Slack's: no."""
-        try:
-            return float(message_id) > self._began + _SKEW_S
-        except ValueError:
-            return False
-
-    async def _react(self, method: str, message: tuple[str, str], reaction: Reaction) -> None:
-        channel, ts = message
-        await self._tried(method, channel=channel, timestamp=ts, name=SHORT_NAMES[reaction])
+            await self._tried("reactions.remove", **where, name=SHORT_NAMES[old])
 
     async def _tried(self, method: str, **args: object) -> bool:
         """True if it is worth another try in this place. Stops for good where the app may not."""
