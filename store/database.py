@@ -8,12 +8,13 @@ changes threads four times a statement: measured 60 times a turn, against once a
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import structlog
 from sqlalchemy import Connection, Engine, create_engine, event, text
@@ -40,110 +41,6 @@ class StoreError(MootError):
     """The database could not do what it was asked for."""
 
 
-class Runner(Protocol):
-    """Runs work on a database without holding up the loop."""
-
-    dialect: str
-
-    async def read(self, work: Work[T], *, small: bool) -> T:
-        """Run work that changes nothing."""
-
-    async def write(self, works: Sequence[Work[Any]]) -> list[Any]:
-        """Run works one after the other in a transaction of their own; never two at a time."""
-
-    async def scrub(self) -> None:
-        """Write the files again, without what was deleted."""
-
-    async def close(self) -> None:
-        """Let go of every connection."""
-
-
-class ThreadRunner:
-    """SQLite: a thread that writes and two that read."""
-
-    def __init__(self, engine: Engine) -> None:
-        self.dialect = engine.dialect.name
-        self._engine = engine
-        self._writer = ThreadPoolExecutor(1, "store-write")
-        self._written: Connection | None = None  # the writer thread's, taken from the pool once
-        self._glanced: Connection | None = None  # the loop's own, likewise
-        self._readers = ThreadPoolExecutor(READERS, "store-read")
-
-    async def read(self, work: Work[T], *, small: bool) -> T:
-        def run() -> T:
-            with self._engine.connect() as connection:
-                return work(connection)
-
-        if small:
-            connection = self._glanced = self._glanced or self._engine.connect()
-            try:
-                return work(connection)
-            finally:
-                connection.rollback()  # the next one sees what was written since
-        return await asyncio.get_running_loop().run_in_executor(self._readers, run)
-
-    async def write(self, works: Sequence[Work[Any]]) -> list[Any]:
-        def run() -> list[Any]:
-            connection = self._written = self._written or self._engine.connect()
-            with connection.begin():
-                return [work(connection) for work in works]
-
-        return await asyncio.get_running_loop().run_in_executor(self._writer, run)
-
-    async def scrub(self) -> None:
-        def run() -> None:
-            with self._engine.connect() as connection:
-                _scrub(connection.execution_options(isolation_level="AUTOCOMMIT"))
-
-        await asyncio.get_running_loop().run_in_executor(self._writer, run)
-
-    async def close(self) -> None:
-        if self._glanced is not None:
-            self._glanced.close()
-        if self._written is not None:
-            self._writer.submit(self._written.close)
-        self._writer.shutdown()
-        self._readers.shutdown()
-        self._engine.dispose()
-
-
-class AsyncRunner:
-    """Any database that SQLAlchemy's asyncio engine has a driver for."""
-
-    def __init__(self, engine: AsyncEngine) -> None:
-        self.dialect = engine.dialect.name
-        self._engine = engine
-
-    async def read(self, work: Work[T], *, small: bool) -> T:
-        async with self._engine.connect() as connection:
-            return await connection.run_sync(work)
-
-    async def write(self, works: Sequence[Work[Any]]) -> list[Any]:
-        async with self._engine.begin() as connection:
-            return [await connection.run_sync(work) for work in works]
-
-    async def scrub(self) -> None:
-        async with self._engine.connect() as connection:
-            await connection.execution_options(isolation_level="AUTOCOMMIT")
-            await connection.run_sync(_scrub)
-
-    async def close(self) -> None:
-        await self._engine.dispose()
-
-
-def _scrub(connection: Connection) -> None:
-    """VACUUM copies what is there; the log before it still holds what was deleted."""
-    if connection.dialect.name == "sqlite":
-        connection.exec_driver_sql("PRAGMA secure_delete=ON")
-        connection.exec_driver_sql("VACUUM")
-        busy = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").scalar()
-        connection.exec_driver_sql("PRAGMA secure_delete=OFF")
-        if busy:
-            raise StoreError("the database is in use: what was deleted still lies in its log")
-    else:
-        connection.exec_driver_sql("VACUUM FULL")
-
-
 @dataclass(slots=True)
 class _Job:
     work: Work[Any]
@@ -151,19 +48,15 @@ class _Job:
     later: bool = False  # nobody waits for it
 
 
-class Store:
+class Store(ABC):
     """An open database. `write` is durable when it returns; `read` sees all that was written."""
 
-    def __init__(self, runner: Runner) -> None:
-        self._runner = runner
+    def __init__(self, dialect: str) -> None:
+        """dialect: "sqlite" or "postgresql"."""
+        self.dialect = dialect
         self._jobs: asyncio.Queue[_Job] = asyncio.Queue()
         self._later: list[_Job] = []
         self._hurrying: asyncio.TimerHandle | None = None
-
-    @property
-    def dialect(self) -> str:
-        """ "sqlite" or "postgresql"."""
-        return self._runner.dialect
 
     @classmethod
     @asynccontextmanager
@@ -174,15 +67,14 @@ class Store:
         when it can't be opened.
         """
         try:
-            runner = _runner(url, read_only=read_only)
+            store = _connected(url, read_only=read_only)
             if not read_only:
-                await _migrate(runner, make_url(url))
-            elif await runner.read(_version, small=False) != HEAD:
+                await _migrate(store, make_url(url))
+            elif await store.read(_version) != HEAD:
                 raise ConfigError("[store] url: there is no database of this version; start Moot")
         except (SQLAlchemyError, OSError, ImportError) as error:
             reason = str(error).splitlines()[0]
             raise ConfigError(f"[store] url: the database can't be opened: {reason}") from error
-        store = cls(runner)
         writer = asyncio.create_task(store._write_for_all(), name="store writer")
         try:
             yield store
@@ -191,17 +83,29 @@ class Store:
             await store._jobs.join()
             writer.cancel()
             await asyncio.wait([writer])
-            await runner.close()
+            await store._close()
 
+    @abstractmethod
     async def read(self, work: Work[T], *, small: bool = False) -> T:
         """Run `work`, which only reads.
 
         small: some dozen recent rows by an index; to change threads would take SQLite longer.
         """
-        return await self._runner.read(work, small=small)
 
-    async def write(self, work: Work[T]) -> T:
-        """Run `work` in a transaction; return its result once it is on disk.
+    @abstractmethod
+    def _transact(self, works: Sequence[Work[Any]]) -> Awaitable[list[Any]]:
+        """Run works one after the other in a transaction of their own; never two at a time."""
+
+    @abstractmethod
+    async def _rewrite(self) -> None:
+        """Write the files again, without what was deleted."""
+
+    @abstractmethod
+    async def _close(self) -> None:
+        """Let go of every connection."""
+
+    def write(self, work: Work[T]) -> Awaitable[T]:
+        """Run `work` in a transaction; gives its result once it is on disk.
 
         Works of callers that wait at the same time share one commit, in the order of their
         calls. `work` may run a second time, alone, when a neighbour's failed.
@@ -210,7 +114,7 @@ class Store:
             self._hurry()
         job = _Job(work, asyncio.get_running_loop().create_future())
         self._jobs.put_nowait(job)
-        return await job.done  # type: ignore[no-any-return]
+        return job.done
 
     async def scrub(self) -> None:
         """Write the database's files again, so that no byte of what was deleted stays in them.
@@ -219,7 +123,7 @@ class Store:
         """
         await self._jobs.join()
         try:
-            await self._runner.scrub()
+            await self._rewrite()
         except SQLAlchemyError as error:
             reason = str(error).splitlines()[0]
             raise StoreError(f"the database can't be rewritten: {reason}") from error
@@ -249,34 +153,128 @@ class Store:
             while not self._jobs.empty() and len(jobs) < 256:
                 jobs.append(self._jobs.get_nowait())
             try:
-                await self._commit(jobs)
+                results = await self._transact([job.work for job in jobs])
+            except Exception as error:  # noqa: BLE001 - what a caller's work raises is that caller's
+                await self._write_each(jobs, error)
+            else:
+                for job, result in zip(jobs, results, strict=True):
+                    if not job.done.done():
+                        job.done.set_result(result)
             finally:
                 for _ in jobs:
                     self._jobs.task_done()
 
-    async def _commit(self, jobs: Sequence[_Job]) -> None:
-        try:
-            results = await self._runner.write([job.work for job in jobs])
-        except Exception as error:  # noqa: BLE001 - what a caller's work raises is that caller's
-            if len(jobs) > 1:
-                for job in jobs:
-                    await self._commit([job])
-            elif not jobs[0].done.done():
-                _fail(jobs[0], error)
+    async def _write_each(self, jobs: Sequence[_Job], error: Exception) -> None:
+        """A commit failed: whoever is not at fault gets one of their own."""
+        if len(jobs) == 1:
+            _fail(jobs[0], error)
             return
-        for job, result in zip(jobs, results, strict=True):
-            if not job.done.done():
-                job.done.set_result(result)
+        for job in jobs:
+            try:
+                [result] = await self._transact([job.work])
+            except Exception as own:  # noqa: BLE001 - see above
+                _fail(job, own)
+            else:
+                if not job.done.done():
+                    job.done.set_result(result)
+
+
+class ThreadStore(Store):
+    """SQLite: a thread that writes and two that read."""
+
+    def __init__(self, engine: Engine) -> None:
+        super().__init__(engine.dialect.name)
+        self._engine = engine
+        self._writer = ThreadPoolExecutor(1, "store-write")
+        self._written: Connection | None = None  # the writer thread's, taken from the pool once
+        self._glanced: Connection | None = None  # the loop's own, likewise
+        self._readers = ThreadPoolExecutor(READERS, "store-read")
+
+    async def read(self, work: Work[T], *, small: bool = False) -> T:
+        def run() -> T:
+            with self._engine.connect() as connection:
+                return work(connection)
+
+        if small:
+            connection = self._glanced = self._glanced or self._engine.connect()
+            try:
+                return work(connection)
+            finally:
+                connection.rollback()  # the next one sees what was written since
+        return await asyncio.get_running_loop().run_in_executor(self._readers, run)
+
+    def _transact(self, works: Sequence[Work[Any]]) -> Awaitable[list[Any]]:
+        def run() -> list[Any]:
+            connection = self._written = self._written or self._engine.connect()
+            with connection.begin():
+                return [work(connection) for work in works]
+
+        return asyncio.get_running_loop().run_in_executor(self._writer, run)
+
+    async def _rewrite(self) -> None:
+        def run() -> None:
+            with self._engine.connect() as connection:
+                _scrub(connection.execution_options(isolation_level="AUTOCOMMIT"))
+
+        await asyncio.get_running_loop().run_in_executor(self._writer, run)
+
+    async def _close(self) -> None:
+        if self._glanced is not None:
+            self._glanced.close()
+        if self._written is not None:
+            self._writer.submit(self._written.close)
+        self._writer.shutdown()
+        self._readers.shutdown()
+        self._engine.dispose()
+
+
+class AsyncStore(Store):
+    """Any database that SQLAlchemy's asyncio engine has a driver for."""
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        super().__init__(engine.dialect.name)
+        self._engine = engine
+
+    async def read(self, work: Work[T], *, small: bool = False) -> T:
+        async with self._engine.connect() as connection:
+            return await connection.run_sync(work)
+
+    async def _transact(self, works: Sequence[Work[Any]]) -> list[Any]:
+        async with self._engine.begin() as connection:
+            return [await connection.run_sync(work) for work in works]
+
+    async def _rewrite(self) -> None:
+        async with self._engine.connect() as connection:
+            await connection.execution_options(isolation_level="AUTOCOMMIT")
+            await connection.run_sync(_scrub)
+
+    async def _close(self) -> None:
+        await self._engine.dispose()
+
+
+def _scrub(connection: Connection) -> None:
+    """VACUUM copies what is there; the log before it still holds what was deleted."""
+    if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql("PRAGMA secure_delete=ON")
+        connection.exec_driver_sql("VACUUM")
+        busy = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").scalar()
+        connection.exec_driver_sql("PRAGMA secure_delete=OFF")
+        if busy:
+            raise StoreError("the database is in use: what was deleted still lies in its log")
+    else:
+        connection.exec_driver_sql("VACUUM FULL")
 
 
 def _fail(job: _Job, error: Exception) -> None:
+    if job.done.done():  # whoever waited was cancelled
+        return
     job.done.set_exception(error)
     if job.later:
         job.done.exception()  # seen, or asyncio would log it as well
         log.error("store.late_write_failed", reason=str(error))
 
 
-def _runner(url: str, *, read_only: bool) -> Runner:
+def _connected(url: str, *, read_only: bool) -> Store:
     try:
         parsed = make_url(url)
     except ArgumentError:
@@ -284,7 +282,7 @@ def _runner(url: str, *, read_only: bool) -> Runner:
     if parsed.get_backend_name() != "sqlite":
         if parsed.drivername == "postgresql":
             parsed = parsed.set(drivername="postgresql+asyncpg")
-        return AsyncRunner(_async_engine(parsed))
+        return AsyncStore(_async_engine(parsed))
     return _sqlite(_only_read(parsed) if read_only else parsed)
 
 
@@ -299,17 +297,17 @@ def _only_read(url: URL) -> URL:
     return url.set(database=file).update_query_dict({"mode": "ro", "uri": "true"})
 
 
-def _sqlite(url: URL) -> Runner:
+def _sqlite(url: URL) -> Store:
     if url.database and not url.database.startswith("file:"):
         Path(url.database).parent.mkdir(parents=True, exist_ok=True)
     pragmas = _reads if url.query.get("mode") == "ro" else _writes
     if url.get_driver_name() == "aiosqlite":
         engine = _async_engine(url)
         event.listen(engine.sync_engine, "connect", pragmas)
-        return AsyncRunner(engine)
+        return AsyncStore(engine)
     sync_engine = create_engine(url)
     event.listen(sync_engine, "connect", pragmas)
-    return ThreadRunner(sync_engine)
+    return ThreadStore(sync_engine)
 
 
 def _writes(connection: Any, record: object) -> None:
@@ -327,8 +325,8 @@ def _reads(connection: Any, _record: object) -> None:
     cursor.close()
 
 
-async def _migrate(runner: Runner, url: URL) -> None:
-    found = await runner.read(_version, small=False)
+async def _migrate(store: Store, url: URL) -> None:
+    found = await store.read(_version)
     if found == HEAD:
         return
     from store.upgrading import check_known, copy_before, told, upgrade_whole
@@ -341,9 +339,9 @@ async def _migrate(runner: Runner, url: URL) -> None:
                 copy = await asyncio.to_thread(copy_before, Path(url.database), found, HEAD)
         log.info("database.migrate", **{"from": found or "nothing"}, to=HEAD)
         with told(found, HEAD, copy):
-            await runner.write([upgrade_whole])
+            await store._transact([upgrade_whole])
     except ConfigError:
-        await runner.close()
+        await store._close()
         raise
 
 

@@ -251,7 +251,7 @@ async def test_a_briefing_waits_for_no_write(desk: Desk) -> None:
     def hold(_: Connection) -> None:
         asyncio.run_coroutine_threadsafe(held.wait(), loop).result(20)
 
-    writing = asyncio.create_task(desk.store.write(hold))
+    writing = asyncio.ensure_future(desk.store.write(hold))
     await asyncio.sleep(0)
     try:
         async with asyncio.timeout(10):
