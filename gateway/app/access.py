@@ -11,6 +11,7 @@ from gateway.limits.accounting import Accounting
 from gateway.limits.limits import Limits
 from gateway.limits.usage import UsageBook
 from gateway.questions.questions import Questions
+from gateway.settings.limits import LimitsTable
 
 
 def make_admissions(context: Context, start: Start) -> Admissions:
@@ -43,16 +44,19 @@ def make_questions(context: Context) -> Questions:
 def make_books(context: Context) -> Accounting:
     """The audit log, the usage and the limits."""
     config = context.config
-    return Accounting(
-        audit=context.audit,
-        usage=UsageBook(context.store, clock, context.zone, config.prices),
-        limits=Limits(
+    limits = None
+    if config.limits != LimitsTable():
+        limits = Limits(
             config.limits,
             store=context.store,
             access=context.access,
             clock=clock,
             zone=context.zone,
-        ),
+        )
+    return Accounting(
+        audit=context.audit,
+        usage=UsageBook(context.store, clock, context.zone, config.prices),
+        limits=limits,
         ledger=context.ledger,
         count=context.metrics.usage.took,
         clock=clock,

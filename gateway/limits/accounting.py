@@ -20,11 +20,11 @@ from store.transcript import StoredMessage
 
 @dataclass(frozen=True, slots=True)
 class Accounting:
-    """The audit log, the usage and the limits, as turns need them."""
+    """The audit log, the usage and the limits, as turns need them. limits: None: there are none."""
 
     audit: Audit
     usage: UsageBook
-    limits: Limits
+    limits: Limits | None
     ledger: Ledger
     count: Callable[[TurnUsage], None]
     clock: Callable[[], datetime]
@@ -33,6 +33,8 @@ class Accounting:
 
     async def admit(self, inbound: Inbound, wanted: Sequence[TurnRequest]) -> list[TurnRequest]:
         """Those of a message's turns that its sender's limits allow, and one line for the rest."""
+        if self.limits is None:
+            return list(wanted)
         by, room = inbound.meta.speaker(), inbound.room
         await self.limits.ready()
         asked = [want for want in wanted if want.answer is None]
@@ -50,6 +52,8 @@ class Accounting:
 
     def give_back(self, inbound: Inbound, wanted: Sequence[TurnRequest]) -> None:
         """The message was there before."""
+        if self.limits is None:
+            return
         personas = [want.persona for want in wanted if want.answer is None]
         self.limits.give_back(inbound.meta.speaker(), inbound.room, personas)
 
@@ -73,23 +77,27 @@ class Accounting:
         self, turn: Turn, person: Speaker, agent: str, told: Usage | None, seconds: float
     ) -> None:
         """It ended, with an answer or without one."""
-        took = TurnUsage(
-            turn_id=turn.id,
-            at=self.clock(),
-            person_id=person.id,
-            room_id=turn.room.id,
-            persona=turn.persona,
-            agent=agent,
-            seconds=round(seconds, 6),
-            usage=self.usage.priced(told, agent),
+        took = self.usage.note(
+            TurnUsage(
+                turn_id=turn.id,
+                at=self.clock(),
+                person_id=person.id,
+                room_id=turn.room.id,
+                persona=turn.persona,
+                agent=agent,
+                seconds=round(seconds, 6),
+                usage=told,
+            )
         )
-        self.usage.note(took)
-        self.limits.took(took)
+        if self.limits is not None:
+            self.limits.took(took)
         self.count(took)
 
     async def hand_over(self, turn: Turn, wanted: Sequence[TurnRequest]) -> list[TurnRequest]:
         """Those of the turns that an answer asks for which its chain's beginner may still ask."""
-        person = await self.ledger.beginner(turn) if wanted else None
+        if self.limits is None or not wanted:
+            return list(wanted)
+        person = await self.ledger.beginner(turn)
         if person is None:
             return list(wanted)
         await self.limits.ready()

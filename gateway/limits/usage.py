@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, tzinfo
+from operator import methodcaller
 from typing import Any
 
 from sqlalchemy import Connection, Row, case, func, select
@@ -96,9 +97,12 @@ class UsageBook:
             },
         )
 
-    def note(self, took: TurnUsage) -> None:
-        """On disk before whatever is written next."""
+    def note(self, took: TurnUsage) -> TurnUsage:
+        """On disk before whatever is written next; the same with its cost, where that is known."""
         told = took.usage
+        if told is not None and told.cost_usd is None:
+            told = self._priced(told, took.agent)
+            took = replace(took, usage=told)
         values = {
             "turn_id": took.turn_id,
             "at": micros(took.at),
@@ -112,12 +116,11 @@ class UsageBook:
             "cached_tokens": told and told.cached_tokens,
             "cost_usd": told and told.cost_usd,
         }
-        self._store.write_later(lambda connection: connection.execute(self._put, values))
+        self._store.write_later(methodcaller("execute", self._put, values))
+        return took
 
-    def priced(self, told: Usage | None, agent: str) -> Usage | None:
-        """With its cost: what the agent told, else by the configured prices, else None."""
-        if told is None or told.cost_usd is not None:
-            return told
+    def _priced(self, told: Usage, agent: str) -> Usage:
+        """With its cost by the configured prices, if there is one."""
         price = self._price(told.model) or self._prices.get(agent)
         if price is None:
             return told
