@@ -12,8 +12,8 @@ from bots.bot import Bot
 from gateway.access.access import Access
 from gateway.access.accounts import Accounts, Presence
 from gateway.access.roster import Rosters
-from gateway.audit.anchor import ANCHOR
 from gateway.audit.audit import Audit
+from gateway.audit.chain import ANCHOR
 from gateway.core.clock import clock
 from gateway.core.events import EventBus
 from gateway.core.log_context import own_log_context

@@ -8,6 +8,7 @@ import secrets
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,7 @@ import structlog
 from sqlalchemy import Connection, select, text
 
 from contract.chat import MOOT, Room, Speaker
-from gateway.audit.anchor import read_anchor, write_anchor
-from gateway.audit.chain import Broken, Check, sealed
+from gateway.audit.chain import Broken, Check, read_anchor, sealed, write_anchor
 from gateway.core.views import View
 from gateway.observability.telemetry import moot_version
 from store.database import Store
@@ -111,7 +111,7 @@ class Audit:
     ) -> None:
         """Append a row. act: a word. detail: never a message's body, never a secret."""
         row = self._row(act, by, persona, room, turn_id, detail)
-        self._told(await self._store.write(lambda connection: append(connection, row)))
+        self.committed(await self._store.write(row))
 
     def note_in(
         self,
@@ -125,12 +125,7 @@ class Audit:
     ) -> str:
         """Append a row in the caller's commit, with what it is about; its hash. Tell it to
         `committed` once that is on disk."""
-        return append(connection, self._row(act, by, persona, room, None, detail))
-
-    def committed(self, head: str) -> None:
-        """The row that `note_in` appended last is on disk. "": it appended nothing."""
-        if head:
-            self._told(head)
+        return self._row(act, by, persona, room, None, detail)(connection)
 
     async def started(self, config_file: Path | None) -> None:
         """Moot starts: by which version, and a hash of its configuration's file."""
@@ -150,8 +145,7 @@ class Audit:
     ) -> None:
         """The same, for what nobody waits for: on disk before anything that is written after it."""
         row = self._row(act, by, persona, room, turn_id, detail)
-        written = self._store.write_later(lambda connection: append(connection, row))
-        written.add_done_callback(self._later_told)
+        self._store.write_later(row).add_done_callback(self._later_committed)
 
     def _row(
         self,
@@ -161,20 +155,32 @@ class Audit:
         room: Room | None,
         turn_id: str | None,
         detail: Detail,
-    ) -> Mapping[str, object]:
-        place = {"persona": persona, "room_id": room.id if room else None, "turn_id": turn_id}
+    ) -> Callable[[Connection], str]:
+        """What appends a row of this moment, and gives its hash."""
         told = {
             key: self._clean(value) if isinstance(value, str) else value
             for key, value in detail.items()
         }
-        return row_of(act, by, micros(self._clock()), told) | place
+        return partial(
+            append,
+            act=act,
+            by=by,
+            at=micros(self._clock()),
+            detail=told,
+            persona=persona,
+            room_id=room.id if room else None,
+            turn_id=turn_id,
+        )
 
-    def _later_told(self, written: asyncio.Future[str]) -> None:
+    def _later_committed(self, written: asyncio.Future[str]) -> None:
         if not written.cancelled() and written.exception() is None:  # else the store says so
-            self._told(written.result())
+            self.committed(written.result())
 
-    def _told(self, head: str) -> None:
-        """A row is on disk. Whoever takes it away must also change the anchor, and the log."""
+    def committed(self, head: str) -> None:
+        """The row that was appended last is on disk; "": none was. Whoever takes it away must also
+        change the anchor, and the log."""
+        if not head:
+            return
         now = self._clock()
         if self._anchor is not None:
             try:
@@ -224,25 +230,31 @@ class Audit:
         return Verdict(check.rows, check.head, check.erased, check.end())
 
 
-def row_of(act: str, by: Speaker, at: int, detail: Detail) -> dict[str, object]:
-    """A row that is about no room. at: microseconds."""
-    return {
+def append(
+    connection: Connection,
+    *,
+    act: str,
+    by: Speaker,
+    at: int,
+    detail: Detail,
+    persona: str | None = None,
+    room_id: str | None = None,
+    turn_id: str | None = None,
+) -> str:
+    """Append a row in the running transaction; return its hash. at: microseconds."""
+    row = {
         "at": at,
         "act": act,
         "by_id": by.id,
         "by_name": by.name,
-        "persona": None,
-        "room_id": None,
-        "turn_id": None,
+        "persona": persona,
+        "room_id": room_id,
+        "turn_id": turn_id,
         "detail": dict(detail),
     }
-
-
-def append(connection: Connection, row: Mapping[str, object]) -> str:
-    """Append a row in the running transaction; return its hash."""
     connection.execute(_CLAIM[connection.dialect.name])
     before = connection.execute(_NEWEST).scalar() or ""
-    values = sealed(row, before, lambda: secrets.token_hex(SALT_BYTES))
+    values = sealed(row, before, partial(secrets.token_hex, SALT_BYTES))
     connection.execute(audit.insert().values(values))
     return str(values["hash"])
 

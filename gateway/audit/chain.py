@@ -1,4 +1,4 @@
-"""The audit log's chain of hashes. Pure.
+"""The audit log's chain of hashes, pure, and the file that knows the newest one.
 
 A row's hash covers the hash of the row before it, what is public of the row, and a salted digest of
 each of its two personal halves: who it was, and what it was about. A half can be erased for a
@@ -10,9 +10,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+from contract.errors import ConfigError
 
 Row = Mapping[str, Any]
 
@@ -22,7 +27,17 @@ HALVES: Mapping[str, Mapping[str, Any]] = {
 }
 """The columns of each half, and what stands in them once it is erased."""
 
-PUBLIC = ("at", "act", "persona", "turn_id", "who_digest", "what_digest")
+_DIGESTS: Mapping[str, Mapping[str, str]] = {
+    half: {"salt": f"{half}_salt", **{name: name for name in columns}}
+    for half, columns in HALVES.items()
+}
+_HASH = {
+    name: name
+    for name in ("before", "at", "act", "persona", "turn_id", "who_digest", "what_digest")
+}
+"""The columns that a digest and the hash cover, by their names in what is hashed."""
+ANCHOR = "audit.head"  # in the data directory
+_HEAD = re.compile(r"[0-9a-f]{64}")
 ERASE = "erase"  # the act that notes which rows lost a half
 
 
@@ -39,23 +54,14 @@ def sealed(row: Row, before: str, new_salt: Callable[[], str]) -> dict[str, Any]
     values: dict[str, Any] = dict(row)
     for half in HALVES:
         values[f"{half}_salt"] = new_salt()
-        values[f"{half}_digest"] = digest_of(values, half)
+        values[f"{half}_digest"] = _sha256(values, _DIGESTS[half])
     values["before"] = before
-    values["hash"] = hash_of(values)
+    values["hash"] = _sha256(values, _HASH)
     return values
 
 
-def digest_of(row: Row, half: str) -> str:
-    """Of one half of a row, with its salt."""
-    return _sha256({"salt": row[f"{half}_salt"], **{name: row[name] for name in HALVES[half]}})
-
-
-def hash_of(row: Row) -> str:
-    """Of the row before and all that a row never loses."""
-    return _sha256({"before": row["before"], **{name: row[name] for name in PUBLIC}})
-
-
-def _sha256(values: Mapping[str, Any]) -> str:
+def _sha256(row: Row, columns: Mapping[str, str]) -> str:
+    values = {name: row[column] for name, column in columns.items()}
     text = json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -105,13 +111,13 @@ class Check:
     def _fault(self, row: Row) -> str | None:
         if row["before"] != self.head:
             return "it does not follow the row before it: one was removed, inserted or moved"
-        if row["hash"] != hash_of(row):
+        if row["hash"] != _sha256(row, _HASH):
             return "it was changed"
         for half in HALVES:
             if erased(row, half):
                 self.erased += 1
                 self._unexplained[half, row["seq"]] = None
-            elif row[f"{half}_digest"] != digest_of(row, half):
+            elif row[f"{half}_digest"] != _sha256(row, _DIGESTS[half]):
                 return "it was changed"
         if row["act"] == ERASE and not erased(row, "what"):
             half = str(row["detail"].get("half", ""))
@@ -140,3 +146,30 @@ def ranges(seqs: Iterable[int]) -> str:
         else:
             found.append((seq, seq))
     return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in found)
+
+
+# ── The file beside the database that knows the newest hash ─────────────────────────────────
+
+
+def write_anchor(file: Path, head: str) -> None:
+    """Put the hash in the place of the one before it. Raises OSError.
+
+    It is not forced to the disk: after a power cut it may name an earlier row, which still holds.
+    """
+    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    beside = file.with_name(f"{file.name}.new")
+    beside.write_text(f"{head}\n", encoding="ascii")
+    os.replace(beside, file)
+
+
+def read_anchor(file: Path) -> str:
+    """The hash; "" when there is no such file. Raises ConfigError when it holds something else."""
+    try:
+        head = file.read_text(encoding="ascii").strip()
+    except FileNotFoundError:
+        return ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file}: can't be read: {error}") from None
+    if head and not _HEAD.fullmatch(head):  # cut short by a power cut: empty
+        raise ConfigError(f"{file}: holds no hash of the audit log; see docs/audit.md")
+    return head

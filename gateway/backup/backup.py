@@ -24,7 +24,7 @@ from sqlalchemy.exc import ArgumentError
 
 from adapters.catalog import profiles
 from contract.errors import ConfigError
-from gateway.audit.anchor import ANCHOR
+from gateway.audit.chain import ANCHOR
 from gateway.backup.archive import ArchiveWriter, Manifest, writing
 from gateway.core.lock import ADDRESS
 from gateway.core.lock import NAME as LOCK_NAME

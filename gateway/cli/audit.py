@@ -64,8 +64,8 @@ def _do(arguments: argparse.Namespace) -> int:
 
 
 async def _look(given: argparse.Namespace, config: Config) -> int:
-    from gateway.audit.anchor import ANCHOR
     from gateway.audit.audit import Audit
+    from gateway.audit.chain import ANCHOR
     from gateway.core.clock import clock
     from store.database import Store
 

@@ -3,14 +3,15 @@
 import asyncio
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import Connection, delete, text, update
 from sqlalchemy.exc import DBAPIError
 
 from contract.chat import Room, Speaker
-from gateway.audit.anchor import read_anchor
 from gateway.audit.audit import Audit, AuditFilter, append
+from gateway.audit.chain import read_anchor
 from gateway.cli.memory.delete_person import erase_noted
 from memory.erasure.person import WHO, plan_erasure
 from store.database import Store
@@ -209,12 +210,13 @@ async def test_the_check_goes_on_while_rows_are_appended(store: Store) -> None:
 
 async def test_a_work_that_fails_beside_it_costs_no_row(store: Store) -> None:
     def fails(connection: Connection) -> None:
-        append(connection, {})
+        unknown: Any = object()
+        append(connection, act="answer", by=ASH, at=0, detail={"agent": unknown})
 
     log = log_of(store)
     results = await asyncio.gather(
         log.note("invoke", ASH), store.write(fails), log.note("answer", BO), return_exceptions=True
     )
-    assert isinstance(results[1], KeyError)
+    assert isinstance(results[1], TypeError)
     verdict = await log.verify()
     assert (verdict.rows, verdict.broken) == (2, None)

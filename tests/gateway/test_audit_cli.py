@@ -13,9 +13,8 @@ from sqlalchemy import text
 
 from contract.chat import Speaker
 from contract.errors import MootError
-from gateway.audit.anchor import ANCHOR
 from gateway.audit.audit import Audit
-from gateway.audit.chain import HALVES, Check, ranges, sealed
+from gateway.audit.chain import ANCHOR, HALVES, Check, ranges, sealed
 from gateway.cli.audit import since
 from gateway.cli.diagnosis.configuration import check
 from gateway.main import _parser

@@ -24,8 +24,8 @@ from sqlalchemy import text
 
 from contract.chat import MOOT
 from contract.errors import ConfigError
-from gateway.audit.anchor import ANCHOR
 from gateway.audit.audit import Audit
+from gateway.audit.chain import ANCHOR
 from gateway.backup.archive import Manifest, read
 from gateway.backup.backup import BackupOptions, back_up, back_up_daily, newest_first
 from gateway.backup.restore import restore_in_place, restore_to

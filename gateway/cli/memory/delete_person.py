@@ -10,9 +10,8 @@ from sqlalchemy import Connection
 
 from contract.chat import MOOT
 from contract.errors import MootError
-from gateway.audit.anchor import ANCHOR, write_anchor
-from gateway.audit.audit import append, row_of
-from gateway.audit.chain import ERASE, ranges
+from gateway.audit.audit import append
+from gateway.audit.chain import ANCHOR, ERASE, ranges, write_anchor
 from gateway.cli.memory.context import MemoryContext
 from gateway.cli.memory.index import index_what_waits
 from gateway.cli.memory.person_files import OnDisk, find, remove
@@ -88,7 +87,7 @@ def erase_noted(connection: Connection, doomed: ErasurePlan, now: int) -> str:
     for half, seqs in erased_rows(doomed).items():
         if seqs:
             detail = {"half": half, "rows": ranges(seqs)}
-            head = append(connection, row_of(ERASE, MOOT, now, detail))
+            head = append(connection, act=ERASE, by=MOOT, at=now, detail=detail)
     return head
 
 
