@@ -142,10 +142,12 @@ class Suggestions:
         if not self._enabled or turn.fault or not self._is_due(turn.room):
             return None
         asked = await self._transcript.get(turn.message_seq)
-        if asked is None or asked.by.kind != "human" or pins_in(asked.content, reply=True):
+        if asked is None or asked.by.kind != "human":
             return None
         what = worth_pinning(asked.content)
-        if what is None or await self._slices.keepable(asked.seq, "") is None:
+        if what is None or pins_in(asked.content, reply=True):
+            return None
+        if await self._slices.keepable(asked.seq, "") is None:
             return None
         self._told[turn.room.id] = self._clock()
         return SUGGESTED[what]

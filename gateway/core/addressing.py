@@ -23,7 +23,7 @@ _LEADING = re.compile(
     r"|@[\w.-]+"
     r"|\w[\w .-]{0,63}:(?=\s*!\w))[,:]?\s*"  # a client's `Name: !stop`
 )
-_UNSEEN = "\u200b\u200c\u200d\u2060\ufeff"
+UNSEEN = "\u200b\u200c\u200d\u2060\ufeff"
 _SLASH = re.compile(r"/moot\b[ \t]*", re.IGNORECASE)
 
 
@@ -101,17 +101,12 @@ def as_typed(text: str) -> str:
     """A text without the mentions it begins with, and a command in it as keyboards write it: what
     can't be seen before it gone, `\uff01` as `!`, and without the `/moot` that may stand before it.
     """
-    return spelled(unaddressed(text.lstrip(_UNSEEN)))
+    return spelled(unaddressed(text.lstrip(UNSEEN)))
 
 
 def spelled(bare: str) -> str:
     """The same of a text whose mentions are gone."""
-    bare = bare.lstrip(_UNSEEN)
+    bare = bare.lstrip(UNSEEN)
     if match := _SLASH.match(bare):
         bare = f"!{bare[match.end() :].lstrip('!/') or 'help'}"
-    return f"!{bare[1:].lstrip(_UNSEEN)}" if bare[:1] in ("!", "\uff01") else bare
-
-
-def hides_its_beginning(text: str) -> bool:
-    """True if invisible characters stand before a text's mentions, so that it has none."""
-    return text[:1] in _UNSEEN and bool(text)
+    return f"!{bare[1:].lstrip(UNSEEN)}" if bare[:1] in ("!", "\uff01") else bare

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from gateway.core.addressing import as_typed, hides_its_beginning, spelled, unaddressed
+from gateway.core.addressing import UNSEEN, as_typed, spelled, unaddressed
 from gateway.core.command_table import CommandSpec, entry_of
 from gateway.core.typing_errors import surely_meant
 from memory.landmarks import KINDS
@@ -130,7 +130,7 @@ def _longest_code(lines: list[tuple[str, bool]]) -> int:
 # ── A command, and all that a text says ────────────────────────────────────────────────
 
 _HEAD = re.compile(r"[!/]([a-z]+|[1-9])[.,:;!?…。]*", re.IGNORECASE)
-_UNSEEN = re.compile("[\u200b-\u200d\u2060\ufeff]")
+_UNSEEN = re.compile(f"[{UNSEEN}]")
 _WRAPPED = re.compile(r"(`{1,3}|\*{1,2}|_{1,2}|~{1,2})\s*([!\uff01/].*?)\s*\1", re.DOTALL)
 _LAST = ".,;!?…。 \t\n"
 
@@ -168,7 +168,9 @@ def parse_command(text: str, *, addressed: bool, bare: str | None = None) -> Par
     bare = as_typed(text) if bare is None else bare
     if (wrapped := _WRAPPED.fullmatch(bare)) is not None:
         bare = wrapped[2]
-    first, rest = _parted(bare)
+    first, *more = bare.split(None, 1) or [""]
+    rest = "".join(more).strip()
+    first = unicodedata.normalize("NFKC", _UNSEEN.sub("", first))  # another script's keyboard
     match = _HEAD.fullmatch(first)
     if match is None:
         return None
@@ -179,12 +181,6 @@ def parse_command(text: str, *, addressed: bool, bare: str | None = None) -> Par
     if entry is None:
         return ParsedCommand(name, rest) if addressed or surely_meant(name, rest) else None
     return ParsedCommand(name, rest if entry.text else rest.rstrip(_LAST))
-
-
-def _parted(text: str) -> tuple[str, str]:
-    """The first word, as a keyboard of another script may type it, and the rest."""
-    first, *rest = text.split(None, 1) or [""]
-    return unicodedata.normalize("NFKC", _UNSEEN.sub("", first)), "".join(rest).strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +210,7 @@ class Reading:
 def read(content: str, *, reply: bool) -> Reading:
     """reply: the message answers another one, see pins_in."""
     plain = unaddressed(content)
-    bare = as_typed(content) if hides_its_beginning(content) else spelled(plain)
+    hides_its_beginning = content[:1] in tuple(UNSEEN)  # so that mentions begin later
+    bare = as_typed(content) if hides_its_beginning else spelled(plain)
     command = parse_command(content, addressed=True, bare=bare)
     return Reading(content, plain, bare, command, pins_of(bare, reply=reply))

@@ -19,31 +19,21 @@ from gateway.turns.routing import Route
 
 
 @dataclass(frozen=True, slots=True)
-class Authorised:
-    """A route, and what its sender's roles allow.
+class Admitted:
+    """The turns that are made of a message.
 
-    inbound: the message; one of somebody without a role is learned from by nobody. allowed: the
-    targets whose turns they may have. learns: what they say may be remembered.
+    inbound: the message; one of somebody without a role is learned from by nobody. learns: what
+    its sender says may be remembered. allowed: the targets whose turns they may have. requests:
+    those that the limits allow, too. refusal: of the others; None: there is none, and bots get
+    none. also: the part of the commit that a refusal adds when the message is stored.
     """
 
-    route: Route
     inbound: Inbound
-    allowed: Sequence[str]
     learns: bool
-
-    @property
-    def asks(self) -> bool:
-        """It is a question, and no command."""
-        return self.route.incoming.reading.command is None
-
-
-@dataclass(frozen=True, slots=True)
-class Admitted:
-    """The turns that are made of a message, and the refusal of the others; None: there is none."""
-
-    authorised: Authorised
+    allowed: Sequence[str]
     requests: Sequence[TurnRequest]
     refusal: AccessRefusal | None
+    also: Also | None
 
 
 class Admission:
@@ -61,18 +51,43 @@ class Admission:
         self._accounting = accounting
         self._refused = refused
 
-    def authorise(self, route: Route) -> Authorised:
-        """By the roles of who sent it."""
-        inbound, trusted = route.inbound, route.incoming.trusted
-        learns = trusted or self._access.takes_part(inbound.room, inbound.meta.sender_id)
+    async def admit(self, route: Route, notice: str = "") -> Admitted:
+        """By the roles of who sent it, then by the limits: they count questions, and a line of
+        Moot's own stands for those that are too many. notice: stands before the answers."""
+        inbound, asks = route.inbound, route.reading.command is None
+        meta = inbound.meta
+        learns = route.trusted or self._access.takes_part(inbound.room, meta.sender_id)
         if not learns:
-            meta = inbound.meta.model_copy(update={"include_in_memory": False})
+            meta = meta.model_copy(update={"include_in_memory": False})
             inbound = replace(inbound, meta=meta)
-        asks = route.incoming.reading.command is None
         allowed = route.targets
-        if not trusted:
-            allowed = [name for name in route.targets if self._may(inbound, name, asks=asks)]
-        return Authorised(route, inbound, allowed, learns)
+        if not route.trusted:
+            allowed = [name for name in allowed if self._may(inbound, name, asks=asks)]
+        requests = [
+            TurnRequest(
+                uuid4().hex,
+                name,
+                route.bot.name,
+                route.thread_id,
+                route.hop,
+                "ask" if asks and name else "command",
+            )
+            for name in allowed
+        ]
+        if notice and requests:
+            said = replace(requests[0], id=uuid4().hex, persona="", kind="notice", answer=notice)
+            requests = [said, *requests]
+        if asks and requests:
+            requests = await self._accounting.admit(inbound, requests)
+        refusal = also = None
+        refused = [name for name in route.targets if name not in allowed]
+        if refused and meta.sender_type != "bot":
+            bot, pins = route.bot.name, "" in allowed
+            refusal = AccessRefusal(
+                inbound, bot, route.thread_id, refused, is_question=asks, pins=pins
+            )
+            also = partial(self._unknown_users.answer, refusal)
+        return Admitted(inbound, learns, allowed, requests, refusal, also)
 
     def _may(self, inbound: Inbound, target: str, *, asks: bool) -> bool:
         """A turn is made of it. Who has any role here may say a command: it asks itself."""
@@ -84,74 +99,20 @@ class Admission:
         is_bot = meta.sender_type == "bot"
         return self._access.may_invoke(room, meta.sender_id, target, is_bot=is_bot)
 
-    async def admit(self, authorised: Authorised) -> Admitted:
-        """By the limits: they count questions, and a line of Moot's own stands for those that are
-        too many."""
-        requests = _requests(authorised)
-        if authorised.asks and requests:
-            requests = await self._accounting.admit(authorised.inbound, requests)
-        return Admitted(authorised, requests, _refusal(authorised))
-
-    def also(self, admitted: Admitted) -> Also | None:
-        """The part of the commit that a refusal adds when the message is stored."""
-        if admitted.refusal is None:
-            return None
-        return partial(self._unknown_users.answer, admitted.refusal)
-
-    async def stored(self, admitted: Admitted, accepted: Accepted) -> None:
+    async def stored(self, route: Route, admitted: Admitted, accepted: Accepted) -> None:
         """The message is on disk, and what becomes of it is known."""
-        authorised, refusal = admitted.authorised, admitted.refusal
-        inbound = authorised.inbound
-        if refusal is not None:
+        inbound = admitted.inbound
+        if admitted.refusal is not None:
             self._refused(inbound.meta.source)
-            await self._unknown_users.answered(refusal, accepted.said)
-        elif authorised.allowed and not authorised.route.incoming.trusted:
-            self._unknown_users.refusals.let_through(
-                inbound.room, inbound.meta.sender_id, authorised.allowed
-            )
+            await self._unknown_users.answered(admitted.refusal, accepted.said)
+        elif admitted.allowed and not route.trusted:
+            sender = inbound.meta.sender_id
+            self._unknown_users.refusals.let_through(inbound.room, sender, admitted.allowed)
 
-    def give_back(self, admitted: Admitted) -> None:
-        """The message was there before: nobody was asked anew."""
-        if admitted.authorised.asks:
-            self._accounting.give_back(admitted.authorised.inbound, admitted.requests)
-
-
-def _requests(authorised: Authorised) -> list[TurnRequest]:
-    route, asks = authorised.route, authorised.asks
-    incoming = route.incoming
-    requests = [
-        TurnRequest(
-            uuid4().hex,
-            name,
-            incoming.bot.name,
-            route.thread_id,
-            route.hop,
-            "ask" if asks and name else "command",
-        )
-        for name in authorised.allowed
-    ]
-    if incoming.notice and requests:
-        notice = replace(
-            requests[0], id=uuid4().hex, persona="", kind="notice", answer=incoming.notice
-        )
-        requests = [notice, *requests]
-    return requests
-
-
-def _refusal(authorised: Authorised) -> AccessRefusal | None:
-    """The refusal of turns that its sender may not have. Bots get no refusal."""
-    route, inbound = authorised.route, authorised.inbound
-    refused = [name for name in route.targets if name not in authorised.allowed]
-    if not refused or inbound.meta.sender_type == "bot":
-        return None
-    return AccessRefusal(
-        inbound,
-        route.incoming.bot.name,
-        route.thread_id,
-        refused,
-        is_question=authorised.asks,
-        pins="" in authorised.allowed,
-    )
+    def give_back(self, route: Route, admitted: Admitted) -> None:
+        """The message was there before: nobody was asked again."""
+        if route.reading.command is None:
+            self._accounting.give_back(admitted.inbound, admitted.requests)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +132,9 @@ class HandOver:
     async def requests(self, turn: Turn, bot: Bot) -> list[TurnRequest]:
         """Find what follows from an answer: turns of the peers that it addresses, and at most
         one line of Moot's own."""
-        found = await self.accounting.hand_over(turn, await self.peers(turn, bot))
+        found: list[TurnRequest] = []
+        if not turn.fault and "@" in (turn.answer or ""):  # every mention has one
+            found = await self.accounting.hand_over(turn, await self.peers(turn, bot))
         if all(one.persona for one in found) and (line := await self.suggest(turn)) is not None:
             found.append(
                 TurnRequest(uuid4().hex, "", turn.bot, turn.thread_id, turn.hop, "notice", line)
@@ -181,9 +144,7 @@ class HandOver:
     async def peers(self, turn: Turn, bot: Bot) -> list[TurnRequest]:
         """The peers that an answer addresses, within the hop limit. Each answers through an account
         that is in the room, its own or this one."""
-        if turn.fault or not turn.room.is_shared:
-            return []
-        if turn.hop + 1 > self.max_hops:
+        if not turn.room.is_shared or turn.hop + 1 > self.max_hops:
             return []
         peers = await self.accounts.peers(turn.room, bot)
         text = turn.answer or ""

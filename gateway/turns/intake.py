@@ -22,7 +22,7 @@ from gateway.core.reading import read
 from gateway.core.views import RoomView
 from gateway.turns.admission import Admission, Admitted
 from gateway.turns.queue import TurnQueues
-from gateway.turns.routing import Incoming, MessageRouter
+from gateway.turns.routing import MessageRouter, Route
 from gateway.turns.typos import likely_typos
 from store.timestamps import moment
 from store.transcript import StoredMessage, Transcript
@@ -73,7 +73,10 @@ class MessageListeners:
 
 class Changes:
     """Carries them out. Platforms tell things out of their order: an edit or a deletion waits for
-    its message; the last ones, by room and message, and forgotten when the process ends."""
+    its message.
+
+    early: the last of those that wait, by room and message; forgotten when the process ends.
+    """
 
     def __init__(
         self,
@@ -88,7 +91,7 @@ class Changes:
         self._queues = queues
         self._changed = changed
         self._clock = clock
-        self._early: OrderedDict[tuple[str, str], Edited | Deleted] = OrderedDict()
+        self.early: OrderedDict[tuple[str, str], Edited | Deleted] = OrderedDict()
 
     async def edit(self, event: Edited) -> None:
         """A message's text was changed."""
@@ -106,27 +109,21 @@ class Changes:
         else:
             await self._keep_early(event)
 
-    def is_deleted(self, inbound: Inbound) -> bool:
-        """A message was deleted before it came."""
-        if not self._early:
-            return False
-        return isinstance(self._early.get((inbound.room.id, inbound.message_id)), Deleted)
-
     async def came(self, inbound: Inbound) -> None:
         """A message is stored: the edit that came before it is made."""
         key = (inbound.room.id, inbound.message_id)
-        if isinstance(event := self._early.get(key), Edited):
-            del self._early[key]
+        if isinstance(event := self.early.get(key), Edited):
+            del self.early[key]
             await self.edit(event)
 
     async def _keep_early(self, event: Edited | Deleted) -> None:
         if await self._transcript.find(event.room.id, event.message_id) is not None:
             return
         key = (event.room.id, event.message_id)
-        if not isinstance(self._early.get(key), Deleted):  # a deletion stays one
-            self._early[key] = event
-        if len(self._early) > _REMEMBERED:
-            self._early.popitem(last=False)
+        if not isinstance(self.early.get(key), Deleted):  # a deletion stays one
+            self.early[key] = event
+        if len(self.early) > _REMEMBERED:
+            self.early.popitem(last=False)
 
 
 Handlers = Mapping[type[Any], Callable[[Any], Awaitable[None]]]
@@ -168,9 +165,10 @@ class Intake:
             await self._presence.heard(event.room, bot.name)
         match event:
             case Inbound():
+                early = self._changes.early.get((event.room.id, event.message_id))
                 if self._accounts.is_own_message(event):
                     log.debug("ingest.own", room=event.room.id, message=event.message_id)
-                elif not self._changes.is_deleted(event):
+                elif not isinstance(early, Deleted):
                     await self.message(event, bot)
             case Edited():
                 await self._changes.edit(event)
@@ -187,60 +185,42 @@ class Intake:
         trusted: it came by the API, whose callers are on this machine or hold the token. notice: a
         line of Moot's own that stands before the answers.
         """
+        received_ns = time.time_ns()
         delivery = (bot.name, inbound.room.id, inbound.message_id)
         before = self._deliveries.get(delivery)
         if before is not None and before[0] == inbound:  # Slack tells every mention twice
             return Accepted(before[1], new=False, turns=())
-        incoming = parse(inbound, bot, trusted=trusted, notice=notice)
-        route = await self._router.route(incoming)
-        authorised = self._admission.authorise(route)
-        if (seq := self._on_disk.get(route.key)) is not None:
+        _check(inbound)
+        reading = read(inbound.content, reply=inbound.reply_to is not None)
+        route = await self._router.route(inbound, bot, reading, trusted=trusted)
+        asked = (inbound.room.id, inbound.message_id, *route.targets)
+        if (seq := self._on_disk.get(asked)) is not None:
             return Accepted(seq, new=False, turns=())
-        admitted = await self._admission.admit(authorised)
-        accepted = await self._store(admitted)
-        _remember(self._deliveries, delivery, (inbound, accepted.seq))
-        await self._dispatch(admitted, accepted)
-        return accepted
-
-    async def _store(self, admitted: Admitted) -> Accepted:
-        """The message and its turns on disk, in one commit."""
-        authorised, route = admitted.authorised, admitted.authorised.route
-        also = self._admission.also(admitted)
+        admitted = await self._admission.admit(route, notice)
+        now = moment(received_ns // 1000)
         accepted = await self._ledger.accept(
-            authorised.inbound,
-            route.scope,
-            admitted.requests,
-            route.hop,
-            moment(route.incoming.received_ns // 1000),
-            also,
+            admitted.inbound, route.scope, admitted.requests, route.hop, now, admitted.also
         )
         if not accepted.turns and admitted.requests:
-            self._admission.give_back(admitted)
-        _remember(self._on_disk, route.key, accepted.seq)
+            self._admission.give_back(route, admitted)
+        _remember(self._on_disk, asked, accepted.seq)
+        _remember(self._deliveries, delivery, (inbound, accepted.seq))
+        await self._dispatch(route, admitted, accepted, received_ns)
         return accepted
 
-    async def _dispatch(self, admitted: Admitted, accepted: Accepted) -> None:
+    async def _dispatch(
+        self, route: Route, admitted: Admitted, accepted: Accepted, received_ns: int
+    ) -> None:
         """Everybody is told whom it concerns, and the turns begin."""
-        authorised = admitted.authorised
-        incoming, inbound = authorised.route.incoming, authorised.inbound
+        inbound = admitted.inbound
         if accepted.new:
-            self._listeners.posted(inbound, authorised.route.scope, learns=authorised.learns)
-        await self._changes.came(inbound)
+            self._listeners.posted(inbound, route.scope, learns=admitted.learns)
+        if self._changes.early:
+            await self._changes.came(inbound)
         marked = inbound.message_id if stands(inbound.message_id) else None
         for turn in accepted.turns:
-            self._queues.start(turn, marked, incoming.reading, incoming.received_ns)
-        await self._admission.stored(admitted, accepted)
-
-
-def parse(inbound: Inbound, bot: Bot, *, trusted: bool = False, notice: str = "") -> Incoming:
-    """A message, and what its text says. Raises Rejected."""
-    received_ns = time.time_ns()
-    _check_unicode(inbound)
-    if inbound.meta.model_extra:
-        for key, meant in likely_typos(inbound.meta).items():
-            log.warning("ingest.typo", key=key, meant=meant, source=inbound.meta.source)
-    reading = read(inbound.content, reply=inbound.reply_to is not None)
-    return Incoming(inbound, bot, reading, trusted, notice, received_ns)
+            self._queues.start(turn, marked, route.reading, received_ns)
+        await self._admission.stored(route, admitted, accepted)
 
 
 def _remember(known: OrderedDict[Any, Any], key: tuple[str, ...], value: object) -> None:
@@ -249,8 +229,9 @@ def _remember(known: OrderedDict[Any, Any], key: tuple[str, ...], value: object)
         known.popitem(last=False)
 
 
-def _check_unicode(inbound: Inbound) -> None:
-    """Raise Rejected for half a surrogate pair, which JSON can say and no database can store."""
+def _check(inbound: Inbound) -> None:
+    """Raise Rejected for half a surrogate pair, which JSON can say and no database can store; log
+    keys of the metadata that are nearly known ones."""
     texts = {
         "content": inbound.content,
         "sender_display_name": inbound.meta.sender_display_name,
@@ -265,3 +246,6 @@ def _check_unicode(inbound: Inbound) -> None:
             text.encode()
         except UnicodeEncodeError:
             raise Rejected(name, "holds half a surrogate pair, which is no character") from None
+    if inbound.meta.model_extra:
+        for key, meant in likely_typos(inbound.meta).items():
+            log.warning("ingest.typo", key=key, meant=meant, source=inbound.meta.source)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from bots.bot import Bot
 from contract.chat import Inbound, stands
@@ -17,40 +17,22 @@ from store.transcript import LATEST, Transcript
 
 
 @dataclass(frozen=True, slots=True)
-class Incoming:
-    """A message on its way in. trusted: it came by the API, whose callers are on this machine or
-    hold the token. notice: a line of Moot's own that stands before the answers."""
+class Route:
+    """A message on its way in: what it says, whose turns it asks for, and where it stands.
+
+    inbound: asks for recall if it names a persona. trusted: it came by the API, whose callers are
+    on this machine or hold the token. targets: names of personas; "": Moot pins what it says.
+    hop: 0 from a person, n for the n-th bot in a row. thread_id: where it is answered.
+    """
 
     inbound: Inbound
     bot: Bot
     reading: Reading
-    trusted: bool = False
-    notice: str = ""
-    received_ns: int = 0
-
-    @property
-    def pins(self) -> bool:
-        """It pins something. Only people pin; a stored-only message does nothing."""
-        meta = self.inbound.meta
-        return bool(self.reading.pins) and meta.sender_type == "human" and not meta.passive
-
-
-@dataclass(frozen=True, slots=True)
-class Route:
-    """Whose turns a message asks for, and where it stands.
-
-    inbound: the message, which asks for recall if it names a persona. targets: names of personas;
-    "": Moot pins what it says. hop: 0 from a person, n for the n-th bot in a row. thread_id: where
-    it is answered.
-    """
-
-    incoming: Incoming
-    inbound: Inbound
+    trusted: bool
     targets: Sequence[str]
     scope: str
     hop: int
     thread_id: str | None
-    key: tuple[str, ...] = field(default=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,44 +47,53 @@ class MessageRouter:
     mention_free: frozenset[str]
     max_hops: int
 
-    async def route(self, incoming: Incoming) -> Route:
-        """Where a message goes."""
-        inbound, bot = incoming.inbound, incoming.bot
+    async def route(
+        self, inbound: Inbound, bot: Bot, reading: Reading, *, trusted: bool = False
+    ) -> Route:
+        """Where a message goes. trusted: see Route."""
         self.personas.refresh()
         here = self.personas.of(bot.personas)
         known = here
-        if not here and incoming.reading.command is not None:
+        if not here and reading.command is not None:
             known = self.personas.gone(bot.personas)[:1]
-        addressed = await self._addressed(incoming, known)
-        if addressed and not incoming.trusted:
-            inbound = _recalled_for(inbound)
+        addressed = await self._addressed(inbound, bot, reading, known)
+        if addressed and not trusted and not inbound.meta.trigger_rag:
+            # It asks for recall as one that mentions an account does: a platform doesn't know the
+            # names of personas beside their accounts'.
+            meta = inbound.meta.model_copy(update={"trigger_rag": True})
+            inbound = replace(inbound, meta=meta)
         first = next((persona.name for persona in addressed or here), None)
         scope = home_scope(inbound.room, inbound.meta.sender_id, first)
-        hop = await self._hop(inbound, scope)
-        targets = _targets(incoming, addressed) if hop <= self.max_hops else []
-        key = (inbound.room.id, inbound.message_id, *targets)
-        return Route(incoming, inbound, targets, scope, hop, _thread(inbound, bot), key)
+        hop = 0 if inbound.meta.sender_type == "human" else await self._hop(inbound, scope)
+        targets = _targets(inbound, reading, addressed) if hop <= self.max_hops else []
+        thread_id = inbound.thread_id
+        if not thread_id and bot.capabilities.thread_replies:
+            opens = inbound.room.kind == "room" and stands(inbound.message_id)
+            thread_id = inbound.message_id if opens else None
+        return Route(inbound, bot, reading, trusted, targets, scope, hop, thread_id)
 
-    async def _addressed(self, incoming: Incoming, here: Sequence[Persona]) -> list[Persona]:
+    async def _addressed(
+        self, inbound: Inbound, bot: Bot, reading: Reading, here: Sequence[Persona]
+    ) -> list[Persona]:
         """Who must answer; a command that names nobody goes to the first persona here."""
-        inbound, bot = incoming.inbound, incoming.bot
         alone = inbound.reply_to is None and inbound.thread_id is None
         if not alone and await self._is_for_siblings(inbound, bot):
             return []
-        if answered := await self._replied_to(inbound, here):
+        if inbound.reply_to and (answered := await self._replied_to(inbound, here)):
             return answered
         free = bot.name in self.mention_free
         addressed = route(inbound, here, require_mention=not free)
         if addressed or inbound.meta.passive or inbound.meta.sender_type == "bot":
             return addressed
-        reading = incoming.reading
         if reading.command is None or (
             parse_command(reading.content, addressed=False, bare=reading.bare) is None
         ):
             return []
         if not inbound.room.is_shared or not self.accounts.has_siblings(bot):
             return list(here[:1])
-        return [] if await self._names_siblings(incoming) else self.accounts.first(bot)
+        if await self._names_siblings(inbound, bot, reading):
+            return []
+        return self.accounts.first(bot)
 
     async def _replied_to(self, inbound: Inbound, here: Sequence[Persona]) -> list[Persona]:
         """Which of an account's personas said what a message replies to, where it names nobody."""
@@ -125,28 +116,26 @@ class MessageRouter:
         mentioned = await self._mentioned(inbound, bot)
         return bool(mentioned) and all(peer and peer.bot is not bot for peer in mentioned)
 
-    async def _names_siblings(self, incoming: Incoming) -> bool:
+    async def _names_siblings(self, inbound: Inbound, bot: Bot, reading: Reading) -> bool:
         """A command mentions another account of ours, which answers then.
 
         The names of accounts on their platform aren't known here: whom a command begins with is
         taken for one.
         """
-        if incoming.reading.unaddressed != incoming.inbound.content.strip():
+        if reading.unaddressed != inbound.content.strip():
             return True
-        mentioned = await self._mentioned(incoming.inbound, incoming.bot)
-        return any(peer is not None and peer.bot is not incoming.bot for peer in mentioned)
+        mentioned = await self._mentioned(inbound, bot)
+        return any(peer is not None and peer.bot is not bot for peer in mentioned)
 
     async def _mentioned(self, inbound: Inbound, bot: Bot) -> list[AccountPeer | None]:
         peers = await self.accounts.peers(inbound.room, bot)
         return list(self.accounts.addressing(peers).mentions(inbound.content))
 
     async def _hop(self, inbound: Inbound, scope: str) -> int:
-        """0 for a person; for a bot, how many bots have spoken in a row, this one included.
+        """Count the bots that have spoken in a row; this one, which wrote the message, included.
 
         In a thread those who speak outside of it don't count.
         """
-        if inbound.meta.sender_type == "human":
-            return 0
         if known := await self.transcript.find(inbound.room.id, inbound.message_id):
             return known.hop  # another account of ours heard it, too
         if inbound.thread_id is not None:
@@ -156,33 +145,14 @@ class MessageRouter:
         return before[-1].hop + 1 if before else 1
 
 
-def _targets(incoming: Incoming, addressed: Sequence[Persona]) -> list[str]:
+def _targets(inbound: Inbound, reading: Reading, addressed: Sequence[Persona]) -> list[str]:
     """Whose turns a message makes: of the personas that it addresses, and for what it pins.
 
     A pin is no persona's, so its name is "". What begins with a pin is one as a whole; on a later
-    line it leaves the rest as it was.
+    line it leaves the rest as it was. Only people pin; a stored-only message does nothing.
     """
     names = [persona.name for persona in addressed]
-    if incoming.pins:
-        return [""] if incoming.reading.is_pin else ["", *names]
-    command = incoming.reading.command
-    entry = command.entry if command is not None else None
+    if reading.pins and inbound.meta.sender_type == "human" and not inbound.meta.passive:
+        return [""] if reading.is_pin else ["", *names]
+    entry = reading.command.entry if reading.command is not None else None
     return names[:1] if entry is not None and entry.once else names
-
-
-def _thread(inbound: Inbound, bot: Bot) -> str | None:
-    """The thread in which it is answered."""
-    if inbound.thread_id or not bot.capabilities.thread_replies:
-        return inbound.thread_id
-    opens = inbound.room.kind == "room" and stands(inbound.message_id)
-    return inbound.message_id if opens else None
-
-
-def _recalled_for(inbound: Inbound) -> Inbound:
-    """A message that names a persona asks for recall as one that mentions its account does.
-
-    The names of personas beside their own are known to no platform.
-    """
-    if inbound.meta.trigger_rag:
-        return inbound
-    return replace(inbound, meta=inbound.meta.model_copy(update={"trigger_rag": True}))
