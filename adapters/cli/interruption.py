@@ -51,7 +51,7 @@ class Interruption:
                 await self._clear()
         except (TimeoutError, PtyClosed):
             return False
-        return console.alive()
+        return console.alive
 
     async def _press(self) -> None:
         interrupt = self._profile.controls.interrupt
@@ -71,7 +71,7 @@ class Interruption:
 
     async def _until_idle(self) -> None:
         again_s = self._profile.controls.interrupt.again_s
-        while self._console.alive():
+        while self._console.alive:
             if self._idle() and not await self._shows_busy():
                 return
             if again_s and self._since_keys_s() >= again_s and await self._shows_busy():

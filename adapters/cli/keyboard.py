@@ -71,7 +71,7 @@ class PromptEntry:
         """Wait until the program shows that it reads."""
         await self.rested()
         prompt, end = self._profile.typing.prompt, self._time() + PROMPT_S
-        while prompt and self._time() < end and self._console.alive():
+        while prompt and self._time() < end and self._console.alive:
             if prompt.search(text_on(await self._console.screen())):
                 return
             await asyncio.sleep(LOOK_S)
@@ -81,7 +81,7 @@ class PromptEntry:
         title, end = self._profile.signs.title, self._time() + REST_S
         while title and title.busy.search(self._console.title) and self._time() < end:
             await self._console.wait_change(LOOK_S)
-            if not self._console.alive():
+            if not self._console.alive:
                 return
 
     async def echoed(self, keys: bytes, quiet_s: float) -> None:
@@ -100,7 +100,7 @@ class PromptEntry:
         if not (typing.echo_s and typing.holding):
             return True
         end = self._time() + typing.echo_s
-        while self._time() < end and self._console.alive():
+        while self._time() < end and self._console.alive:
             if typing.holding.search(text_on(await self._console.screen())):
                 return True
             await self._console.wait_change(LOOK_S)

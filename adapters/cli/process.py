@@ -61,11 +61,11 @@ class CliProcess:
 
     def alive(self) -> bool:
         """True while it runs."""
-        return self.console is not None and self.console.alive()
+        return self.console is not None and self.console.alive
 
     async def start(self) -> Console:
         """Start it unless it runs; return when it takes a prompt. Raises AgentError."""
-        if self.console and self.console.alive():
+        if self.console and self.console.alive:
             if not self._ready:
                 await self._wait_ready(self.console)
             return self.console
@@ -170,7 +170,7 @@ async def wait_ready(profile: Profile, console: Console) -> None:
     deadline = time.monotonic() + ready.timeout_s
     seen, looked = -1, time.monotonic()
     while True:
-        if not console.alive():
+        if not console.alive:
             raise _ended(profile, console, await _text(console), dialogs)
         left = ready.quiet_s - console.quiet_s()
         told = _told(profile, console)

@@ -91,7 +91,7 @@ class PromptRun:
                 if sign := self._over():
                     await self._read_record()
                     return await self._answer(sign)
-                if not self._console.alive():
+                if not self._console.alive:
                     return await self._after_exit()
                 await self._console.wait_change(self._pause_s())
         except PtyClosed:

@@ -16,38 +16,27 @@ from adapters.turn_events import State
 
 SLICE_BYTES = 4_096  # 1 to 3 ms of drawing, if it is the output of a sane program
 
-LONG_BYTES = 64 * 1024
-
-FULL_BYTES = 512 * 1024
+LONG_BYTES = 64 * 1024  # so much waits that somebody who looks would have to wait as well
+FULL_BYTES = 512 * 1024  # no more is kept
 
 
 class OutputBuffer:
     """Output that is not drawn yet, and the screen behind it. No byte is ever left out.
 
-    size_bytes: what waits. `long`: it is time to draw some. `full`: before more is read.
-    `asked`: the program waits for where its cursor is, which only drawing can tell.
+    size_bytes: what waits. asked: so often the program waits for where its cursor is, which only
+    drawing can tell. answers: what to send to the program now; who does so empties it. screen: as
+    far as it is drawn.
     """
 
     def __init__(self, cols: int, rows: int) -> None:
         self.signals = Signals(cols, rows)
         self.size_bytes = 0
         self.asked = 0
-        self.scrolled = 0  # see `Screen.scrolled`; as far as it is drawn
+        self.answers: list[bytes] = []
+        self.screen = Screen(cols, rows, answers=False)
         self._waiting: deque[bytes | Signal] = deque()  # output, and what to answer behind it
         self._slice_bytes = 0
         self._slice: Iterator[bytes] = iter(())  # what is being drawn
-        self._answers: list[bytes] = []
-        self._screen = Screen(cols, rows, answers=False)
-
-    @property
-    def long(self) -> bool:
-        """True when so much waits that somebody who looks would have to wait as well."""
-        return self.size_bytes > LONG_BYTES
-
-    @property
-    def full(self) -> bool:
-        """True when more waits than it should keep."""
-        return self.size_bytes > FULL_BYTES
 
     def feed(self, data: bytes) -> list[Signal]:
         """Take output; the signals in it."""
@@ -55,28 +44,19 @@ class OutputBuffer:
         start = 0
         for signal in signals:
             if signal.kind == "cursor":
-                end = len(data) - signal.behind
-                self._keep(data[start:end])
-                start = max(start, end)
+                end = max(start, len(data) - signal.behind)
+                self._waiting += (data[start:end], signal)
+                start = end
                 self.asked += 1
-                self._waiting.append(signal)
             elif signal.kind == "query":
                 if self.asked:  # programs count on answers in the order of their questions
                     self._waiting.append(signal)
                 else:
-                    self._answers.append(signal.answer)
-        self._keep(data[start:])
+                    self.answers.append(signal.answer)
+        if start < len(data):
+            self._waiting.append(data[start:])
+        self.size_bytes += len(data)
         return signals
-
-    def _keep(self, data: bytes) -> None:
-        if data:
-            self._waiting.append(data)
-            self.size_bytes += len(data)
-
-    def answers(self) -> bytes:
-        """The bytes to send to the program now, given out once."""
-        answers, self._answers = b"".join(self._answers), []
-        return answers
 
     def draw(self, budget_s: float) -> bool:
         """Draw what waits, at most about so long; True when all is drawn."""
@@ -84,14 +64,12 @@ class OutputBuffer:
         while self._slice_bytes or self._waiting:
             for _ in self._slice:
                 if time.monotonic() >= end:
-                    self.scrolled = self._screen.scrolled
                     return False
             self.size_bytes -= self._slice_bytes
             self._slice_bytes = 0
             self._next_slice()
             if time.monotonic() >= end:  # a slice may have no bits
                 break
-        self.scrolled = self._screen.scrolled
         return not (self._slice_bytes or self._waiting)
 
     def _next_slice(self) -> None:
@@ -108,19 +86,14 @@ class OutputBuffer:
         if len(data) > SLICE_BYTES:
             self._waiting.appendleft(data[SLICE_BYTES:])
             data = data[:SLICE_BYTES]
-        self._slice, self._slice_bytes = self._screen.digest(data), len(data)
+        self._slice, self._slice_bytes = self.screen.digest(data), len(data)
 
     def _answer(self, signal: Signal) -> None:
         if signal.kind == "cursor":
             self.asked -= 1
-            self._answers.append(self._screen.cursor_report(signal.text))
+            self.answers.append(self.screen.cursor_report(signal.text))
         else:
-            self._answers.append(signal.answer)
-
-    @property
-    def screen(self) -> Screen:
-        """The screen as far as it is drawn."""
-        return self._screen
+            self.answers.append(signal.answer)
 
 
 PASTE_MODE = 2004
@@ -134,7 +107,8 @@ class Console:
 
     `on_signal` gets what the program tells (titles, OSCs, mode 2004), in order. `changed` is set
     with each of these and at the exit; whoever waits for it clears it. shell: see
-    `Program.shell_terminal`.
+    `Program.shell_terminal`. alive: the program runs. title: the window's. scrolled: see
+    `Screen.scrolled`; as far as it is drawn.
     """
 
     def __init__(
@@ -146,6 +120,9 @@ class Console:
         self._on_signal = on_signal
         self._terminal: Terminal | None = None
         self._drawing: asyncio.TimerHandle | None = None
+        self.alive = False
+        self.title = ""
+        self.scrolled = 0
         self.changed = asyncio.Event()
         self.state: State | None = None  # what it told last; kept by whoever reads its signals
         self.output_bytes = 0
@@ -170,8 +147,13 @@ class Console:
             shell=self._shell,
             enclosure=enclosure,
             on_output=self._take,
-            on_exit=self.changed.set,
+            on_exit=self._ended,
         )
+        self.alive = True
+
+    def _ended(self) -> None:
+        self.alive = False
+        self.changed.set()
 
     @property
     def pid(self) -> int | None:
@@ -183,15 +165,6 @@ class Console:
         """None before its end."""
         return self._terminal.exit_code if self._terminal else None
 
-    def alive(self) -> bool:
-        """True while the program runs."""
-        return self._terminal is not None and self._terminal.exit_code is None
-
-    @property
-    def title(self) -> str:
-        """The window's title."""
-        return self._buffer.signals.title
-
     @property
     def bracketed_paste(self) -> bool:
         """True when it wants pastes marked."""
@@ -201,11 +174,6 @@ class Console:
     def waiting_bytes(self) -> int:
         """Output that is not drawn yet."""
         return self._buffer.size_bytes
-
-    @property
-    def scrolled(self) -> int:
-        """See `Screen.scrolled`; as far as it is drawn."""
-        return self._buffer.scrolled
 
     def quiet_s(self) -> float:
         """Seconds since its last output."""
@@ -217,31 +185,38 @@ class Console:
         self.last_output = self._loop.time()
         self.output_bytes += len(data)
         for signal in self._buffer.feed(data):
+            if signal.kind == "title":
+                self.title = signal.text
             if signal.kind in ("title", "osc") or signal.number == PASTE_MODE:
                 self._on_signal(signal)
                 self.changed.set()
-        if self._buffer.asked:
+        buffer = self._buffer
+        if buffer.asked:
             self._draw()
-        self._answer()
-        if self._buffer.full and self._terminal:
+        elif buffer.answers:
+            self._answer()
+        if buffer.size_bytes > FULL_BYTES and self._terminal:
             self._terminal.pause()
-        if (self._buffer.long or self._buffer.asked) and self._drawing is None:
+        if (buffer.size_bytes > LONG_BYTES or buffer.asked) and self._drawing is None:
             self._drawing = self._loop.call_later(self._rest_s(), self._catch_up)
 
     def _draw(self) -> bool:
         """Draw for a few milliseconds; True when all is drawn."""
         done = self._buffer.draw(SLICE_S)
+        self.scrolled = self._buffer.screen.scrolled
         self._answer()
         return done
 
     def _answer(self) -> None:
         """Answer what the program asked its terminal."""
-        if (answers := self._buffer.answers()) and self._terminal:
+        answers, self._buffer.answers = b"".join(self._buffer.answers), []
+        if answers and self._terminal:
             with contextlib.suppress(PtyClosed):
                 self._terminal.send(answers)
 
     def _rest_s(self) -> float:
-        return FLOOD_REST_S if self._buffer.full or self._buffer.asked else REST_S
+        hurry = self._buffer.size_bytes > FULL_BYTES or self._buffer.asked
+        return FLOOD_REST_S if hurry else REST_S
 
     def _catch_up(self) -> None:
         """Draw slice by slice, faster when the program or reading has to wait for it."""
@@ -249,7 +224,7 @@ class Console:
         rest_s = self._rest_s()
         if not self._draw():
             self._drawing = self._loop.call_later(rest_s, self._catch_up)
-        if not self._buffer.full and self._terminal:
+        if self._buffer.size_bytes <= FULL_BYTES and self._terminal:
             self._terminal.resume()
 
     async def screen(self) -> Screen:

@@ -88,6 +88,8 @@ class Terminal:
         enclosed: bool = False,
     ) -> None:
         self._loop = asyncio.get_running_loop()
+        self.pid = process.pid  # its session's and process group's as well
+        self.exit_code: int | None = None  # negative: ended by that signal
         self._process = process
         self._master = master
         self._on_output = on_output
@@ -148,16 +150,6 @@ class Terminal:
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
-
-    @property
-    def pid(self) -> int:
-        """The program's process id, which is its session's and process group's as well."""
-        return self._process.pid
-
-    @property
-    def exit_code(self) -> int | None:
-        """None while it runs; negative: ended by that signal."""
-        return self._process.returncode
 
     async def wait(self) -> int:
         """Wait for the program's end; return its exit code."""
@@ -288,7 +280,7 @@ class Terminal:
             self._loop.remove_reader(pidfd)
             os.close(pidfd)
         self._signal(signal.SIGKILL)  # what it left behind in its group, before the id is free
-        self._process.wait()
+        self.exit_code = self._process.wait()
         for _ in range(LAST_READS):
             if self._eof or not (chunk := self._read_once()):
                 break

@@ -8,8 +8,9 @@ unanswered on purpose: title reports, reads of the clipboard (OSC 52), the kitty
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 CELL_WIDTH_PX, CELL_HEIGHT_PX = 10, 20
 _FIXED = {
@@ -27,6 +28,7 @@ _FIXED = {
 }
 _FOREGROUND, _BACKGROUND = "rgb:ffff/ffff/ffff", "rgb:0000/0000/0000"
 _COLOURS = {10: _FOREGROUND, 11: _BACKGROUND, 12: _FOREGROUND}
+ASKS_FOR_COLOURS = frozenset({"4", "10", "11", "12"})  # the codes of an OSC that may do so
 # xterm's first 16 colours.
 _PALETTE = (
     *("0000/0000/0000", "cdcd/0000/0000", "0000/cdcd/0000", "cdcd/cdcd/0000"),
@@ -36,7 +38,6 @@ _PALETTE = (
 )
 _LEVELS = (0, 95, 135, 175, 215, 255)  # of the 6 × 6 × 6 colours
 _MODE_QUERY = re.compile(r"\?([0-9]{1,5})\$p")
-_TITLE_LIMIT = 1_024
 _NUMBER_LIMIT = 9_999  # of a parameter: larger ones mean the same
 
 # DEC private modes that are known, and how they stand at power-on.
@@ -44,7 +45,10 @@ _OFF_AT_FIRST = (
     *(1, 5, 6, 9, 12, 47, 1000, 1002, 1003, 1004, 1005, 1006, 1007, 1015, 1047, 1048, 1049),
     *(2004, 2026, 2027, 2031),
 )
-_MODES = dict.fromkeys(_OFF_AT_FIRST, False) | {7: True, 25: True}
+MODES: Final = dict.fromkeys(_OFF_AT_FIRST, False) | {7: True, 25: True}
+
+# As DECSTR leaves them: the cursor shows, lines wrap, rows count from the top.
+SOFT_RESET: Final = {6: False, 7: True, 25: True}
 
 
 class Csi(NamedTuple):
@@ -74,38 +78,7 @@ def _number(digits: str) -> int:
     return min(int(digits[:9]), _NUMBER_LIMIT) if whole and digits else 0
 
 
-def title(payload: str) -> str:
-    """A window's title, without control characters; the rest of a very long one is cut."""
-    shown = payload[:_TITLE_LIMIT].encode("utf-8", "replace").decode()
-    return "".join(char for char in shown if char >= " " and not "\x7f" <= char <= "\x9f")
-
-
-class Modes:
-    """The private modes that a program switched."""
-
-    def __init__(self) -> None:
-        self._on = dict(_MODES)
-
-    def set(self, number: int, on: bool) -> None:
-        """Remember a mode; unknown ones stay unknown."""
-        if number in self._on:
-            self._on[number] = on
-
-    def soft_reset(self) -> None:
-        """As DECSTR does: the cursor shows, lines wrap, rows count from the top."""
-        self._on |= {6: False, 7: True, 25: True}
-
-    def is_on(self, number: int) -> bool:
-        """True when it is known and set."""
-        return self._on.get(number, False)
-
-    def report(self, number: int) -> int:
-        """As DECRQM wants it: 1 set, 2 reset, 0 unknown."""
-        on = self._on.get(number)
-        return 0 if on is None else 1 if on else 2
-
-
-def answer_csi(csi: str, modes: Modes, cols: int, rows: int) -> bytes:
+def answer_csi(csi: str, modes: Mapping[int, bool], cols: int, rows: int) -> bytes:
     """The answer to a control sequence that asks, b"" to all others. Not of the cursor."""
     answer = _FIXED.get(csi, "")
     if csi == "14t":
@@ -113,7 +86,8 @@ def answer_csi(csi: str, modes: Modes, cols: int, rows: int) -> bytes:
     elif csi == "18t":
         answer = f"\x1b[8;{rows};{cols}t"
     elif match := _MODE_QUERY.fullmatch(csi):
-        answer = f"\x1b[?{int(match[1])};{modes.report(int(match[1]))}$y"
+        on = modes.get(int(match[1]))
+        answer = f"\x1b[?{int(match[1])};{0 if on is None else 1 if on else 2}$y"  # DECRPM
     return answer.encode()
 
 

@@ -16,16 +16,17 @@ from adapters.screen.cells import DEC_GRAPHICS
 from adapters.screen.controls import ON_GRID
 from adapters.screen.grid import Grid
 from adapters.screen.queries import (
+    MODES,
+    SOFT_RESET,
     Csi,
-    Modes,
     answer_csi,
     answer_osc,
     answer_string,
     cursor_report,
     parse,
-    title,
 )
 from adapters.screen.rows import ScreenLine, join_wrapped
+from adapters.screen.signals import title
 from adapters.screen.style import PLAIN, Style, restyle
 from adapters.screen.tokens import ASCII, CONTROL, CSI, ESCAPE, OSC, STRING, TEXT, Tokenizer
 
@@ -73,7 +74,7 @@ class Screen:
 
     def _reset(self) -> None:
         self._grid.reset()
-        self._modes = Modes()
+        self._modes = MODES.copy()
         self._saved = {False: Saved(), True: Saved()}  # of the main and the alternate screen
         self._newline = False
         self._graphics = (False, False)  # whether G0, G1 are DEC special graphics
@@ -200,7 +201,7 @@ class Screen:
         """To a position counted from 1; from the top margin in origin mode."""
         grid = self._grid
         y = max(1, row) - 1
-        if self._modes.is_on(6):
+        if self._modes[6]:
             y = min(grid.top + y, grid.bottom)
         grid.move(max(1, column) - 1, y)
 
@@ -215,7 +216,8 @@ class Screen:
     def _switch(self, number: int, on: bool) -> None:
         """Set or reset a private mode."""
         grid = self._grid
-        self._modes.set(number, on)
+        if number in self._modes:
+            self._modes[number] = on
         if number == 7:
             grid.autowrap = on
         elif number == 6:
@@ -231,7 +233,7 @@ class Screen:
                 self._restore()
 
     def _save(self) -> None:
-        grid, origin = self._grid, self._modes.is_on(6)
+        grid, origin = self._grid, self._modes[6]
         self._saved[grid.alternate] = Saved(
             grid.x, grid.y, grid.style, origin, self._graphics, self._shifted
         )
@@ -240,14 +242,14 @@ class Screen:
         saved = self._saved[self._grid.alternate]
         self._grid.move(saved.x, saved.y)
         self._grid.style = saved.style
-        self._modes.set(6, saved.origin)
+        self._modes[6] = saved.origin
         self._graphics, self._shifted = saved.graphics, saved.shifted
 
     def _soft_reset(self) -> None:
         grid = self._grid
         grid.top, grid.bottom, grid.style = 0, grid.rows - 1, PLAIN
         grid.autowrap, grid.inserting = True, False
-        self._modes.soft_reset()
+        self._modes |= SOFT_RESET
         self._graphics, self._shifted = (False, False), False
         self._saved[grid.alternate] = Saved()
 
@@ -275,22 +277,22 @@ class Screen:
     @property
     def cursor_visible(self) -> bool:
         """True when the cursor shows (mode 25)."""
-        return self._modes.is_on(25)
+        return self._modes[25]
 
     @property
     def application_cursor(self) -> bool:
         """True when the program wants arrows as ESC O A to ESC O D (mode 1)."""
-        return self._modes.is_on(1)
+        return self._modes[1]
 
     @property
     def bracketed_paste(self) -> bool:
         """True when the program wants pastes marked (mode 2004)."""
-        return self._modes.is_on(2004)
+        return self._modes[2004]
 
     @property
     def synchronized(self) -> bool:
         """True when the program is in the middle of a frame (mode 2026)."""
-        return self._modes.is_on(2026)
+        return self._modes[2026]
 
     @property
     def alternate(self) -> bool:
@@ -300,7 +302,7 @@ class Screen:
     def cursor_report(self, query: str = "6n") -> bytes:
         """The answer to `6n` or `?6n` at this moment."""
         x, y = self.cursor
-        return cursor_report(query, x, y - self._grid.top if self._modes.is_on(6) else y)
+        return cursor_report(query, x, y - self._grid.top if self._modes[6] else y)
 
     def display(self) -> list[str]:
         """The screen's rows from top to bottom, without the blanks at their ends."""

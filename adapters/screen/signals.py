@@ -12,7 +12,15 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from adapters.screen.queries import Csi, Modes, answer_csi, answer_osc, answer_string, parse, title
+from adapters.screen.queries import (
+    ASKS_FOR_COLOURS,
+    MODES,
+    SOFT_RESET,
+    answer_csi,
+    answer_osc,
+    answer_string,
+    parse,
+)
 from adapters.screen.tokens import ASCII, CONTROL, CSI, ESCAPE, OSC, STRING, TEXT, Tokenizer
 
 # Most of what a program writes is no signal and is passed over in one go: text, controls, and
@@ -28,6 +36,7 @@ _WHOLE = re.compile(  # its group is the kind of the token
     r"|\x1b\](?P<osc>[^\x07\x18\x1a\x1b\x9c]{0,4096})(?:\x07|\x1b\\)"
 )
 _KINDS = {"control": CONTROL, "csi": CSI, "osc": OSC}
+_TITLE_LIMIT = 1_024
 
 SignalKind = Literal[
     "title",  # text: the window's new title
@@ -55,13 +64,19 @@ class Signal:
     behind: int = 0
 
 
+def title(payload: str) -> str:
+    """A window's title, without control characters; the rest of a very long one is cut."""
+    shown = payload[:_TITLE_LIMIT].encode("utf-8", "replace").decode()
+    return "".join(char for char in shown if char >= " " and not "\x7f" <= char <= "\x9f")
+
+
 class Signals:
     """Finds the signals in one program's output, wherever it is cut. Tell it of a new size."""
 
     def __init__(self, cols: int, rows: int) -> None:
         self.cols, self.rows = cols, rows
         self.title = ""
-        self._modes = Modes()
+        self._modes = MODES.copy()
         self._tokens = Tokenizer()
         # surrogateescape can be turned back, which makes `behind` exact for any bytes
         self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
@@ -69,17 +84,17 @@ class Signals:
     @property
     def bracketed_paste(self) -> bool:
         """True when the program wants pastes marked (mode 2004)."""
-        return self._modes.is_on(2004)
+        return self._modes[2004]
 
     @property
     def alternate(self) -> bool:
         """True when the program asked for the alternate screen."""
-        return any(self._modes.is_on(mode) for mode in (47, 1047, 1049))
+        return any(self._modes[mode] for mode in (47, 1047, 1049))
 
     @property
     def synchronized(self) -> bool:
         """True when the program is in the middle of a frame (mode 2026)."""
-        return self._modes.is_on(2026)
+        return self._modes[2026]
 
     def resize(self, cols: int, rows: int) -> None:
         """The terminal has a new size."""
@@ -88,11 +103,11 @@ class Signals:
     def feed(self, data: bytes) -> list[Signal]:
         """The signals that `data` completes, in order."""
         text = self._decoder.decode(data)
-        behind = _size(text) + len(self._decoder.getstate()[0])
-        done, plain = 0, text.isascii()
+        behind = len(text.encode("utf-8", "surrogateescape")) + len(self._decoder.getstate()[0])
+        done = 0
         signals: list[Signal] = []
         for kind, body, end in self._tokens_of(text):
-            behind -= max(0, end - done) if plain else _size(text[done:end])
+            behind -= len(text[done:end].encode("utf-8", "surrogateescape"))
             done = max(done, end)
             signals += _READERS[kind](self, body, min(behind, len(data)))
         return signals
@@ -101,8 +116,7 @@ class Signals:
         """The tokens that may be signals, each with where it ends."""
         position = 0
         found: list[tuple[int, str, int]] = []
-        resting = self._tokens.resting
-        while resting:
+        while self._tokens.resting:
             dull = _DULL.match(text, position)
             assert dull  # it matches the empty string
             position = dull.end()
@@ -112,9 +126,10 @@ class Signals:
             position = whole.end()
             assert whole.lastgroup
             found.append((_KINDS[whole.lastgroup], whole[whole.lastgroup], position))
-        for kind, body, left in self._tokens.split(text[position:]):
-            if kind not in (ASCII, TEXT) and (kind != CSI or body[-1] in _FINALS):
-                found.append((kind, body, len(text) - left))
+        if position < len(text):
+            for kind, body, left in self._tokens.split(text[position:]):
+                if kind not in (ASCII, TEXT) and (kind != CSI or body[-1] in _FINALS):
+                    found.append((kind, body, len(text) - left))
         return found
 
     def _read_control(self, body: str, behind: int) -> list[Signal]:
@@ -122,7 +137,7 @@ class Signals:
 
     def _read_escape(self, body: str, _behind: int) -> list[Signal]:
         if body == "c":
-            self._modes = Modes()
+            self._modes = MODES.copy()
         return []
 
     def _read_string(self, body: str, behind: int) -> list[Signal]:
@@ -131,9 +146,11 @@ class Signals:
     def _read_csi(self, body: str, behind: int) -> list[Signal]:
         csi = parse(body)
         if csi.key in ("?h", "?l"):
-            return self._switch(csi, behind)
+            on = csi.key == "?h"
+            self._modes |= {number: on for number in csi.numbers if number in self._modes}
+            return [Signal("mode", number=number, on=on, behind=behind) for number in csi.numbers]
         if csi.key == "!p":
-            self._modes.soft_reset()
+            self._modes |= SOFT_RESET
         if body in ("6n", "?6n"):
             return [Signal("cursor", body, behind=behind)]
         return _query(body, answer_csi(body, self._modes, self.cols, self.rows), behind)
@@ -143,24 +160,14 @@ class Signals:
         if code in ("0", "2"):
             self.title = title(payload)
             return [Signal("title", self.title, behind=behind)]
-        answer = answer_osc(body)
+        answer = answer_osc(body) if code in ASKS_FOR_COLOURS else b""
         if not answer and code.isascii() and code.isdigit() and len(code) < 6:
             return [Signal("osc", payload, int(code), behind=behind)]
         return _query(body, answer, behind)
 
-    def _switch(self, csi: Csi, behind: int) -> list[Signal]:
-        on = csi.key == "?h"
-        for number in csi.numbers:
-            self._modes.set(number, on)
-        return [Signal("mode", number=number, on=on, behind=behind) for number in csi.numbers]
-
 
 def _query(body: str, answer: bytes, behind: int) -> list[Signal]:
     return [Signal("query", body, answer=answer, behind=behind)] if answer else []
-
-
-def _size(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogateescape"))
 
 
 _READERS = {

@@ -55,11 +55,7 @@ class Tokenizer:
         self._payload: list[str] = []
         self._payload_size = 0
         self._ignoring = False  # inside a malformed CSI: drop it up to its final byte
-
-    @property
-    def resting(self) -> bool:
-        """True when nothing is unfinished: what comes next begins a token."""
-        return not (self._held or self._introducer or self._ignoring)
+        self.resting = True  # nothing is unfinished: what comes next begins a token
 
     def split(self, text: str) -> Iterator[Token]:
         """The tokens that `text` completes, in order. Exhaust it before the next call."""
@@ -81,6 +77,7 @@ class Tokenizer:
                     yield kind, match[kind], size - position
             if self._held and position < size:
                 text, position, self._held = self._held + text[position:], 0, ""
+        self.resting = not (self._held or self._introducer or self._ignoring)
 
     def _read_unusual(self, text: str, position: int) -> Generator[Token, None, int]:
         """A sequence that is not whole, or not plain: C1, controls inside, a string's start."""

@@ -37,26 +37,25 @@ def test_output_that_draws_nothing_is_left_in_bits_too() -> None:
 def test_where_the_cursor_is_waits_for_the_drawing() -> None:
     tape = OutputBuffer(80, 24)
     tape.feed(b"abc\x1b[6ndef")
-    assert (tape.asked, tape.answers()) == (1, b"")
+    assert (tape.asked, tape.answers) == (1, [])
     drawn(tape)
-    assert (tape.asked, tape.answers()) == (0, b"\x1b[1;4R")
-    assert tape.answers() == b""
+    assert (tape.asked, tape.answers) == (0, [b"\x1b[1;4R"])
 
 
 def test_answers_keep_the_order_of_the_questions() -> None:
     tape = OutputBuffer(80, 24)
     tape.feed(b"\x1b[5n\x1b[6n\x1b[c")
-    assert tape.answers() == b"\x1b[0n"
+    assert tape.answers == [b"\x1b[0n"]
     drawn(tape)
-    assert tape.answers() == b"\x1b[1;1R\x1b[?62;22c"
+    assert tape.answers == [b"\x1b[0n", b"\x1b[1;1R", b"\x1b[?62;22c"]
 
 
 def test_a_tape_is_full_before_it_keeps_more_than_it_should() -> None:
     tape = OutputBuffer(80, 24)
     tape.feed(b"x" * (FULL_BYTES + 1))
-    assert tape.full
+    assert tape.size_bytes > FULL_BYTES
     drawn(tape)
-    assert not tape.full
+    assert tape.size_bytes == 0
 
 
 def line(text: str, runs: int = 1) -> ScreenLine:
