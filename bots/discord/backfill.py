@@ -19,8 +19,9 @@ from bots.discord.directory import TEXT, THREADS, Directory
 from bots.discord.events import NewMessage, person
 from bots.discord.wire import WireChannel, WireGuild, WireMessage
 from bots.kit.cursor import JsonState
-from bots.kit.directory import SHOWN, Lookup, thread_block
+from bots.kit.directory import SHOWN, thread_block
 from bots.kit.lanes import Lanes
+from bots.kit.recent import Lookup
 from contract.chat import Speaker
 from contract.errors import PlatformError
 

@@ -11,7 +11,8 @@ import structlog
 from bots.bot import Reaction
 from bots.discord.api import DiscordApi, DiscordRefused
 from bots.discord.posts import Posts
-from bots.kit.reactions import EMOJI, ShownReactions
+from bots.kit.reactions import EMOJI
+from bots.kit.recent import ShownReactions
 from contract.chat import Destination
 from contract.errors import PlatformError
 

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Generic, TypeVar
-
 from bots.bot import Reaction
-from bots.kit.recent import Recent
-
-K = TypeVar("K", bound=Hashable)
 
 EMOJI: dict[Reaction, str] = {"waiting": "⏳", "working": "👀", "done": "✅", "failed": "❌"}
 
@@ -32,27 +26,6 @@ DIGITS = tuple(f"{digit}\ufe0f\u20e3" for digit in range(1, 10))
 """Keycaps: a reaction that chooses an option of a question, the first one for the first."""
 
 PIN = "📌"
-
-
-_REMEMBERED = 1_000
-
-
-class ShownReactions(Generic[K]):
-    """The reaction that stands on each of the last messages."""
-
-    def __init__(self) -> None:
-        self._shown: Recent[K, Reaction] = Recent(_REMEMBERED)
-
-    def __contains__(self, message: K) -> bool:
-        return message in self._shown
-
-    def change(self, message: K, reaction: Reaction) -> tuple[Reaction, ...] | None:
-        """Those to take back once the new one stands; None: it stands there already."""
-        last = self._shown.get(message)
-        if last == reaction:
-            return None
-        self._shown[message] = reaction
-        return (last,) if last else BEFORE[reaction]
 
 
 def option_of(emoji: str) -> int | None:

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from bots.kit.directory import Lookup
+from bots.kit.recent import Lookup
 from contract.errors import PlatformError
 
 
