@@ -9,7 +9,8 @@ import { plural, title } from "./words.js";
  * @param {string} text
  * @param {string} label
  */
-export const exactText = (text, label) => h("pre", { tabindex: "0", role: "group", "aria-label": label }, text);
+export const exactText = (text, label) =>
+  h("pre", { class: "exact-text", tabindex: "0", role: "group", "aria-label": label }, text);
 
 /**
  * How long a text is, in whole characters.

@@ -113,7 +113,7 @@ export function diffView(diff) {
   const kind = (line) => (/^(---|\+\+\+)/.test(line) ? "of" : ({ "+": "in", "-": "out", "@": "at" }[line[0]] ?? ""));
   return h(
     "pre",
-    { class: "diff", tabindex: "0", role: "group", "aria-label": "What changed" },
+    { class: "exact-text diff", tabindex: "0", role: "group", "aria-label": "What changed" },
     ...diff.split("\n").map((line) => h("span", { class: `diff-line ${kind(line)}` }, `${line}\n`)),
   );
 }
