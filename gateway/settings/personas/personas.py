@@ -196,7 +196,7 @@ class Personas:
         except ConfigError as error:
             self.problems[name] = str(error)
             kept = "; its last good form stays in use" if name in self._good else ""
-            log.warning("persona.invalid", file=f"{name}.md", reason=f"{str(error)!r}{kept}")
+            log.warning("persona.invalid", file=f"{name}.md", reason=f"{error}{kept}")
             return
         self._good[name] = persona
         self._gone.pop(name, None)
