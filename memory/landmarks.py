@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection, Row, and_, bindparam, delete, exists, insert, select
@@ -142,9 +143,8 @@ class Landmarks:
 
     async def brief(self, ask: BriefRequest) -> LayerAnswers:
         """The newest ten, oldest first."""
-        found = await self._store.read(
-            lambda c: landmarks_in(c, ask.invocation.home, SHOWN), small=True
-        )
+        newest = partial(landmarks_in, scope=ask.invocation.home, limit=SHOWN)
+        found = await self._store.read(newest, small=True)
         admitted = ask.invocation.gate.admit(self.name, found)
         return LayerAnswers(landmarks=tuple(self._shown(item) for item in admitted))
 

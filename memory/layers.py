@@ -178,9 +178,17 @@ class Layers:
         self._waiting: dict[str, deque[_Told]] = {}
 
     async def brief(self, ask: BriefRequest) -> LayerAnswers:
-        """Ask every layer at once, and join their answers. Never raises."""
+        """Ask every layer at once, and join their answers. Never raises.
+
+        No two layers fill the same field but those that say how it went, which are added up.
+        """
         parts = await asyncio.gather(*(_timed(source, ask) for source in self._sources))
-        return _joined(parts)
+        values: dict[str, Any] = {}
+        for name in (one.name for one in fields(LayerAnswers)):
+            given = [getattr(part, name) for part in parts if getattr(part, name)]
+            if given:
+                values[name] = reduce(add, given)
+        return LayerAnswers(**values)
 
     def remember(self, told: AnsweredTurn | EndedSession) -> asyncio.Future[None]:
         """Learn from a turn, or from a session's end, in the background.
@@ -272,13 +280,3 @@ class _LearnInputs:
         if now - self._read_at > FRESH_S:
             self._lesson, self._read_at = await self._slices.lesson(turn), now
         return self._lesson
-
-
-def _joined(parts: Sequence[LayerAnswers]) -> LayerAnswers:
-    """The parts as one; no two layers fill the same field but the last three."""
-    values: dict[str, Any] = {}
-    for name in (one.name for one in fields(LayerAnswers)):
-        given = [getattr(part, name) for part in parts if getattr(part, name)]
-        if given:
-            values[name] = reduce(add, given)
-    return LayerAnswers(**values)

@@ -23,6 +23,7 @@ from memory.layers import About, Layers, Learner, Source, Spawn
 from memory.members import Members
 from memory.model import Called, Calls, Model, ModelOf
 from memory.observations.observer import Observer
+from memory.observations.titles import ObservationTitles
 from memory.observations.work_log import WorkLog
 from memory.owner.commands import MemoryCommands
 from memory.readable import ReadableMessages
@@ -118,13 +119,14 @@ class Memories:
         """Those that give something before a turn, and those that learn from it, in their order."""
         store, clock = parts.store, parts.clock
         insights = Insights(store, self._model_of("insights"), clock) if table.insights else None
-        observer = None
+        titles = observer = None
         if table.observations:
             model = self._model_of("observations")
-            observer = Observer(store, model, clock, parts.own_workspaces, parts.zone)
+            titles = ObservationTitles(store, parts.zone)
+            observer = Observer(store, model, clock, parts.own_workspaces)
         messages = self.messages if self.messages.learns else None
         sources: list[Source | None] = [
-            self.landmarks, self.episodes, self.recall, insights, observer,
+            self.landmarks, self.episodes, self.recall, insights, titles,
         ]  # fmt: skip
         learners: list[Learner | None] = [
             messages, self.extraction, insights, self.episodes, observer,

@@ -62,7 +62,8 @@ class Insights:
     async def brief(self, ask: BriefRequest) -> LayerAnswers:
         """The notes that bear on the message; looking them up is what keeps the set alive."""
         now, home, sender = self._clock(), ask.invocation.home, ask.invocation.sender_id
-        found = await self._store.read(lambda c: notes_of(c, home, sender, now), small=True)
+        notes_now = partial(notes_of, scope=home, sender_id=sender, at=now)
+        found = await self._store.read(notes_now, small=True)
         if not ask.peek and (found or now >= self._tidied_at + TIDIED_EVERY):
             self._tidied_at = now
             self._store.write_later(partial(renew_notes, scope=home, sender_id=sender, at=now))

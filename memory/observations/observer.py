@@ -1,18 +1,17 @@
-"""The layer "observations": learns from what agents did, and tells its titles before a turn."""
+"""The layer "observations" learns from what agents did."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime, tzinfo
+from datetime import datetime
 from itertools import groupby
 from pathlib import Path
 
 import structlog
 from sqlalchemy import Connection
 
-from contract.briefing import Observation
 from contract.errors import ModelError
-from memory.layers import AnsweredTurn, BriefRequest, EndedSession, LayerAnswers
+from memory.layers import AnsweredTurn, EndedSession
 from memory.model import ModelOf
 from memory.observations.prompts import (
     INSTRUCTIONS,
@@ -27,11 +26,9 @@ from memory.observations.prompts import (
 from memory.observations.records import NewObservation, ParsedRecords, SessionOutline, read_records
 from memory.observations.rows import (
     AgentSession,
-    StoredObservation,
     add_observation,
     end_session,
     find_session,
-    newest_observations,
     observations_of,
     open_session,
     session_key,
@@ -46,14 +43,9 @@ from memory.observations.tool_uses import (
     worth_reading,
 )
 from store.database import Store
-from store.timestamps import day
 
 log = structlog.stdlib.get_logger("moot.memory")
 
-SHOWN = 10
-LOOKED_AT = 40
-AHEAD = {"decision": 12, "bugfix": 8, "feature": 6, "refactor": 3, "discovery": 0}
-# a decision counts as much as a discovery that is twelve observations newer
 ANSWER_CHARS = 40_000  # more than max_tokens allows; what is longer is no answer of a model
 CALLS_A_TURN = 5  # of 40 uses each: all that can wait
 OVERVIEW_OF = 60  # observations
@@ -63,11 +55,9 @@ class Observer:
     """Uses of tools wait on disk until they are read: by the model, one call a turn, or plainly.
 
     model: None: plain records. own_workspaces: folder of the workspaces that have no name.
-    zone: in which the dates of observations are told.
     """
 
     name = "observations"
-    deadline_s = 2.0
 
     def __init__(
         self,
@@ -75,30 +65,12 @@ class Observer:
         model: ModelOf | None,
         clock: Callable[[], datetime],
         own_workspaces: Path | None = None,
-        zone: tzinfo = UTC,
     ) -> None:
         self._store = store
         self._model = model
         self._clock = clock
         self._own_workspaces = own_workspaces
-        self._zone = zone
         self._all_read = set[tuple[str, str]]()  # scope and persona; nobody else lets uses wait
-
-    # ── Before a turn ───────────────────────────────────────────────────────────────────
-
-    async def brief(self, ask: BriefRequest) -> LayerAnswers:
-        """Titles of what this persona did here, the most important first."""
-        home, persona = ask.invocation.home, ask.invocation.persona
-        found = await self._store.read(
-            lambda c: newest_observations(c, home, persona, LOOKED_AT), small=True
-        )
-        best = most_important(ask.invocation.gate.admit(self.name, found))[:SHOWN]
-        return LayerAnswers(observations=tuple(self._shown(item) for item in best))
-
-    def _shown(self, item: StoredObservation) -> Observation:
-        return Observation(item.title, day(item.at, self._zone), item.kind)
-
-    # ── After it ────────────────────────────────────────────────────────────────────────
 
     def wants(self, interaction: AnsweredTurn, *, last: bool) -> bool:
         """See Learner."""
@@ -238,12 +210,6 @@ class Observer:
                 if told is not None and told.overview:
                     return told.overview
         return plain_overview(records)
-
-
-def most_important(found: Sequence[StoredObservation]) -> list[StoredObservation]:
-    """The observations, given newest first, by their kind and how new they are."""
-    order = sorted(range(len(found)), key=lambda i: (i - AHEAD.get(found[i].kind, 0), i))
-    return [found[i] for i in order]
 
 
 def _request(told: AnsweredTurn | None) -> str:

@@ -82,13 +82,6 @@ _BY_KEY = select(agent_sessions).where(_S.id == bindparam("key"))
 _TAKEN = select(_O.seq).where(_O.id == bindparam("id"))
 
 
-_NEWEST = (
-    _ALL.where(_O.scope == bindparam("scope"), _O.persona == bindparam("persona"))
-    .order_by(_O.seq.desc())
-    .limit(bindparam("size"))
-)
-
-
 def open_session(
     store: Store,
     connection: Connection,
@@ -189,14 +182,6 @@ def observations_of(
     if session is not None:
         query = query.where(_O.session_id == session)
     return observations_where(connection, query.order_by(_O.seq.desc()).limit(limit))
-
-
-def newest_observations(
-    connection: Connection, scope: str, persona: str, size: int
-) -> list[StoredObservation]:
-    """Of one persona in one scope, newest first."""
-    where = {"scope": scope, "persona": persona, "size": size}
-    return [_observation(row) for row in connection.execute(_NEWEST, where)]
 
 
 def within(scopes: Collection[str], personas: Collection[str] | None) -> Select[Any]:

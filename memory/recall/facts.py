@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -18,7 +17,6 @@ from sqlalchemy import (
     insert,
     or_,
     select,
-    text,
     update,
 )
 
@@ -112,16 +110,6 @@ _MARK = (
     .where(_F.seq.in_(bindparam("held", expanding=True)))
     .values(indexed_by=bindparam("index"))
 )
-_HOLDING = {  # as many lookups as scopes, however much these hold
-    "sqlite": text(
-        "SELECT value FROM json_each(:scopes) AS listed WHERE EXISTS"
-        " (SELECT 1 FROM facts WHERE scope = listed.value AND replaced_by IS NULL)"
-    ),
-    "postgresql": text(
-        "SELECT value FROM json_array_elements_text(CAST(:scopes AS json)) AS listed WHERE EXISTS"
-        " (SELECT 1 FROM facts WHERE scope = listed.value AND replaced_by IS NULL)"
-    ),
-}
 _KIN = select(_F.id).where(
     or_(
         _F.shared_from.in_(bindparam("ids", expanding=True)),
@@ -268,9 +256,3 @@ def fact_ids(connection: Connection) -> set[str]:
 def count_facts(connection: Connection) -> int:
     """How many facts there are."""
     return connection.execute(select(func.count()).select_from(facts)).scalar_one()
-
-
-def scopes_with_facts(connection: Connection, scopes: Iterable[str]) -> list[str]:
-    """Those of the scopes that hold anything, sorted."""
-    holding = _HOLDING[connection.dialect.name]
-    return sorted(connection.execute(holding, {"scopes": json.dumps(list(scopes))}).scalars())

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Sequence
 from datetime import UTC, tzinfo
 from functools import partial
 
 import structlog
-from sqlalchemy import Connection
+from sqlalchemy import Connection, text
 
 from contract.briefing import Fact
 from memory.layers import BriefRequest, LayerAnswers
@@ -23,7 +24,6 @@ from memory.recall.facts import (
     mark_lost,
     not_indexed,
     remove_facts,
-    scopes_with_facts,
 )
 from memory.recall.index import Hit, Index, IndexEntry
 from memory.scopes import Gate
@@ -36,6 +36,17 @@ FETCHED = 10
 CROWD = 200  # facts of shown messages, which are often the best hits, and keep no others out
 BATCH = 500
 INDEX_S = 10.0  # somebody in the chat waits for it
+
+_HOLDING = {  # as many lookups as scopes, however much these hold
+    "sqlite": text(
+        "SELECT value FROM json_each(:scopes) AS listed WHERE EXISTS"
+        " (SELECT 1 FROM facts WHERE scope = listed.value AND replaced_by IS NULL)"
+    ),
+    "postgresql": text(
+        "SELECT value FROM json_array_elements_text(CAST(:scopes AS json)) AS listed WHERE EXISTS"
+        " (SELECT 1 FROM facts WHERE scope = listed.value AND replaced_by IS NULL)"
+    ),
+}
 
 
 class Recall:
@@ -80,7 +91,7 @@ class Recall:
 
         before: facts made from a message with this seq or a later one are left out.
         """
-        scopes = await self._store.read(lambda c: scopes_with_facts(c, gate.scopes), small=True)
+        scopes = await self._store.read(partial(scopes_with_facts, scopes=gate.scopes), small=True)
         if not scopes or not (query := public(query)):
             return []
         for wanted in (limit * 2, limit * 2 + CROWD):
@@ -96,7 +107,7 @@ class Recall:
         scores: dict[str, float] = {}
         for hit in hits:
             scores[hit.id] = max(hit.score, scores.get(hit.id, hit.score))
-        known = await self._store.read(lambda c: facts_by_id(c, list(scores)), small=True)
+        known = await self._store.read(partial(facts_by_id, ids=list(scores)), small=True)
         living = [fact for fact in known.values() if fact.replaced_by is None]
         admitted = gate.admit(self.name, living)
         return sorted(
@@ -178,3 +189,9 @@ def _entry(fact: StoredFact) -> IndexEntry:
         kind=fact.kind,
         source=fact.source,
     )
+
+
+def scopes_with_facts(connection: Connection, scopes: Iterable[str]) -> list[str]:
+    """Those of the scopes that hold anything, sorted."""
+    holding = _HOLDING[connection.dialect.name]
+    return sorted(connection.execute(holding, {"scopes": json.dumps(list(scopes))}).scalars())

@@ -18,7 +18,7 @@ from contract.chat import Room, Speaker
 from contract.errors import ModelError
 from memory.layers import AnsweredTurn, BriefRequest, EndedSession
 from memory.model import Model
-from memory.observations.observer import Observer, most_important
+from memory.observations.observer import Observer
 from memory.observations.records import NewObservation
 from memory.observations.rows import (
     StoredObservation,
@@ -29,6 +29,7 @@ from memory.observations.rows import (
     remove_observations,
     session_key,
 )
+from memory.observations.titles import ObservationTitles
 from memory.observations.tool_uses import MOST_WAITING, worth_reading
 from memory.scopes import Invocation
 from store.database import Store
@@ -134,7 +135,7 @@ async def test_its_day_is_the_one_on_the_rooms_clocks(kept: Kept) -> None:
     late = datetime(2026, 4, 20, 23, 30, tzinfo=UTC)
     await kept.add(RECORD, at=late)
     ask = BriefRequest(Invocation(ROOM, "slack:U1", "claude"), "hello", NOW)
-    here = Observer(kept.store, None, lambda: NOW, zone=ZoneInfo("Asia/Jakarta"))
+    here = ObservationTitles(kept.store, ZoneInfo("Asia/Jakarta"))
     shown = (await here.brief(ask)).observations
     assert [(one.title, one.date) for one in shown] == [(RECORD.title, "2026-04-21")]
 
@@ -371,7 +372,7 @@ def ask(room: Room = ROOM, sender: str = "slack:U1", persona: str = "claude") ->
 
 
 async def titles(kept: Kept, asked: BriefRequest) -> list[str]:
-    return [item.title for item in (await kept.observer().brief(asked)).observations]
+    return [item.title for item in (await ObservationTitles(kept.store).brief(asked)).observations]
 
 
 async def test_titles_are_told_to_the_same_persona_in_the_same_scope_alone(kept: Kept) -> None:
@@ -394,5 +395,4 @@ async def test_at_most_ten_titles_the_most_important_first(kept: Kept) -> None:
 async def test_an_old_decision_gives_way_to_what_is_much_newer(kept: Kept) -> None:
     await kept.add(replace(RECORD, kind="decision", title="Decided"))
     await kept.add(*[replace(RECORD, kind="discovery", title="Found")] * 30)
-    found = await kept.store.read(lambda c: observations_of(c, {SCOPE}))
-    assert most_important(found)[0].title == "Found"
+    assert (await titles(kept, ask()))[0] == "Found"

@@ -18,8 +18,8 @@ from memory.recall.facts import (
     not_indexed,
     remove_facts,
     replace_facts,
-    scopes_with_facts,
 )
+from memory.recall.recall import scopes_with_facts
 from memory.scopes import ScopeError
 from store.database import Store
 
