@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from bots.bot import Bot
 from contract.chat import Room, Speaker
 from gateway.access.access import TRUSTED
-from gateway.access.roster import Rosters
+from gateway.access.visibility import Rosters
 from gateway.settings.person_ids import is_person_id, unaliased
 from store.transcript import Transcript
 

@@ -30,9 +30,8 @@ from gateway.core.clock import clock
 from gateway.core.events import Stopping
 from gateway.core.lock import tell_address
 from gateway.remembering.memories import LEARN_AFTER_S
-from gateway.sessions.room_settings import RoomSettings
 from gateway.sessions.sandbox import Sandboxing
-from gateway.sessions.sessions import AgentProgram
+from gateway.sessions.sessions import AgentProgram, RoomSettings
 from gateway.turns.commands import CommandRunner, Commands
 from gateway.turns.turn import TurnRunner
 from gateway.web.page import open_page

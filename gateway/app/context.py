@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from bots.bot import Bot
 from gateway.access.access import Access
 from gateway.access.accounts import Accounts, Presence
-from gateway.access.roster import Rosters
+from gateway.access.visibility import Rosters
 from gateway.audit.audit import Audit
 from gateway.audit.chain import ANCHOR
 from gateway.core.clock import clock

@@ -28,7 +28,7 @@ from gateway.questions.questions import Questions
 from gateway.remembering.memories import Memories
 from gateway.schedules.schedules import Schedules
 from gateway.sessions.pool import SessionPool
-from gateway.sessions.room_settings import RoomSettings
+from gateway.sessions.sessions import RoomSettings
 from gateway.turns.commands import Commands, Handler
 
 

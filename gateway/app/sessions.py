@@ -15,9 +15,8 @@ from gateway.personas.versions import Versions
 from gateway.remembering.memories import Memories
 from gateway.sessions.opener import Opener
 from gateway.sessions.pool import SessionPool
-from gateway.sessions.room_settings import RoomSettings
 from gateway.sessions.sandbox import Sandboxing
-from gateway.sessions.sessions import AgentProgram
+from gateway.sessions.sessions import AgentProgram, RoomSettings
 
 
 def make_persona_service(context: Context) -> PersonaService:

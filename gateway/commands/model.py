@@ -7,8 +7,7 @@ from collections.abc import Callable
 
 from gateway.core.addressing import named
 from gateway.core.quoting import quoted
-from gateway.sessions.room_settings import RoomSettings
-from gateway.sessions.sessions import AgentProgram
+from gateway.sessions.sessions import AgentProgram, RoomSettings
 from gateway.settings.personas.personas import Persona
 from gateway.turns.commands import CommandRequest
 

@@ -12,8 +12,7 @@ from gateway.core.addressing import unaddressed
 from gateway.core.ledger import Ledger, Turn
 from gateway.core.quoting import quoted
 from gateway.sessions.pool import SessionPool
-from gateway.sessions.room_settings import RoomSettings
-from gateway.sessions.sessions import AgentProgram, LiveSession
+from gateway.sessions.sessions import AgentProgram, LiveSession, RoomSettings
 from gateway.settings.personas.personas import Persona
 from gateway.turns.commands import CommandRequest
 from store.timestamps import micros

@@ -11,8 +11,8 @@ from bots.bot import Bot
 from contract.chat import Inbound, Speaker
 from gateway.access.access import Access
 from gateway.access.accounts import Accounts
-from gateway.access.roster import Rosters
 from gateway.access.unknown_users import AccessRefusal, UnknownUsers
+from gateway.access.visibility import Rosters
 from gateway.core.ledger import Accepted, Also, Ledger, Turn, TurnRequest
 from gateway.limits.accounting import Accounting
 from gateway.turns.routing import Route

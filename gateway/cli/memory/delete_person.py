@@ -17,7 +17,7 @@ from gateway.cli.memory.index import index_what_waits
 from gateway.cli.memory.person_files import OnDisk, find, remove
 from gateway.core.clock import clock
 from gateway.core.lock import hold
-from gateway.sessions.room_settings import forget_choices
+from gateway.sessions.sessions import forget_choices
 from gateway.settings.personas.personas import Personas
 from memory.erasure.person import erase_person, erased_rows, person_ids, plan_erasure
 from memory.erasure.plan import ErasurePlan
