@@ -9,7 +9,7 @@ from datetime import datetime
 from sqlalchemy import Connection, bindparam, select, update
 
 from bots.bot import Bot
-from contract.chat import Inbound, Room, Speaker
+from contract.chat import Room, Speaker
 from gateway.core.addressing import Addressing
 from gateway.settings.person_ids import unaliased
 from gateway.settings.personas.personas import Persona, Personas
@@ -77,11 +77,7 @@ class Accounts:
     def __init__(self, bots: Mapping[str, Bot], personas: Personas, presence: Presence) -> None:
         self._bots = bots
         self._personas = personas
-        self._presence = presence
-
-    def is_own_message(self, inbound: Inbound) -> bool:
-        """One of our accounts said it. Its owner may write through it by hand, too."""
-        return not inbound.meta.is_from_me and self.is_own(inbound.meta.sender_id)
+        self.presence = presence
 
     def is_own(self, sender_id: str) -> bool:
         """True if that is one of our accounts."""
@@ -99,7 +95,7 @@ class Accounts:
         """The personas in the room, those of the bot's own account first, each once."""
         others = self._siblings(bot) if room.is_shared else []
         if others:
-            present = await self._presence.bots(room.id)
+            present = await self.presence.bots(room.id)
             others = [other for other in others if other.name in present]
         found: dict[str, AccountPeer] = {}
         for each in (bot, *others):

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 
 from gateway.app.context import Context
-from gateway.commands.pins import Suggestions
 from gateway.core.clock import clock
 from gateway.core.events import MemoryChanged
 from gateway.remembering.idle import IdleSessions
 from gateway.remembering.learning import learning_context
 from gateway.remembering.memories import BackgroundLearning, Memories, MemoryParts
+from gateway.turns.admission import Suggestions
 from gateway.turns.platform_pins import PlatformPins
 from memory.layers import AnsweredTurn, EndedSession
 from memory.model import Model

@@ -62,7 +62,6 @@ def make_intake(
         memories.hearing.changed,
     )
     return Intake(
-        presence=context.presence,
         accounts=context.accounts,
         router=MessageRouter(
             context.ledger,
@@ -167,7 +166,7 @@ def _delivery(
             admissions.strangers,
             context.ledger,
             books,
-            make_suggestions(context, memories).after,
+            make_suggestions(context, memories),
         ),
         presence=context.presence,
         progress=progress,

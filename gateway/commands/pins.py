@@ -1,14 +1,10 @@
-"""`!pin` and its kin, `!unpin`, `!landmarks`; and the suggestion to pin, which never pins."""
+"""`!pin` and its kin, `!unpin`, `!landmarks`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import datetime, timedelta
-
-from contract.chat import Room
 from gateway.core.ledger import Turn
 from gateway.core.quoting import number_in, quoted
-from gateway.core.reading import Pin, pins_in, worth_pinning
+from gateway.core.reading import Pin, pins_in
 from gateway.turns.commands import CommandRequest
 from memory.landmarks import Landmarks, NewLandmark
 from memory.readable import ReadableMessages
@@ -18,11 +14,6 @@ ECHOED_CHARS = 80
 LISTED_CHARS = 200
 HOW = "Say what: `!pin <text>`, or `!pin` as a reply to a message."
 KEPT_OUT = "That is kept out of memory, so I don't pin it."
-SUGGESTED = {
-    "decision": "💡 Sounds like a decision. To keep it: reply `!pin` to it, or `!decision <text>`.",
-    "code": "💡 To keep that code in view: reply `!pin` to it.",
-}
-SUGGEST_EVERY = timedelta(hours=1)
 
 
 class PinCommands:
@@ -114,44 +105,3 @@ class PinCommands:
             for item in found
         )
         return "\n".join(["Pinned here (agents see the newest ten):", *lines])
-
-
-class Suggestions:
-    """Says at most once an hour a room, after an agent answered, that a pin would be worth it.
-
-    Only then, and only of what the person had written: among people who talk to each other a bot
-    keeps quiet, and long code is what agents write all day. The hour starts again with the process.
-    """
-
-    def __init__(
-        self,
-        transcript: Transcript,
-        slices: ReadableMessages,
-        clock: Callable[[], datetime],
-        *,
-        enabled: bool,
-    ) -> None:
-        self._transcript = transcript
-        self._slices = slices
-        self._clock = clock
-        self._enabled = enabled
-        self._told: dict[str, datetime] = {}
-
-    async def after(self, turn: Turn) -> str | None:
-        """The line to be said after an agent's answer, or None."""
-        if not self._enabled or turn.fault or not self._is_due(turn.room):
-            return None
-        asked = await self._transcript.get(turn.message_seq)
-        if asked is None or asked.by.kind != "human":
-            return None
-        what = worth_pinning(asked.content)
-        if what is None or pins_in(asked.content, reply=True):
-            return None
-        if await self._slices.keepable(asked.seq, "") is None:
-            return None
-        self._told[turn.room.id] = self._clock()
-        return SUGGESTED[what]
-
-    def _is_due(self, room: Room) -> bool:
-        told = self._told.get(room.id)
-        return told is None or self._clock() - told >= SUGGEST_EVERY

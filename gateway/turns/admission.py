@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from functools import partial
 from uuid import uuid4
 
@@ -14,8 +15,11 @@ from gateway.access.accounts import Accounts
 from gateway.access.unknown_users import AccessRefusal, UnknownUsers
 from gateway.access.visibility import Rosters
 from gateway.core.ledger import Accepted, Also, Ledger, Turn, TurnRequest
+from gateway.core.reading import pins_in, worth_pinning
 from gateway.limits.accounting import Accounting
 from gateway.turns.routing import Route
+from memory.readable import ReadableMessages
+from store.transcript import Transcript
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +119,56 @@ class Admission:
             self._accounting.give_back(admitted.inbound, admitted.requests)
 
 
+SUGGESTED = {
+    "decision": "💡 Sounds like a decision. To keep it: reply `!pin` to it, or `!decision <text>`.",
+    "code": "💡 To keep that code in view: reply `!pin` to it.",
+}
+SUGGEST_EVERY = timedelta(hours=1)
+
+
+class Suggestions:
+    """Says at most once an hour a room, after an agent answered, that a pin would be worth it.
+
+    Only then, and only of what the person had written: among people who talk to each other a bot
+    keeps quiet, and long code is what agents write all day. The hour starts again with the process.
+    """
+
+    def __init__(
+        self,
+        transcript: Transcript,
+        slices: ReadableMessages,
+        clock: Callable[[], datetime],
+        *,
+        enabled: bool,
+    ) -> None:
+        self._transcript = transcript
+        self._slices = slices
+        self._clock = clock
+        self._enabled = enabled
+        self._told: dict[str, datetime] = {}
+
+    async def after(self, turn: Turn) -> str | None:
+        """The line to be said after an agent's answer, or None."""
+        if not self._enabled or turn.fault:
+            return None
+        told = self._told.get(turn.room.id)
+        if told is not None and self._clock() - told < SUGGEST_EVERY:
+            return None
+        asked = await self._transcript.get(turn.message_seq)
+        if asked is None or asked.by.kind != "human":
+            return None
+        what = worth_pinning(asked.content)
+        if what is None or pins_in(asked.content, reply=True):
+            return None
+        if await self._slices.keepable(asked.seq, "") is None:
+            return None
+        self._told[turn.room.id] = self._clock()
+        return SUGGESTED[what]
+
+
 @dataclass(frozen=True, slots=True)
 class HandOver:
-    """max_hops: how many bots in a row may do so. suggest: a line that Moot says after an answer,
-    or None."""
+    """max_hops: how many bots in a row may do so."""
 
     accounts: Accounts
     rosters: Rosters
@@ -127,7 +177,7 @@ class HandOver:
     unknown_users: UnknownUsers
     ledger: Ledger
     accounting: Accounting
-    suggest: Callable[[Turn], Awaitable[str | None]]
+    suggestions: Suggestions
 
     async def requests(self, turn: Turn, bot: Bot) -> list[TurnRequest]:
         """Find what follows from an answer: turns of the peers that it addresses, and at most
@@ -135,7 +185,8 @@ class HandOver:
         found: list[TurnRequest] = []
         if not turn.fault and "@" in (turn.answer or ""):  # every mention has one
             found = await self.accounting.hand_over(turn, await self.peers(turn, bot))
-        if all(one.persona for one in found) and (line := await self.suggest(turn)) is not None:
+        line = await self.suggestions.after(turn) if all(one.persona for one in found) else None
+        if line is not None:
             found.append(
                 TurnRequest(uuid4().hex, "", turn.bot, turn.thread_id, turn.hop, "notice", line)
             )

@@ -14,7 +14,7 @@ import structlog
 from bots.bot import Bot
 from contract.chat import Chosen, Deleted, Edited, Event, Inbound, SenderType, stands
 from contract.errors import Rejected
-from gateway.access.accounts import Accounts, Presence
+from gateway.access.accounts import Accounts
 from gateway.core import views
 from gateway.core.events import EventBus, MessageDeleted, MessageEdited, MessagePosted, RoomOpened
 from gateway.core.ledger import Accepted, Ledger
@@ -137,7 +137,6 @@ class Intake:
     def __init__(
         self,
         *,
-        presence: Presence,
         accounts: Accounts,
         router: MessageRouter,
         admission: Admission,
@@ -147,7 +146,6 @@ class Intake:
         changes: Changes,
         handlers: Handlers,
     ) -> None:
-        self._presence = presence
         self._accounts = accounts
         self._router = router
         self._admission = admission
@@ -162,11 +160,12 @@ class Intake:
     async def receive(self, event: Event, bot: Bot) -> None:
         """Take one event of a platform; returns when it is on disk."""
         if not isinstance(event, Chosen) and event.room.is_shared:
-            await self._presence.heard(event.room, bot.name)
+            await self._accounts.presence.heard(event.room, bot.name)
         match event:
             case Inbound():
                 early = self._changes.early.get((event.room.id, event.message_id))
-                if self._accounts.is_own_message(event):
+                by_hand = event.meta.is_from_me  # the owner of an account wrote through it
+                if not by_hand and self._accounts.is_own(event.meta.sender_id):
                     log.debug("ingest.own", room=event.room.id, message=event.message_id)
                 elif not isinstance(early, Deleted):
                     await self.message(event, bot)
