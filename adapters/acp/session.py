@@ -48,7 +48,6 @@ class AcpAgent(AgentSession[AcpRun]):
         self._launch = replace(launch, command=acp_command(profile, launch.command))
         self._session = self.session_id.removeprefix(ACP_SESSION) if self.session_id else ""
         self._peer: AcpPeer | None = None
-        self._ready = False
         self._untold = ""  # of the persona: the program has no other way to be given it
         self._turn: AcpTurn | None = None  # of the newest run, for `picture`
 
@@ -81,7 +80,7 @@ class AcpAgent(AgentSession[AcpRun]):
 
     async def start(self) -> None:
         """Start the program unless it runs; return when it takes a prompt. Raises AgentError."""
-        if self.alive() and self._ready:
+        if self.alive() and not self._half_started:
             return
         await self._end()
         if self._session:
@@ -109,12 +108,13 @@ class AcpAgent(AgentSession[AcpRun]):
         except OSError as error:
             say = f"{profile.title} could not be started: {error.strerror}."
             raise AgentError("startup", f"{profile.name}: {error}", say=say) from error
+        self._half_started = True
         try:
             await self._open(self._peer, session_id)
         except AgentError:
             await self._end()
             raise
-        self._ready = True
+        self._half_started = False
         told = not launch.persona or settings_differ(profile, setting, replace(setting, persona=""))
         self._untold = "" if told else f"{TOLD}{launch.persona}"
         log.info("program.ready", agent=profile.name, in_s=round(time.monotonic() - began, 2))
@@ -183,12 +183,9 @@ class AcpAgent(AgentSession[AcpRun]):
         return AgentError("startup", f"{self._profile.name}: {how}", say=say)
 
     async def _end(self) -> None:
-        peer, self._peer, self._ready = self._peer, None, False
+        peer, self._peer, self._half_started = self._peer, None, False
         if peer:
             await peer.close()
-
-    def _half_started(self) -> bool:
-        return self._peer is not None and not self._ready
 
     @property
     def pid(self) -> int | None:

@@ -10,7 +10,7 @@ from adapters.cli.run import PromptRun
 from adapters.cli.turn import Sign
 from adapters.cli_profile import Profile
 from adapters.session.session import refusal
-from adapters.turn_signs import Footer
+from adapters.turn_signs import Footer, PromptText
 from contract.agent import Question
 
 ECHO_S = 0.3  # of quiet before Enter: a menu of commands opens behind a typed `/`
@@ -46,18 +46,16 @@ class CommandRun(PromptRun):
         shown = profile.controls.compacting
         footer = Footer(busy=shown) if shown else profile.signs.footer
         signs = replace(profile.signs, fallback_s=fallback_s, footer=footer)
-        super().__init__(replace(profile, signs=signs), *given, **more)
+        typing = replace(profile.typing, text=PromptText(), paste=False, settle_s=ECHO_S)
+        super().__init__(replace(profile, signs=signs, typing=typing), *given, **more)
         self._ending.wanted = False
 
     def partial(self) -> str:
         """Nothing: what it shows is no answer."""
         return ""
 
-    def _keys(self) -> tuple[bytes, float]:
-        return self._profile.typing.before + self._prompt.encode(), ECHO_S
-
-    def _over(self) -> Sign | None:
-        if sign := super()._over():
+    async def _look(self) -> Sign | None:
+        if sign := await super()._look():
             return sign
         quiet_s = min(self._console.quiet_s(), self._time() - self._entered_at)
         return "footer" if not self.turn.began and quiet_s >= UNSEEN_S else None

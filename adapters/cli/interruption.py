@@ -40,7 +40,7 @@ class Interruption:
         try:
             async with asyncio.timeout(BREAK_OFF_S):
                 if not submitted:
-                    ends = END if pastes(self._profile.typing, console.bracketed_paste) else b""
+                    ends = END if pastes(self._profile.typing, console) else b""
                     await console.write(ends)
                     await self._clear()
                     return bool(interrupt.clear)

@@ -1,9 +1,10 @@
-"""How a prompt gets into a program's input box."""
+"""A prompt's way into a program's input box, and what the program shows before and after it."""
 
 from __future__ import annotations
 
 import asyncio
 import re
+import time
 import unicodedata
 
 import structlog
@@ -31,13 +32,10 @@ def clean(prompt: str, typing: PromptTyping) -> str:
     return text + typing.text.after_backslash if text.endswith("\\") else text
 
 
-def keystrokes(prompt: str, typing: PromptTyping, *, asks_for_pastes: bool = True) -> bytes:
-    """The bytes to write before Enter.
-
-    asks_for_pastes: whether the program wants pastes marked, where the profile leaves it to that.
-    """
+def keystrokes(prompt: str, typing: PromptTyping, *, paste: bool = True) -> bytes:
+    """The bytes to write before Enter. paste: see `pastes`."""
     text = clean(prompt, typing)
-    if not pastes(typing, asks_for_pastes):
+    if not paste:
         lines = text.strip("\n").split("\n")
         return typing.before + typing.newline.join(lines).encode("utf-8", "replace")
     texts = typing.text.pieces(text) if typing.text.pieces else (text,)
@@ -45,9 +43,9 @@ def keystrokes(prompt: str, typing: PromptTyping, *, asks_for_pastes: bool = Tru
     return typing.before + b"".join(pieces)
 
 
-def pastes(typing: PromptTyping, asks_for_pastes: bool) -> bool:
+def pastes(typing: PromptTyping, console: Console) -> bool:
     """True when a prompt goes in as a bracketed paste."""
-    return asks_for_pastes if typing.paste is None else typing.paste
+    return console.bracketed_paste if typing.paste is None else typing.paste
 
 
 log = structlog.stdlib.get_logger("moot.adapters.entry")
@@ -59,49 +57,42 @@ LIMIT_S = 3.0  # of waiting for the echo of a paste, and
 ECHO_BYTES_S = 8_000  # for a long one, on a busy machine (Claude Code 2.1.330: 10 s for 60 KB)
 
 
-class PromptEntry:
-    """Waits for what a program shows before and after it is typed to."""
+async def prompted(profile: Profile, console: Console) -> None:
+    """Wait until the program shows that it reads."""
+    await rested(profile, console)
+    prompt, end = profile.typing.prompt, time.monotonic() + PROMPT_S
+    while prompt and time.monotonic() < end and console.alive:
+        if prompt.search(text_on(await console.screen())):
+            return
+        await asyncio.sleep(LOOK_S)
 
-    def __init__(self, profile: Profile, console: Console) -> None:
-        self._profile = profile
-        self._console = console
-        self._time = asyncio.get_running_loop().time
 
-    async def prompted(self) -> None:
-        """Wait until the program shows that it reads."""
-        await self.rested()
-        prompt, end = self._profile.typing.prompt, self._time() + PROMPT_S
-        while prompt and self._time() < end and self._console.alive:
-            if prompt.search(text_on(await self._console.screen())):
-                return
-            await asyncio.sleep(LOOK_S)
+async def rested(profile: Profile, console: Console) -> None:
+    """Wait a little while its title still shows the turn before."""
+    title, end = profile.signs.title, time.monotonic() + REST_S
+    while title and title.busy.search(console.title) and time.monotonic() < end:
+        await console.wait_change(LOOK_S)
+        if not console.alive:
+            return
 
-    async def rested(self) -> None:
-        """Wait a little while its title still shows the turn before."""
-        title, end = self._profile.signs.title, self._time() + REST_S
-        while title and title.busy.search(self._console.title) and self._time() < end:
-            await self._console.wait_change(LOOK_S)
-            if not self._console.alive:
-                return
 
-    async def echoed(self, keys: bytes, quiet_s: float) -> None:
-        """Wait until the box shows what was typed and is quiet; type it again if it never does."""
-        if not await self._shown():
-            log.info("prompt.typed_again", agent=self._profile.name)
-            await self._console.write(self._profile.controls.interrupt.clear + keys)
-            await self._shown()
-        if quiet_s:
-            limit_s = LIMIT_S + len(keys) / ECHO_BYTES_S
-            await self._console.wait_quiet(quiet_s, limit_s, from_now=True)
+async def echoed(profile: Profile, console: Console, keys: bytes) -> None:
+    """Wait until the box shows what was typed and is quiet; type it again if it never does."""
+    typing = profile.typing
+    if typing.echo_s and typing.holding and not await _shown(typing, typing.holding, console):
+        log.info("prompt.typed_again", agent=profile.name)
+        await console.write(profile.controls.interrupt.clear + keys)
+        await _shown(typing, typing.holding, console)
+    if typing.settle_s:
+        limit_s = LIMIT_S + len(keys) / ECHO_BYTES_S
+        await console.wait_quiet(typing.settle_s, limit_s, from_now=True)
 
-    async def _shown(self) -> bool:
-        """True when the box shows the text, for programs that may lose it."""
-        typing = self._profile.typing
-        if not (typing.echo_s and typing.holding):
+
+async def _shown(typing: PromptTyping, holding: re.Pattern[str], console: Console) -> bool:
+    """True when the box shows the text, for programs that may lose it."""
+    end = time.monotonic() + typing.echo_s
+    while time.monotonic() < end and console.alive:
+        if holding.search(text_on(await console.screen())):
             return True
-        end = self._time() + typing.echo_s
-        while self._time() < end and self._console.alive:
-            if typing.holding.search(text_on(await self._console.screen())):
-                return True
-            await self._console.wait_change(LOOK_S)
-        return False
+        await console.wait_change(LOOK_S)
+    return False

@@ -56,17 +56,12 @@ class CliProcess:
         self._on_signal = on_signal
         self._on_hook = on_hook
         self._hook_url = ""
-        self._ready = False
         self._command: StartCommand | None = None  # how it was started last
-
-    def alive(self) -> bool:
-        """True while it runs."""
-        return self.console is not None and self.console.alive
 
     async def start(self) -> Console:
         """Start it unless it runs; return when it takes a prompt. Raises AgentError."""
         if self.console and self.console.alive:
-            if not self._ready:
+            if not self.console.ready:
                 await self._wait_ready(self.console)
             return self.console
         await self.end()
@@ -74,7 +69,7 @@ class CliProcess:
             try:
                 console = await self._run(self.session_id, resumes=True)
             except AgentError as error:
-                if error.kind != "startup" or self.alive():
+                if error.kind != "startup" or (self.console and self.console.alive):
                     raise
                 log.warning("session.anew", agent=self._profile.name, reason=error)
                 await self.end()
@@ -103,7 +98,7 @@ class CliProcess:
         except OSError as error:
             say = f"{profile.title} could not be started: {error.strerror}."
             raise AgentError("startup", f"{profile.name}: {error}", say=say) from error
-        self.console, self._ready = console, False
+        self.console = console
         self.follower = self._follow(setting)
         await self._wait_ready(console)
         log.info("program.ready", agent=profile.name, in_s=round(time.monotonic() - began, 2))
@@ -115,7 +110,7 @@ class CliProcess:
         except AgentError as error:
             await self.end()
             raise await self.explained(error) from error.__cause__
-        self._ready = True
+        console.ready = True
 
     async def explained(self, error: AgentError) -> AgentError:
         """The error, with what the machine shows to be behind it."""
@@ -148,7 +143,7 @@ class CliProcess:
 
     async def end(self) -> None:
         """End the program if one runs."""
-        console, self.console, self._ready = self.console, None, False
+        console, self.console = self.console, None
         if console:
             await console.close()
 

@@ -52,20 +52,19 @@ def follow(record: RecordFormat, home: Path, glob: str) -> Follower:
 
 
 def _matches(home: Path, glob: str) -> list[Path]:
+    """The files that lie in HOME. A program could make its record a link to what others wrote, to
+    have it posted."""
     found = home.glob(glob) if _WILD.search(glob) else [home / glob]
-    return [path for path in found if path.is_file() and _is_own(path, home)]
-
-
-def _is_own(path: Path, home: Path) -> bool:
-    """True when a file lies in HOME. A program could make its record a link to what others wrote,
-    to have it posted."""
-    return path.resolve().is_relative_to(home.resolve())
+    inside = home.resolve()
+    return [path for path in found if path.is_file() and path.resolve().is_relative_to(inside)]
 
 
 def _is_own_file(file: BinaryIO, home: Path) -> bool:
-    """Likewise, of a file that is open: its program may have changed the way to it meanwhile."""
+    """True when an open file lies in HOME: its program may have changed the way to it meanwhile."""
     known = Path(f"/proc/self/fd/{file.fileno()}")
-    return not known.is_symlink() or _is_own(known, home)  # macOS: no /proc, and no sandbox
+    if not known.is_symlink():
+        return True  # macOS: no /proc, and no sandbox
+    return known.resolve().is_relative_to(home.resolve())
 
 
 def _is_own_database(name: str, home: Path) -> bool:
@@ -114,8 +113,9 @@ class _Lines:
 
     async def read(self) -> Sequence[TurnEvent]:
         for _ in range(CHUNKS):
-            for row in self._rows(self._added()):
-                self._found += self._record.read(row)
+            if added := self._added():
+                for row in self._rows(added):
+                    self._found += self._record.read(row)
             if self._caught_up:
                 break
             await asyncio.sleep(0)
@@ -165,12 +165,11 @@ class _Lines:
 
     def _growing(self) -> Path | None:
         """The newest that is not as it was: there may be records of earlier sessions."""
-        found = _matches(self._home, self._glob)
-        return max(
-            (path for path in found if path.stat().st_size != self._seen.get(path, 0)),
-            key=lambda path: path.stat().st_mtime_ns,
-            default=None,
-        )
+        found = [(path.stat(), path) for path in _matches(self._home, self._glob)]
+        grown = [
+            (now.st_mtime_ns, path) for now, path in found if now.st_size != self._seen.get(path, 0)
+        ]
+        return max(grown)[1] if grown else None
 
     def _rows(self, data: bytes) -> list[Mapping[str, Any]]:
         lines = data.split(b"\n")[:-1]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Literal
 
 import structlog
 
@@ -31,10 +30,12 @@ class TurnResult:
     an answer is expected.
     """
 
-    def __init__(self, profile: Profile, console: Console, turn: TurnState, prompt: str) -> None:
+    def __init__(
+        self, profile: Profile, console: Console, turn: TurnState, prompt: str, since: int
+    ) -> None:
         self.shown = ""
         self.wanted = True
-        self.since = console.scrolled
+        self.since = since
         self._profile = profile
         self._console = console
         self._turn = turn
@@ -64,7 +65,7 @@ class TurnResult:
         return readable(shown or self.shown)
 
     async def answer(self, sign: Sign) -> Answer:
-        """The answer of a turn that `sign` ended. Raises AgentError."""
+        """The answer of a turn that `sign` ended, but not exactly. Raises AgentError."""
         turn, profile = self._turn, self._profile
         if turn.failed:
             failure = self._error(turn.failed.kind, turn.failed.message, turn.failed.say)
@@ -75,10 +76,7 @@ class TurnResult:
         if turn.ended and turn.ended.interrupted:
             say = f"{profile.title} was interrupted in its terminal."
             raise self._error("stopped", "interrupted", say)
-        text = turn.text()
-        if text and text.strip() and self._certain():
-            return self._answer(text, "record", sign)
-        return await self._from_screen(sign, text)
+        return await self._from_screen(sign, turn.text())
 
     async def _from_screen(self, sign: Sign, text: str | None) -> Answer:
         """The answer where the record's is missing, empty, or an error's. Raises AgentError.
@@ -93,7 +91,7 @@ class TurnResult:
         if fault := self._fault(screen):
             raise fault
         if text and text.strip():
-            return self._answer(text, "record", sign)
+            return self._turn.answer(text, "record", sign)
         shown = self.reply(screen)
         if exact and shown and self.wanted:
             log.warning(
@@ -105,27 +103,11 @@ class TurnResult:
                     "changed?"
                 ),
             )
-        if not shown and self._turn.tools and not self._certain():  # a refusal ended it
+        ended = self._turn.ended
+        if not shown and self._turn.tools and (ended is None or ended.recorded):  # a refusal
             raise self._error("stopped", "no answer", f"{profile.title} ended without an answer.")
-        silent = self._turn.ended is not None and not shown
-        return self._answer(shown, "record" if silent else "screen", sign)
-
-    def _certain(self) -> bool:
-        """True when its own signs say that it ended well, so that no error is on the screen."""
-        return self._turn.ended is not None and not self._turn.ended.recorded
-
-    def _answer(self, text: str, source: Literal["record", "screen"], sign: Sign) -> Answer:
-        turn = self._turn
-        tools = tuple(turn.tools)
-        return Answer(
-            cut_reply(readable(text)),
-            source,
-            sign,
-            tools,
-            turn.uses(),
-            turn.compacted,
-            turn.spent(),
-        )
+        silent = ended is not None and not shown
+        return self._turn.answer(shown, "record" if silent else "screen", sign)
 
     def _fault(self, screen: Screen) -> AgentError | None:
         """The error that the screen shows for this turn."""

@@ -6,13 +6,14 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Collection, Mapping
+from functools import cached_property
 from typing import Any
 
 import structlog
 
 from adapters.agent import Reply
 from adapters.cli.interruption import Interruption
-from adapters.cli.keyboard import PromptEntry, keystrokes
+from adapters.cli.keyboard import echoed, keystrokes, pastes, prompted, rested
 from adapters.cli.permission import ScreenPrompt
 from adapters.cli.record import Follower
 from adapters.cli.result import TurnResult
@@ -66,7 +67,7 @@ class PromptRun:
         self._time = asyncio.get_running_loop().time
         self._asking = RoomQuestions(reply)
         self._prompt_seen: ScreenPrompt | None = None  # once the screen was looked at
-        self._ending = TurnResult(profile, console, self.turn, prompt)
+        self._since = console.scrolled
         self._drafted = ""
         self._record_due = self._sight_due = self._draft_due = self._confirm_due = 0.0
         self._drafted_at = self._entered_at = 0.0
@@ -87,8 +88,7 @@ class PromptRun:
         try:
             await self._type()
             while True:
-                await self._look()
-                if sign := self._over():
+                if sign := await self._look():
                     await self._read_record()
                     return await self._answer(sign)
                 if not self._console.alive:
@@ -99,43 +99,28 @@ class PromptRun:
         finally:
             await self._asking.close()
 
-    def _over(self) -> Sign | None:
-        """The sign that ended it."""
-        return self.turn.over(self._time())
-
-    def _keys(self) -> tuple[bytes, float]:
-        """The bytes typed before Enter, and for how long their echo must have been quiet."""
-        typing = self._profile.typing
-        asks = self._console.bracketed_paste
-        return keystrokes(self._prompt, typing, asks_for_pastes=asks), typing.settle_s
-
     async def _type(self) -> None:
-        typing, console = self._profile.typing, self._console
-        entry = PromptEntry(self._profile, console)
-        await entry.prompted()
-        if self._profile.signs.footer:
+        profile, typing, console = self._profile, self._profile.typing, self._console
+        await prompted(profile, console)
+        if profile.signs.footer:
             self._before = self._standing(await console.screen())
         self.typed = True
-        keys, settle_s = self._keys()
+        keys = keystrokes(self._prompt, typing, paste=pastes(typing, console))
         await console.write(keys)
-        await entry.echoed(keys, settle_s)
+        await echoed(profile, console, keys)
         self.submitted = True
-        self._submitted_at(self._time())
-        await console.write(typing.submit)
-
-    def _submitted_at(self, now: float) -> None:
-        self._entered_at = now
-        record = self._profile.signs.record
-        self._poll_s = record.poll_s if record else float("inf")
+        now = self._entered_at = self._time()
+        self._poll_s = profile.signs.record.poll_s if profile.signs.record else float("inf")
         self._record_due = now + self._poll_s
         self._sight_due = now + SIGHT_S
         self._draft_due = now + SCREEN_DRAFT_S
-        self._confirm_due = now + self._profile.typing.confirm_s
-        self._seen_bytes = self._console.output_bytes
+        self._confirm_due = now + typing.confirm_s
+        self._seen_bytes = console.output_bytes
+        await console.write(typing.submit)
 
     def _pause_s(self) -> float:
         """Until the next look, unless a signal comes before."""
-        if self.turn.ending():
+        if self.turn.ending:
             return HURRY_S
         now = self._time()
         times = [self._record_due, self._sight_due]
@@ -175,19 +160,25 @@ class PromptRun:
 
     # ── Looking ─────────────────────────────────────────────────────────────────────────
 
-    async def _look(self) -> None:
+    async def _look(self) -> Sign | None:
+        """The sign that ended it."""
         now = self._time()
-        if self.turn.ending() or now >= self._record_due:
+        if self.turn.ending or now >= self._record_due:
             await self._read_record()
             self._record_due = now + self._poll_s
-        if self.turn.ended or self.turn.failed:
-            return
+        if not (self.turn.ended or self.turn.failed):
+            await self._watch(now)
+        return self.turn.over(self._time())
+
+    async def _watch(self, now: float) -> None:
+        """Look for what its exact signs do not tell: questions, other signs, and how far it is."""
         if now >= self._sight_due or self._decided() or self.turn.due(now) == 0:
             await self._see(now)
             self._sight_due = self._time() + SIGHT_S
         if not self.turn.began and now >= self._confirm_due:
             await self._confirm(now)
-        self._draft(self.turn.draft(), now)
+        if text := self.turn.draft():
+            self._draft(text, now)
 
     def _screen_prompt(self) -> ScreenPrompt:
         """The permission prompt that may be on the screen."""
@@ -195,6 +186,11 @@ class PromptRun:
             wake = self._console.changed.set
             self._prompt_seen = ScreenPrompt(self._profile, self._asking, wake)
         return self._prompt_seen
+
+    @cached_property
+    def _ending(self) -> TurnResult:
+        """The outcome that must be read from the screen, or is an error."""
+        return TurnResult(self._profile, self._console, self.turn, self._prompt, self._since)
 
     def _decided(self) -> bool:
         """True when the room's answer to it waits to be pressed."""
@@ -224,7 +220,8 @@ class PromptRun:
         if not turn.draft() and not turn.blocked and not self._undrafted:
             self._draft_due = now + SCREEN_DRAFT_S
             self._ending.shown = self._ending.reply(screen)
-            self._draft(self._ending.shown, now)
+            if self._ending.shown:
+                self._draft(self._ending.shown, now)
 
     def _see_footer(self, screen: Screen, text: str) -> None:
         footer, turn, since = self._profile.signs.footer, self.turn, self._console.last_output
@@ -270,7 +267,7 @@ class PromptRun:
         return bool(holding and holding.search(text))
 
     def _draft(self, text: str, now: float) -> None:
-        if text and text != self._drafted and now >= self._drafted_at + DRAFT_S:
+        if text != self._drafted and now >= self._drafted_at + DRAFT_S:
             self._drafted, self._drafted_at = text, now
             self._reply.draft(readable(text[:DRAFT_CHARS]))
 
@@ -286,11 +283,11 @@ class PromptRun:
 
     async def _answer(self, sign: Sign) -> Answer:
         self._answered = True
+        if exact := self.turn.exact(sign):
+            return exact
         ended = self.turn.ended
         if ended and ended.recorded and (self.turn.tools or self.turn.text() is None):
-            await PromptEntry(
-                self._profile, self._console
-            ).rested()  # an error may not be drawn yet
+            await rested(self._profile, self._console)  # an error may not be drawn yet
         return await self._ending.answer(sign)
 
     async def _after_exit(self) -> Answer:
@@ -303,7 +300,7 @@ class PromptRun:
 
     def unfinished(self) -> bool:
         """True while the program may still work on it, or its box hold the text."""
-        return self.typed and not (self.turn.finished() or self._answered)
+        return self.typed and not (self._answered or self.turn.finished())
 
     async def break_off(self) -> bool:
         """Press what interrupts; True when the program is idle again and its box is empty."""

@@ -78,8 +78,11 @@ class CliAgent(AgentSession[PromptRun]):
 
     async def _begin(self, kind: type[PromptRun], text: str, reply: Reply) -> PromptRun:
         """Have the program ready to be typed to."""
-        await self._settled()
-        console = await self._process.start()
+        if self._settling:
+            await self._settled()
+        console = self._process.console
+        if not console or not console.ready:
+            console = await self._process.start()
         if self._turn:
             self._past = [*self._past, self._turn.id][-PAST_TURNS:]
         run = kind(
@@ -168,7 +171,8 @@ class CliAgent(AgentSession[PromptRun]):
 
     def alive(self) -> bool:
         """See `Agent.alive`."""
-        return self._process.alive()
+        console = self._process.console
+        return console is not None and console.alive
 
     def picture(self) -> Sequence[Sequence[tuple[str, str]]]:
         """See `Agent.picture`."""
@@ -177,17 +181,14 @@ class CliAgent(AgentSession[PromptRun]):
     # ── What it tells ───────────────────────────────────────────────────────────────────
 
     def _on_signal(self, signal: Signal) -> None:
-        signs = self._profile.signs
+        signs, console = self._profile.signs, self._process.console
+        state: State | None = None
         if signal.kind == "title" and self._run:
             self._run.retitle(signal.text)
         elif signal.kind == "osc" and signs.states:
-            self._tell(signs.states(f"{signal.number};{signal.text}"))
+            state = signs.states(f"{signal.number};{signal.text}")
         elif signal.kind == "mode" and signs.paste_mode:
-            self._tell("done" if signal.on else "working")
-
-    def _tell(self, state: State | None) -> None:
-        """The program told its state in-band."""
-        console = self._process.console
+            state = "done" if signal.on else "working"
         if state and console:
             console.state = state
             if self._run:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from adapters.records.spent import total
+from adapters.session.session import readable
 from adapters.turn_events import (
     MOST_USES,
     ContextCompacted,
@@ -23,15 +24,16 @@ from adapters.turn_events import (
     TurnEvent,
 )
 from adapters.turn_signs import TurnSigns
-from contract.agent import ToolUse, Usage
+from contract.agent import Answer, ToolUse, Usage
 
 
+@dataclass(slots=True)
 class ToolUses:
     """Each use once, in the order in which they were first heard of."""
 
-    def __init__(self) -> None:
-        self._uses: dict[str, ToolUse] = {}
-        self._recorded: set[str] = set()  # whose result the record told: as the model saw it
+    _uses: dict[str, ToolUse] = field(default_factory=dict)
+    _recorded: set[str] = field(default_factory=set)
+    """Those whose result the record told: as the model saw it."""
 
     def note(self, did: ToolReport, source: Literal["hook", "record"]) -> None:
         """Take in what is known more of a use."""
@@ -68,12 +70,12 @@ def cut_reply(text: str) -> str:
     return f"{text[: REPLY_CHARS * 6 // 10]}{CUT}{text[-REPLY_CHARS * 3 // 10 :]}"
 
 
+@dataclass(slots=True)
 class Passage:
     """The words between two uses of tools, while they grow: their middle goes now and then."""
 
-    def __init__(self) -> None:
-        self._pieces: list[str] = []
-        self._chars = 0
+    _pieces: list[str] = field(default_factory=list)
+    _chars: int = 0
 
     def add(self, text: str) -> None:
         """Go on."""
@@ -94,13 +96,15 @@ class TurnState:
     """One prompt and what came of it.
 
     began: a sign of it was seen. failed: it ended without an answer. blocked: a dialog waits,
-    so no idle sign counts. past: ids of earlier turns, whose late events are not this one's.
+    so no idle sign counts. ending: a sign says that it is over, and the record has perhaps still
+    to catch up. past: ids of earlier turns, whose late events are not this one's.
     """
 
     def __init__(self, signs: TurnSigns, past: Collection[str] = ()) -> None:
         self.id = ""
         self.began = False
         self.blocked = False
+        self.ending = False
         self.failed: ReplyFailed | None = None
         self.ended: ReplyEnded | None = None
         self.tools: list[str] = []
@@ -175,7 +179,9 @@ class TurnState:
             self._recorded_end = self._recorded_end or source == "record"
             if self.ended is None or (event.text is not None and event.whole):
                 self.ended = event
-        self._end(source, now)
+        self.ending = True
+        if self._ended_by is None:
+            self._ended_by, self._ended_at = source, now
 
     def _is_mine(self, event: TurnEvent, source: Source) -> bool:
         turn = getattr(event, "turn", "")
@@ -191,14 +197,11 @@ class TurnState:
         if self._signs.record and self._signs.record.opens:
             self._recorded = ""
 
-    def _end(self, sign: Sign, now: float) -> None:
-        if self._ended_by is None:
-            self._ended_by, self._ended_at = sign, now
-
     def tell(self, state: State, now: float) -> None:
         """The program told its state in-band."""
         self.state = state
         self.blocked = state == "blocked"
+        self.ending = self._ended_by is not None or state in ("done", "error")
         self.show("state", busy=state in ("working", "blocked"), now=now)
         if state in ("done", "error"):  # these need not have been busy before
             self._idle_since.setdefault("state", now)
@@ -245,6 +248,26 @@ class TurnState:
             return last if self._last is None or said is None else f"{said}\n\n{last}"
         return last if said is None else said
 
+    def exact(self, sign: Sign) -> Answer | None:
+        """The answer, where the program's own signs say that it ended well: no error shows then."""
+        ended = self.ended
+        if ended is None or ended.recorded or ended.interrupted or self.failed:
+            return None
+        text = self.text()
+        return self.answer(text, "record", sign) if text and text.strip() else None
+
+    def answer(self, text: str, source: Literal["record", "screen"], sign: Sign) -> Answer:
+        """The answer that has this text. source: where it was read."""
+        return Answer(
+            cut_reply(readable(text)),
+            source,
+            sign,
+            tuple(self.tools),
+            self.uses(),
+            self.compacted,
+            self.spent(),
+        )
+
     def over(self, now: float) -> Sign | None:
         """The sign that ended it, None while it runs or its record has still to catch up."""
         if self.failed:
@@ -269,10 +292,6 @@ class TurnState:
     def finished(self) -> bool:
         """True when the program's own signs say that it is done."""
         return bool(self.ended or (self.failed and not self.failed.goes_on))
-
-    def ending(self) -> bool:
-        """True when a sign says that it is over and the record has still to catch up."""
-        return self._ended_by is not None or self.state in ("done", "error")
 
     def _complete(self) -> bool:
         """True when the exact text is all there."""

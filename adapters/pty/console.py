@@ -107,7 +107,8 @@ class Console:
 
     `on_signal` gets what the program tells (titles, OSCs, mode 2004), in order. `changed` is set
     with each of these and at the exit; whoever waits for it clears it. shell: see
-    `Program.shell_terminal`. alive: the program runs. title: the window's. scrolled: see
+    `Program.shell_terminal`. alive: the program runs. ready: and takes prompts, as its driver
+    found. title: the window's. scrolled: see
     `Screen.scrolled`; as far as it is drawn.
     """
 
@@ -121,6 +122,7 @@ class Console:
         self._terminal: Terminal | None = None
         self._drawing: asyncio.TimerHandle | None = None
         self.alive = False
+        self.ready = False
         self.title = ""
         self.scrolled = 0
         self.changed = asyncio.Event()
@@ -152,7 +154,7 @@ class Console:
         self.alive = True
 
     def _ended(self) -> None:
-        self.alive = False
+        self.alive = self.ready = False
         self.changed.set()
 
     @property

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Coroutine, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Protocol, TypeVar
 
 import structlog
@@ -64,6 +64,7 @@ class AgentSession(Generic[R]):
         self._idle = asyncio.Event()  # no ask runs
         self._idle.set()
         self._settling: asyncio.Task[None] | None = None
+        self._half_started = False  # a start was broken off that can't be gone on with
 
     def alive(self) -> bool:
         """See `Agent.alive`."""
@@ -72,10 +73,6 @@ class AgentSession(Generic[R]):
     async def _end(self) -> None:
         """End the program if one runs."""
         raise NotImplementedError
-
-    def _half_started(self) -> bool:
-        """True when a start was broken off that can't be gone on with."""
-        return False
 
     async def _within(self, limit_s: float | None, work: Coroutine[Any, Any, T]) -> T:
         """The result of the work, unless it is interrupted or takes too long. Raises AgentError."""
@@ -98,7 +95,11 @@ class AgentSession(Generic[R]):
             say = f"{self._title} did not finish within {limit_s / 60:.0f} minutes; I stopped it."
             raise self._fault("timeout", f"no end within {limit_s:.0f} s", say) from None
         finally:
-            self._leave()
+            self._work = None
+            self._begin_settling()  # breaks off what the ask left unfinished
+            if not self._settling or self._settling.done():
+                self._run = None
+            self._idle.set()
 
     async def interrupt(self) -> None:
         """See `Agent.interrupt`."""
@@ -125,18 +126,10 @@ class AgentSession(Generic[R]):
 
     # ── What an ask leaves unfinished ───────────────────────────────────────────────────
 
-    def _leave(self) -> None:
-        """The ask is over: break off what it left unfinished."""
-        self._work = None
-        self._begin_settling()
-        if not self._settling or self._settling.done():
-            self._run = None
-        self._idle.set()
-
     def _begin_settling(self) -> None:
         """Interrupt the program in the background, unless it has finished."""
         run = self._run if self._run and self._run.unfinished() and self.alive() else None
-        if not self._settling and (run or self._half_started()):
+        if not self._settling and (run or self._half_started):
             name = f"break-off-{self._name}"
             self._settling = asyncio.create_task(self._settle(run), name=name)
 
@@ -181,18 +174,18 @@ def last_words(text: str) -> str:
 log = structlog.stdlib.get_logger("moot.adapters.permission")
 
 
+@dataclass(slots=True)
 class RoomQuestions:
-    """The questions of one turn that the room has not answered yet."""
+    """The questions of one turn that the room has not answered yet. responding: hooks that wait."""
 
-    def __init__(self, reply: Reply) -> None:
-        self._reply = reply
-        self._open: set[asyncio.Task[int]] = set()
-        self.responding = 0  # hooks that wait
+    reply: Reply
+    responding: int = 0
+    _open: set[asyncio.Task[int]] = field(default_factory=set)
 
     def ask(self, question: Question) -> asyncio.Task[int]:
         """Put it to the room; the task's result is the index of the chosen option."""
         asked = replace(question, id=question.id or secrets.token_hex(8))
-        task = asyncio.create_task(self._reply.choose(asked), name=f"question-{asked.id}")
+        task = asyncio.create_task(self.reply.choose(asked), name=f"question-{asked.id}")
         self._open.add(task)
         task.add_done_callback(self._open.discard)
         return task

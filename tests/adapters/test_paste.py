@@ -68,7 +68,7 @@ def test_a_program_without_pastes_gets_one_line() -> None:
         newline=" ",
         before=b"\x15",
     )
-    assert keystrokes("\none\ntwo\n", typing) == b"\x15one two"
+    assert keystrokes("\none\ntwo\n", typing, paste=False) == b"\x15one two"
 
 
 def test_a_prompt_may_go_in_as_several_pastes() -> None:

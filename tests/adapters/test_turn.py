@@ -47,7 +47,7 @@ def test_a_hook_with_the_last_block_waits_for_the_record() -> None:
     turn = TurnState(BOTH)
     turn.note(ReplyEnded("b", whole=False), "hook", 0.0)
     assert turn.over(0.0) is None
-    assert turn.ending()
+    assert turn.ending
     turn.note(ReplyBlock("a"), "record", 0.1)
     assert turn.over(0.1) is None
     turn.note(ReplyBlock("b"), "record", 0.2)
@@ -113,7 +113,7 @@ def test_the_state_done_waits_for_the_record_only_for_its_grace() -> None:
     turn = TurnState(BOTH)
     turn.tell("working", 0.0)
     turn.tell("done", 1.0)
-    assert turn.ending()
+    assert turn.ending
     assert turn.over(1.9) is None
     assert turn.over(2.0) == "state"
     assert turn.text() is None
@@ -123,7 +123,7 @@ def test_the_state_idle_alone_is_no_end_before_the_fall_back() -> None:
     turn = TurnState(BOTH)
     turn.tell("working", 0.0)
     turn.tell("idle", 1.0)
-    assert not turn.ending()
+    assert not turn.ending
     assert turn.over(5.9) is None
     turn.tell("working", 5.95)
     assert turn.over(50.0) is None
