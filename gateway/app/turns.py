@@ -21,10 +21,9 @@ from gateway.turns.admission import Admission, HandOver
 from gateway.turns.commands import CommandRunner
 from gateway.turns.delivery import Delivery
 from gateway.turns.intake import Changes, Intake, MessageListeners
-from gateway.turns.progress import TurnProgress
+from gateway.turns.progress import TurnProgress, TurnReactions
 from gateway.turns.prompt import Prompts, PromptSettings, Windows
 from gateway.turns.queue import TurnQueues
-from gateway.turns.reactions import TurnReactions
 from gateway.turns.routing import MessageRouter
 from gateway.turns.turn import AgentCaller, TurnRunner
 
@@ -78,7 +77,6 @@ def make_intake(
         ),
         ledger=context.ledger,
         queues=queues,
-        listeners=listeners,
         changes=Changes(context.transcript, listeners, queues, memories.hearing.changed, clock),
         handlers={Pinned: make_pins(context, memories).take, Chosen: questions.pressed},
     )

@@ -73,7 +73,11 @@ async def _send(turn: Turn, post: Post, bot: Bot, place: Destination, ledger: Le
                 message_id = await look(turn, post.key, bot, place, ledger)
                 uncertain = False
             if message_id is None:
-                message_id = await _put(post, bot, place)
+                if post.kind == "text":
+                    message_id = await bot.post(place, post.text, post.key)
+                else:
+                    data = post.text.encode("utf-8", "replace")
+                    message_id = await bot.upload(place, "answer.md", data, "", post.key)
             elif post.kind == "text" and post.drafted:
                 await bot.edit(place, message_id, post.text)
             return post.as_sent(message_id)
@@ -89,13 +93,6 @@ async def _send(turn: Turn, post: Post, bot: Bot, place: Destination, ledger: Le
             log.warning("post.retry", key=post.key, in_s=round(delay_s, 1), reason=str(error))
             await asyncio.sleep(delay_s)
             wait_s = min(wait_s * 2, LONGEST_WAIT_S)
-
-
-async def _put(post: Post, bot: Bot, place: Destination) -> str:
-    if post.kind == "text":
-        return await bot.post(place, post.text, post.key)
-    data = post.text.encode("utf-8", "replace")
-    return await bot.upload(place, "answer.md", data, "", post.key)
 
 
 async def look(turn: Turn, key: str, bot: Bot, place: Destination, ledger: Ledger) -> str | None:

@@ -97,7 +97,7 @@ class CommandRunner:
         if command.is_private and not stands(asked.message_id):
             outcome = replace(outcome, record={"only_for": asked.message_id})
             run = replace(run, destination=destination_of(outcome, run.bot, None))
-        return run.now(outcome)
+        return replace(run, turn=outcome)
 
     async def _here(self, run: TurnRun, asked: StoredMessage) -> list[Persona]:
         """Whom a command means: the personas of the account that was addressed, or all of ours."""

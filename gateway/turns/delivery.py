@@ -210,7 +210,7 @@ class Delivery:
             log.info("answer.planned", chars=len(outcome.answer or ""), posts=len(planned))
             outcome, posts = await self._ledger.answered(outcome, planned, self._clock())
             self._progress.tell(outcome)
-        return await self._post(run.now(outcome), posts, keeps_times=keeps_times)
+        return await self._post(replace(run, turn=outcome), posts, keeps_times=keeps_times)
 
     async def go_on(self, run: TurnRun) -> Sequence[Turn]:
         """Post what is left of an answer that is on disk."""

@@ -87,7 +87,7 @@ class Changes:
         clock: Callable[[], datetime],
     ) -> None:
         self._transcript = transcript
-        self._listeners = listeners
+        self.listeners = listeners
         self._queues = queues
         self._changed = changed
         self._clock = clock
@@ -96,14 +96,14 @@ class Changes:
     async def edit(self, event: Edited) -> None:
         """A message's text was changed."""
         if stored := await self._transcript.edit(event):
-            self._listeners.edited(stored)
+            self.listeners.edited(stored)
         else:
             await self._keep_early(event)
 
     async def delete(self, event: Deleted) -> None:
         """A message was deleted: so are its turns that wait."""
         if stored := await self._transcript.delete(event, self._clock()):
-            self._listeners.deleted(stored)
+            self.listeners.deleted(stored)
             await self._queues.withdraw(stored.seq)
             self._changed(stored)
         else:
@@ -142,7 +142,6 @@ class Intake:
         admission: Admission,
         ledger: Ledger,
         queues: TurnQueues,
-        listeners: MessageListeners,
         changes: Changes,
         handlers: Handlers,
     ) -> None:
@@ -151,7 +150,6 @@ class Intake:
         self._admission = admission
         self._ledger = ledger
         self._queues = queues
-        self._listeners = listeners
         self._changes = changes
         self._handlers = handlers
         self._on_disk: OrderedDict[tuple[str, ...], int] = OrderedDict()
@@ -213,7 +211,7 @@ class Intake:
         """Everybody is told whom it concerns, and the turns begin."""
         inbound = admitted.inbound
         if accepted.new:
-            self._listeners.posted(inbound, route.scope, learns=admitted.learns)
+            self._changes.listeners.posted(inbound, route.scope, learns=admitted.learns)
         if self._changes.early:
             await self._changes.came(inbound)
         marked = inbound.message_id if stands(inbound.message_id) else None

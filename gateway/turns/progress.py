@@ -1,17 +1,20 @@
-"""Shows others a turn on its way: the page by events, people by reactions, administrators in
-metrics, traces and the log. Nobody else is told by the queues, the runner or the posting."""
+"""Shows others a turn on its way: the page by events, people by reactions on their messages,
+administrators in metrics, traces and the log. Nobody else is told by the queues, the runner or the
+posting."""
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import structlog
 
-from bots.bot import Bot
+from bots.bot import Bot, Reaction
 from contract.chat import Destination, PersonaIdentity
+from contract.errors import PlatformError
 from gateway.core import views
 from gateway.core.events import EventBus, TurnChanged
 from gateway.core.ledger import Turn
@@ -19,10 +22,144 @@ from gateway.core.log_context import log_context, log_context_of
 from gateway.core.reading import ParsedCommand, Reading
 from gateway.core.trace import StepTimer, TurnTraces
 from gateway.settings.personas.personas import Persona, Personas
-from gateway.turns.reactions import TurnReactions
 from gateway.turns.steps import REPORTS
 
 log = structlog.stdlib.get_logger("moot.rooms")
+
+Shown = Literal["all", "waiting", "off"]
+
+WORKING_AFTER_S = 0.3  # a quicker answer needs no sign that it is coming
+# Slack lets an app react 50 times a minute, Synapse 10 times at once: answers come before marks.
+AT_ONCE, EVERY_S = 10, 1.2
+FEW = 5  # when more than these wait to be marked, an answered message without a mark gets none
+SLOW_S = 30.0
+
+_ORDER: tuple[Reaction, ...] = ("working", "waiting", "failed", "done")
+
+
+@dataclass(slots=True)
+class _Message:
+    """A message that asked somebody. turns: what each of its turns has come to, by id; open: those
+    that did not end yet."""
+
+    bot: Bot
+    place: Destination
+    id: str
+    turns: dict[str, Reaction] = field(default_factory=dict)
+    open: set[str] = field(default_factory=set)
+    shown: Reaction | None = None
+    in_line: bool = False
+
+
+class TurnReactions:
+    """Marks messages in the background, each bot's one after the other: nothing is held up by it,
+    and two hundred at once don't flood a platform. What is out of date by then is left out.
+
+    shown: all; only what waits, and what becomes of it; nothing.
+    """
+
+    def __init__(self, group: asyncio.TaskGroup, bots: Mapping[str, Bot], shown: Shown) -> None:
+        self._shown = shown
+        self._lines: dict[str, asyncio.Queue[_Message]] = {}
+        for name, bot in bots.items():
+            if bot.capabilities.reactions:
+                line = self._lines[name] = asyncio.Queue()
+                group.create_task(self._work(line), name=f"marks {name}")
+        self._messages: dict[tuple[str, str, str], _Message] = {}
+        self._turns: dict[str, _Message] = {}
+        self._soon: dict[str, asyncio.TimerHandle] = {}
+
+    def waiting(self, turn_id: str, bot: Bot, place: Destination, message_id: str) -> None:
+        """The turn waits behind others; told twice it is marked once."""
+        if self._knows(turn_id, bot, place, message_id):
+            self._calm(turn_id)
+            self._enter(turn_id, "waiting")
+
+    def began(self, turn_id: str, bot: Bot, place: Destination, message_id: str) -> None:
+        """The turn has begun."""
+        if self._shown == "all" and self._knows(turn_id, bot, place, message_id):
+            self.goes_on(turn_id)
+
+    def goes_on(self, turn_id: str) -> None:
+        """The turn may have had to wait since it began, and doesn't any more."""
+        if self._shown == "all" and turn_id in self._turns and turn_id not in self._soon:
+            loop = asyncio.get_running_loop()
+            later = loop.call_later(WORKING_AFTER_S, self._enter, turn_id, "working")
+            self._soon[turn_id] = later
+
+    def _calm(self, turn_id: str) -> None:
+        if (soon := self._soon.pop(turn_id, None)) is not None:
+            soon.cancel()
+
+    def ended(self, turn_id: str, mark: Literal["done", "failed"] | None) -> None:
+        """The turn is over. None: nobody is there any more who would want to know."""
+        message = self._turns.pop(turn_id, None)
+        if message is None:
+            return
+        self._calm(turn_id)
+        message.open.discard(turn_id)
+        if mark is None:
+            message.turns.pop(turn_id, None)
+        elif self._shown == "all" or message.shown is not None:
+            message.turns[turn_id] = mark
+        else:
+            message.turns.pop(turn_id, None)
+        self._line_up(message)
+
+    def _knows(self, turn_id: str, bot: Bot, place: Destination, message_id: str) -> bool:
+        """Remember whose message it is; False where nothing is marked."""
+        if self._shown == "off" or bot.name not in self._lines:
+            return False
+        key = (bot.name, place.room.id, message_id)
+        message = self._messages.setdefault(key, _Message(bot, place, message_id))
+        message.open.add(turn_id)
+        self._turns[turn_id] = message
+        return True
+
+    def _enter(self, turn_id: str, mark: Reaction) -> None:
+        if (message := self._turns.get(turn_id)) is not None:
+            message.turns[turn_id] = mark
+            self._line_up(message)
+
+    def _line_up(self, message: _Message) -> None:
+        if not message.in_line:
+            message.in_line = True
+            self._lines[message.bot.name].put_nowait(message)
+
+    async def _work(self, line: asyncio.Queue[_Message]) -> None:
+        """Mark one bot's messages, as fast as it may."""
+        left, since_s = float(AT_ONCE), 0.0
+        while True:
+            message = await line.get()
+            mark = _due(message, line.qsize())
+            if mark is not None:
+                now_s = asyncio.get_running_loop().time()
+                left = min(AT_ONCE, left + (now_s - since_s) / EVERY_S) - 1
+                since_s = now_s
+                if left < 0:
+                    await asyncio.sleep(-left * EVERY_S)
+                    mark = _due(message, line.qsize())
+            message.in_line = False
+            if mark is not None:
+                message.shown = mark
+                try:
+                    async with asyncio.timeout(SLOW_S):
+                        await message.bot.react(message.place, message.id, mark)
+                except (PlatformError, TimeoutError) as error:
+                    log.info("mark.failed", bot=message.bot.name, reason=str(error))
+            if not message.in_line and not message.open:  # it bears what it should, for good
+                key = (message.bot.name, message.place.room.id, message.id)
+                self._messages.pop(key, None)
+
+
+def _due(message: _Message, waiting: int) -> Reaction | None:
+    """The reaction that a message should bear now; None when it bears that already, or when it has
+    none and is answered, and many more wait to be marked."""
+    stages = message.turns.values()
+    mark = next((mark for mark in _ORDER if mark in stages), None)
+    if mark in ("done", "failed") and message.shown is None and waiting > FEW:
+        return None
+    return None if mark == message.shown else mark
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +181,6 @@ class TurnRun:
     command: ParsedCommand | None = None
     queued_ns: int = 0
 
-    def now(self, turn: Turn) -> TurnRun:
-        """The same with what became of its turn."""
-        return replace(self, turn=turn)
-
 
 class TurnProgress:
     """Begins runs, and tells what becomes of them. waited: given the seconds that a turn was in its
@@ -65,7 +198,7 @@ class TurnProgress:
     ) -> None:
         self._bots = bots
         self._personas = personas
-        self._reactions = reactions
+        self.reactions = reactions
         self._bus = bus
         self._traces = traces
         self._waited = waited
@@ -93,11 +226,6 @@ class TurnProgress:
         step = StepTimer(trace, REPORTS)
         return TurnRun(turn, bot, destination, step, message_id, reading, command)
 
-    def voiced(self, run: TurnRun, persona: Persona | None) -> TurnRun:
-        """The run in the voice of the persona that it begins with."""
-        destination = destination_of(run.turn, run.bot, persona)
-        return run if destination == run.destination else replace(run, destination=destination)
-
     def queued(self, run: TurnRun, ahead: int) -> None:
         """It stands in its queue."""
         turn = run.turn
@@ -108,24 +236,17 @@ class TurnProgress:
     def waits(self, run: TurnRun) -> None:
         """Others come before it."""
         if run.message_id is not None:
-            self._reactions.waiting(run.turn.id, run.bot, run.destination, run.message_id)
+            self.reactions.waiting(run.turn.id, run.bot, run.destination, run.message_id)
 
     def began(self, run: TurnRun) -> None:
-        """Its session took it."""
+        """Its session took it: it waits no more."""
         if run.command is None and run.message_id is not None:
-            self._reactions.began(run.turn.id, run.bot, run.destination, run.message_id)
-
-    def left_queue(self, run: TurnRun) -> None:
-        """It waits no more."""
+            self.reactions.began(run.turn.id, run.bot, run.destination, run.message_id)
         if run.queued_ns:
             run.step.trace.add("queue", run.queued_ns)
             waited_s = (time.time_ns() - run.queued_ns) / 1e9
             log.info("turn.began", turn=run.turn.id, waited_ms=round(waited_s * 1000, 1))
             self._waited(waited_s)
-
-    def goes_on(self, run: TurnRun) -> None:
-        """It may have had to wait for a place, and doesn't any more."""
-        self._reactions.goes_on(run.turn.id)
 
     def tell(
         self, turn: Turn, message_id: str | None = None, *, ahead: int = 0, status: str = ""
@@ -136,17 +257,13 @@ class TurnProgress:
         card = views.turn_view(turn, message_id=message_id, ahead=ahead)
         self._bus.publish(TurnChanged(replace(card, status=status) if status else card))
 
-    def over(self, turn: Turn) -> None:
-        """Its worker is done with it; one that didn't say so itself has failed."""
-        self._reactions.ended(turn.id, "failed")
-
     def ended(
         self, turn: Turn, reaction: Literal["done", "failed"] | None, failed: str = ""
     ) -> None:
         """It is over. reaction: None: nobody wants to know any more. failed: a word, of one that
         has no answer in the room."""
         self.tell(turn)
-        self._reactions.ended(turn.id, reaction)
+        self.reactions.ended(turn.id, reaction)
         self._measure(turn, failed)
         self._traces.ended(turn, failed)
 

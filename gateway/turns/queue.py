@@ -101,17 +101,16 @@ class TurnQueues:
             self._begin(run)
 
     def _begin(self, run: TurnRun) -> None:
-        if run.command is None or run.command.in_order:
-            self._enqueue(run)
-        else:
-            self._spawn(self._alone(run), f"command {run.turn.id}")
-
-    def _enqueue(self, run: TurnRun) -> None:
-        run = replace(run, queued_ns=time.time_ns())
         turn = run.turn
+        if run.command is not None and not run.command.in_order:
+            self._spawn(self._alone(run), f"command {turn.id}")
+            return
+        run = replace(run, queued_ns=time.time_ns())
         key = (turn.persona, turn.scope)
-        queue = self._queues.setdefault(key, _Queue())
-        ahead = queue.length()
+        queue = self._queues.get(key)
+        ahead = queue.length() if queue is not None else 0
+        if queue is None:
+            queue = self._queues[key] = _Queue()
         queue.waiting.append(run)
         self._progress.queued(run, ahead)
         if self.stopping:
@@ -126,11 +125,9 @@ class TurnQueues:
         """Take a session's turns one after the other until there are none."""
         while queue.waiting and not self.stopping:
             queue.current = run = queue.waiting.popleft()
-            self._progress.began(run)
             with self._contexts.take(run.turn):
-                self._progress.left_queue(run)
+                self._progress.began(run)
                 await self._guarded(run)
-            self._progress.over(run.turn)
             queue.current = None
         queue.working = False
         if not queue.waiting:
@@ -177,9 +174,10 @@ class TurnQueues:
             log.exception("turn.crashed", turn=turn.id)
             if turn.state != "answered":
                 await self._apologise(run)
+            self._progress.reactions.ended(turn.id, "failed")  # where nothing else could say so
             return
         for handed_over in more:
-            self._enqueue(self._progress.run(handed_over, after=turn.id))
+            self._begin(self._progress.run(handed_over, after=turn.id))
 
     async def _apologise(self, run: TurnRun) -> None:
         try:

@@ -4,7 +4,6 @@ docs/telemetry.md name them."""
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import structlog
@@ -41,7 +40,13 @@ def _briefed(step: OpenStep, trace: TurnTrace) -> None:
     made: tuple[Window, LayerAnswers] = step.made
     window, known = made
     log.info("prompt.window", messages=len(window.lines), since_last_reply=window.again)
-    hits = _hits(known)
+    hits = {
+        "recall": len(known.recall),
+        "landmarks": len(known.landmarks),
+        "episodes": int(bool(known.summary)),
+        "insights": len(known.pins) + len(known.recommendations),
+        "observations": len(known.observations),
+    }
     for layer, ms in known.ms:
         failed = ""
         if layer in known.missing:
@@ -78,11 +83,28 @@ def _composed(step: OpenStep, trace: TurnTrace) -> None:
 
 
 def _answered(step: OpenStep, trace: TurnTrace) -> None:
-    """Log that the agent's answer is known, or why there is none."""
+    """Log that the agent's answer is known, or why there is none. Its span follows OpenTelemetry's
+    conventions for agents."""
     made: AgentStep = step.made
     live, answer = made.live, made.answer
     step.failed = made.fault or ""
-    step.attributes.update(_agent_attributes(made.turn, live, answer))
+    told: dict[str, Attribute] = {
+        "gen_ai.operation.name": "invoke_agent",
+        "gen_ai.agent.name": made.turn.persona,
+        "gen_ai.agent.id": live.context.program.name,
+        "moot.answer.source": answer.source,
+        "moot.answer.tools": len(answer.tools),
+    }
+    if live.agent.session_id:
+        told["gen_ai.conversation.id"] = live.agent.session_id
+    if answer.ended_by:
+        told["moot.answer.ended_by"] = answer.ended_by
+    if (usage := answer.usage) is not None:  # tokens only where the program tells them
+        told["gen_ai.response.model"] = usage.model
+        told["gen_ai.usage.input_tokens"] = usage.input_tokens
+        told["gen_ai.usage.output_tokens"] = usage.output_tokens
+        told["gen_ai.usage.cache_read.input_tokens"] = usage.cached_tokens
+    step.attributes.update(told)
     log.info(
         "agent.answered",
         agent=live.context.program.name,
@@ -101,37 +123,3 @@ REPORTS: Reports = {
     "compose": _composed,
     "agent": _answered,
 }
-
-
-def _hits(known: LayerAnswers) -> Mapping[str, int]:
-    return {
-        "recall": len(known.recall),
-        "landmarks": len(known.landmarks),
-        "episodes": int(bool(known.summary)),
-        "insights": len(known.pins) + len(known.recommendations),
-        "observations": len(known.observations),
-    }
-
-
-def _agent_attributes(turn: Turn, live: LiveSession, answer: Answer) -> Mapping[str, Attribute]:
-    """Of the step in which the agent worked, by OpenTelemetry's conventions for agents.
-
-    Tokens only where the program tells them.
-    """
-    told: dict[str, Attribute] = {
-        "gen_ai.operation.name": "invoke_agent",
-        "gen_ai.agent.name": turn.persona,
-        "gen_ai.agent.id": live.context.program.name,
-        "moot.answer.source": answer.source,
-        "moot.answer.tools": len(answer.tools),
-    }
-    if live.agent.session_id:
-        told["gen_ai.conversation.id"] = live.agent.session_id
-    if answer.ended_by:
-        told["moot.answer.ended_by"] = answer.ended_by
-    if (usage := answer.usage) is not None:
-        told["gen_ai.response.model"] = usage.model
-        told["gen_ai.usage.input_tokens"] = usage.input_tokens
-        told["gen_ai.usage.output_tokens"] = usage.output_tokens
-        told["gen_ai.usage.cache_read.input_tokens"] = usage.cached_tokens
-    return told

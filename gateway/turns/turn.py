@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 import structlog
 
@@ -21,7 +22,7 @@ from gateway.sessions.sessions import LiveSession, Sessions
 from gateway.settings.personas.personas import Persona, Personas
 from gateway.turns.commands import CommandRunner
 from gateway.turns.delivery import Delivery, LiveReply
-from gateway.turns.progress import TurnProgress, TurnRun
+from gateway.turns.progress import TurnProgress, TurnRun, destination_of
 from gateway.turns.prompt import MessageGone, Prompt, Prompts
 from gateway.turns.steps import AgentStep
 from memory.layers import AnsweredTurn
@@ -69,10 +70,10 @@ class AgentCaller:
         run: TurnRun,
         persona: Persona,
         session: LiveSession,
-        is_wanted: Callable[[], bool],
+        withdrawn: Collection[str],
     ) -> Outcome:
-        """The answer, or the line that says why there is none. Raises MessageGone when nobody
-        wants it any more."""
+        """The answer, or the line that says why there is none. withdrawn: ids of turns that nobody
+        wants any more. Raises MessageGone for one of these."""
         turn = run.turn
         room = replace(turn.room, project=turn.room.project or persona.front.project)
         asked = await self._visibility.asked(turn, room)
@@ -80,13 +81,15 @@ class AgentCaller:
             raise MessageGone("the message that asked was deleted")
         session.admission.invocation = asked.invocation  # as far as its agent may look
         prompt = await self._prompts.make(turn, asked, session.context, run.step, run.reading)
-        if not is_wanted():
+        if turn.id in withdrawn:
             raise MessageGone("the message that asked was deleted")
         with run.step("agent") as step:
             record = turn.record | prompt.record()
             turn = self._ledger.running(turn, prompt.header.text, record, self._clock())
             self._progress.tell(turn, asked.message.message_id)
-            reply = self._delivery.reply(run.now(turn), lambda: prompt.context, session.workspace)
+            reply = self._delivery.reply(
+                replace(run, turn=turn), lambda: prompt.context, session.workspace
+            )
             answer, fault = await self._asked(turn, asked, session, prompt, reply)
             step.made = AgentStep(turn, session, answer, fault)
         outcome = replace(
@@ -109,9 +112,20 @@ class AgentCaller:
         if program.typed:
             log.info("prompt.typed", chars=len(prompt.text))
         log.info("agent.asked", agent=program.name, chars=len(prompt.text))
+        fault: AgentFault | None = None
         with session.working(prompt.first_seq, prompt.last_seq):
             async with reply.showing():
-                answer, fault = await self._answer(session, prompt.text, reply)
+                try:
+                    async with asyncio.timeout(self._timeout_s):
+                        answer = await session.agent.ask(prompt.text, reply)
+                    text = untyped(answer.text) or "(The agent ended its turn without a word.)"
+                    answer = replace(answer, text=text)
+                except AgentError as error:
+                    answer, fault = Answer(_failure(error), usage=error.usage), _logged(error).kind
+                except TimeoutError:
+                    say = f"No end after {self._timeout_s / 60:g} minutes. Try a smaller step."
+                    answer, fault = Answer(_failure(AgentError("timeout", say))), "timeout"
+                answer = self._delivery.redactor.clean(answer)
         seconds = time.perf_counter() - began_at
         self._accounting.took(turn, person, program.name, answer.usage, seconds)
         session.answered(
@@ -120,21 +134,6 @@ class AgentCaller:
             summarised=bool(prompt.briefing.summary),
         )
         return answer, fault
-
-    async def _answer(
-        self, session: LiveSession, prompt: str, reply: LiveReply
-    ) -> tuple[Answer, AgentFault | None]:
-        clean = self._delivery.redactor.clean
-        try:
-            async with asyncio.timeout(self._timeout_s):
-                answer = await session.agent.ask(prompt, reply)
-        except AgentError as error:
-            return clean(Answer(_failure(error), usage=error.usage)), _logged(error).kind
-        except TimeoutError:
-            say = f"No end after {self._timeout_s / 60:g} minutes. Try a smaller step."
-            return Answer(_failure(AgentError("timeout", say))), "timeout"
-        text = untyped(answer.text) or "(The agent ended its turn without a word.)"
-        return clean(replace(answer, text=text)), None
 
 
 class TurnRunner:
@@ -172,25 +171,24 @@ class TurnRunner:
             answered = await self._commands.run(run)
             if answered is not None:
                 await self._delivery.answer(answered)
+            else:
+                self._progress.reactions.ended(run.turn.id, "failed")
             return ()
         self._personas.refresh()
         persona = self._personas.get(run.turn.persona)
-        run = self._progress.voiced(run, persona)
-        if run.turn.state == "answered":
-            return await self._delivery.go_on(run)
-        return await self._take(run, persona)
-
-    async def _take(self, run: TurnRun, persona: Persona | None) -> Sequence[Turn]:
         turn = run.turn
+        run = replace(run, destination=destination_of(turn, run.bot, persona))
+        if turn.state == "answered":
+            return await self._delivery.go_on(run)
         try:
             outcome = await self._ask(run, persona)
         finally:
             withdrawn = turn.id in self._withdrawn
             self._withdrawn.discard(turn.id)
         if outcome is None or withdrawn:
-            await self._delivery.drop(run.now(outcome.turn) if outcome else run)
+            await self._delivery.drop(replace(run, turn=outcome.turn) if outcome else run)
             return ()
-        more = await self._delivery.answer(run.now(outcome.turn), keeps_times=True)
+        more = await self._delivery.answer(replace(run, turn=outcome.turn), keeps_times=True)
         if outcome.lesson is not None:
             self._remember(outcome.lesson)
         return more
@@ -205,15 +203,14 @@ class TurnRunner:
                         raise AgentError("missing", f"there is no persona {turn.persona} any more")
                     turn = replace(turn, record={"persona_version": await self._version(persona)})
                     self._progress.tell(replace(turn, state="running"))  # it may have to start
-                    run = run.now(turn)
+                    run = replace(run, turn=turn)
+                    waits = partial(self._waits, run)
                     session = ready.made = await stack.enter_async_context(
-                        self._sessions.use(persona, turn.scope, turn.room, lambda: self._waits(run))
+                        self._sessions.use(persona, turn.scope, turn.room, waits)
                     )
-                self._progress.goes_on(run)
+                self._progress.reactions.goes_on(turn.id)
                 await stack.enter_async_context(session.asking)
-                outcome = await self._caller.call(
-                    run, persona, session, lambda: turn.id not in self._withdrawn
-                )
+                outcome = await self._caller.call(run, persona, session, self._withdrawn)
                 await self._sessions.keep(session)
                 return outcome
         except MessageGone:
@@ -232,7 +229,8 @@ class TurnRunner:
         """Taking a turn raised: people are told where the administrator finds why."""
         turn = replace(run.turn, answer=CRASHED.format(run.turn.id), fault="crash")
         persona = self._personas.get(turn.persona)
-        await self._delivery.answer(self._progress.voiced(run.now(turn), persona))
+        destination = destination_of(turn, run.bot, persona)
+        await self._delivery.answer(replace(run, turn=turn, destination=destination))
 
     async def withdraw(self, run: TurnRun) -> None:
         """The message of a turn that runs was deleted: nobody wants its answer any more."""

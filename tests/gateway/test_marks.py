@@ -16,7 +16,7 @@ from contract.errors import AgentError, PlatformError
 from gateway.core.events import AppEvent, TurnChanged
 from gateway.settings.access import AccessTable
 from gateway.settings.tables import SessionsTable, TurnsTable
-from gateway.turns import reactions
+from gateway.turns import progress
 from tests.doubles.platform import ROOM, FakeBot, said
 from tests.doubles.running import Opened, gateway, until
 from tests.doubles.scripted import ScriptedPrograms
@@ -138,7 +138,7 @@ async def test_two_hundred_questions_at_once_do_not_flood_the_platform(tmp_path:
             await moot.hear(said(f"@demo {number}"))
         await moot.settle()
         assert len(moot.texts()) == 200
-        assert 0 < len(moot.bot.marks) < 2 * (reactions.AT_ONCE + reactions.FEW)
+        assert 0 < len(moot.bot.marks) < 2 * (progress.AT_ONCE + progress.FEW)
 
 
 async def test_a_mark_that_is_refused_or_hangs_holds_nothing_up(tmp_path: Path) -> None:
