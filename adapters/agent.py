@@ -81,7 +81,7 @@ class MemoryServer:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """Where and how one session's program runs.
+    """The folders and settings of one session's program.
 
     home, workspace: directories of this scope alone. session_id: of the program's session to
     resume, or None to begin one. persona: Markdown for the system prompt. env: variables on

@@ -62,7 +62,7 @@ class HomeFile:
 
 @dataclass(frozen=True, slots=True)
 class MemoryAccess:
-    """How the program is told of the session's MCP server, where `Setting.memory` has one."""
+    """The session's MCP server as the program learns of it, where `Setting.memory` has one."""
 
     file: HomeFile
     """Names the server, and is written then alone: its key must be in no argv."""
@@ -72,7 +72,7 @@ class MemoryAccess:
 
 @dataclass(frozen=True, slots=True)
 class ReadySigns:
-    """When the program takes a prompt: every sign that is set, start-up queries answered, quiet."""
+    """Signs that the program takes a prompt: every one that is set, start-up queries answered."""
 
     prompt: re.Pattern[str] | None = None
     bracketed_paste: bool = True
@@ -86,7 +86,7 @@ class ReadySigns:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """How the program is started, resumed, and known to be ready."""
+    """The program: its start, how it resumes, and the signs that it is ready."""
 
     begin: tuple[str, ...]
     """Argv template; the first word is the program."""
@@ -159,7 +159,7 @@ class ModelChoice:
 
 @dataclass(frozen=True, slots=True)
 class Acp:
-    """How the program speaks the Agent Client Protocol on stdio."""
+    """The program's Agent Client Protocol on stdio."""
 
     command: tuple[str, ...] = ()
     """Argv template; empty for a program that doesn't speak it."""

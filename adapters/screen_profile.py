@@ -1,4 +1,4 @@
-"""How a program looks on a screen: where its replies, questions and errors stand, as data.
+"""A program's screen as data: where its replies, questions and errors stand.
 
 Each agent's own stands in its file of `adapters.profiles`.
 """
@@ -14,7 +14,7 @@ RULE = r"[─━═╌▀▄]{10,}"
 
 @dataclass(frozen=True, slots=True)
 class PromptRows:
-    """How a prompt shows: typed, and in the input box."""
+    """The look of a prompt: typed, and in the input box."""
 
     echo: re.Pattern[str]
     """A row of a prompt as the program shows it after Enter; group 1 is its text."""
@@ -32,7 +32,7 @@ class PromptRows:
 
 @dataclass(frozen=True, slots=True)
 class ReplyRows:
-    """How a message of the agent shows."""
+    """The look of a message of the agent."""
 
     bullet: re.Pattern[str] | None = None
     """How its first row begins; None when messages have no mark, and every row indented by `margin`
@@ -53,7 +53,7 @@ class ReplyRows:
 
 @dataclass(frozen=True, slots=True)
 class ToolRows:
-    """How the use of a tool shows."""
+    """The look of the use of a tool."""
 
     tool: re.Pattern[str] = NEVER
     """The first row of a call; messages before it are not the last reply."""
@@ -95,7 +95,7 @@ class ScreenFrame:
 
 @dataclass(frozen=True, slots=True)
 class ScreenProfile:
-    """How to find a reply on a program's screen. Patterns match at a row's beginning."""
+    """The signs of a reply on a program's screen. Patterns match at a row's beginning."""
 
     name: str
     prompt: PromptRows

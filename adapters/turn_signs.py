@@ -1,4 +1,4 @@
-"""How a prompt goes into a program, how its turn shows, and what breaks it off: parts of a profile.
+"""Parts of a profile: how a prompt is typed, the signs of a turn, and the keys that interrupt it.
 
 Patterns are searched in the visible screen's text: its rows, right-stripped, joined by "\\n".
 Compile them with re.MULTILINE where `^` means a row.
@@ -38,7 +38,7 @@ class PromptText:
 
 @dataclass(frozen=True, slots=True)
 class PromptTyping:
-    """How a prompt goes in."""
+    """The keys and waits with which a prompt goes in."""
 
     text: PromptText = field(default_factory=PromptText)
     paste: bool | None = True
@@ -125,7 +125,7 @@ class Footer:
 
 @dataclass(frozen=True, slots=True)
 class TurnSigns:
-    """How the turn's end is noticed. A profile needs two signs that are independent.
+    """The signs of a turn's end. A profile needs two that are independent.
 
     Hooks and record are exact signs and end a turn at once. The others are the fall-back. With
     neither hooks nor record, a state or footer ends it at once.

@@ -1,4 +1,4 @@
-"""What the real Claude Code costs, against a double of its API.
+"""The cost of the real Claude Code, against a double of its API.
 
     python -m bench.claude_code [--short 20] [--long 10]
 

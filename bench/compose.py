@@ -1,4 +1,4 @@
-"""How long composing one header takes: `python -m bench.compose`. Prints medians."""
+"""The time that composing one header takes: `python -m bench.compose`. Prints medians."""
 
 from __future__ import annotations
 

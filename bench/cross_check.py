@@ -1,4 +1,4 @@
-"""Whether a screen shows the words that a program's record has. Pure.
+"""Compares the words on a screen with those of the program's record. Pure.
 
 Words alone are compared: Markdown's syntax, wraps, borders and the numbers of lists are nobody's
 words. A screen may show only the end of a long reply, and may leave out what its program says that
@@ -31,7 +31,7 @@ _CUT = re.compile(r"…|\.\.\.|ctrl\+\w to (?:expand|see)")
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """How many words of the record the screen has not, and the other way round.
+    """The number of words of the record that the screen lacks, and the other way round.
 
     digest: of the record's text, to find it by. Nothing of either text is in it.
     """
@@ -43,7 +43,7 @@ class Mismatch:
 
 
 def find_mismatch(recorded: str, shown: str, *, cut: bool = False) -> Mismatch | None:
-    """What the screen has otherwise; None when both agree, or when nobody can tell.
+    """The words that the screen shows otherwise; None when both agree, or when nobody can tell.
 
     cut: the screen keeps no scrollback, so that its top may be in the middle of anything; then
     only words that the record has not are a disagreement.
@@ -75,6 +75,6 @@ def _words(text: str, numbers: re.Pattern[str]) -> list[str]:
 
 
 def _missing(recorded: list[str], seen: list[str]) -> tuple[int, int]:
-    """How many words the second has not, and how many the first has not."""
+    """The number of words that the second lacks, and of those that the first lacks."""
     one, other = Counter(recorded), Counter(seen)
     return (one - other).total(), (other - one).total()

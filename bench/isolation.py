@@ -1,4 +1,4 @@
-"""Whether anything reaches an agent that it may not be told: `python -m bench.isolation`.
+"""Looks for anything that reaches an agent and may not: `python -m bench.isolation`.
 
 People talk to personas in rooms, group DMs and direct messages; every text bears a string that
 nobody could guess. A model behind the memory repeats all that it is shown, so the strings spread
@@ -127,7 +127,7 @@ class World:
         return ("dm", person, persona, *(() if room.kind == "dm" else (room.id,)))
 
     def may_see(self, code: str, room: Room, person: str, persona: str) -> bool:
-        """Whether the rules let this canary into a prompt for this invocation."""
+        """True if the rules let this canary into a prompt for this invocation."""
         if self.home(room, person, persona) in self.homes.get(code, ()):
             return True
         for kind, owner in self.shared.get(code, ()):
@@ -150,7 +150,7 @@ class Asking:
 
     @property
     def project(self) -> str | None:
-        """Whose memory `!share project` reaches from here."""
+        """The persons whose memory `!share project` reaches from here."""
         return self.room.project if self.room.kind in ("room", "dm") else None
 
 
@@ -176,7 +176,7 @@ class RepeatingModel:
         return Completion("", (ToolCall(tool.name, _filled(tool.schema, text)),), usage)
 
     def _check(self, codes: list[str]) -> None:
-        """What one call is shown must have one home in common: layers never mix scopes."""
+        """All that one call is shown must have one home in common: layers never mix scopes."""
         if not codes:
             return
         world = self.world
@@ -303,7 +303,7 @@ class Repeater:
 
 
 class Day:
-    """What people do, at random. misplaced: facts are put where they don't belong."""
+    """People's doings, at random. misplaced: facts are put where they don't belong."""
 
     def __init__(self, world: World, opened: Opened, rig: Rig, *, misplaced: bool) -> None:
         self.misplaced = misplaced

@@ -1,4 +1,4 @@
-"""How much later an answer comes with Moot than with a bare bot: `python -m bench.latency`.
+"""The delay of an answer with Moot beside a bare bot's: `python -m bench.latency`.
 
 One question after the other, in blocks that alternate between the two: each asked as soon as the
 one before is answered, then again with a rest between them. A time is from the event sent to
@@ -44,7 +44,7 @@ STEPS = ("agent ready", "brief", "compose", "agent", "record", "post")
 
 @dataclass(slots=True)
 class Steps:
-    """Where Moot's time goes: milliseconds of each turn, by step."""
+    """The parts of Moot's time: milliseconds of each turn, by step."""
 
     ms: dict[str, list[float]] = field(default_factory=dict)
     header: str = ""
@@ -84,7 +84,7 @@ async def block(
 
 
 async def records(url: str, turns: Sequence[str]) -> list[dict[str, Any]]:
-    """What Moot has on record of these turns."""
+    """Moot's record of these turns."""
     async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(10)) as http:
         found = []
         for turn in turns:

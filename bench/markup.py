@@ -1,4 +1,4 @@
-"""How long an answer takes from Markdown to a platform's posts: `python -m bench.markup`.
+"""The time of an answer from Markdown to a platform's posts: `python -m bench.markup`.
 
 Each time is that of splitting and writing the whole text, once and cold. As ratio: beside Slack's.
 """

@@ -1,4 +1,4 @@
-"""How much code one warm Slack mention runs through: `python -m bench.mention`.
+"""The code that one warm Slack mention runs through: `python -m bench.mention`.
 
 `moot run` itself runs in this process, in front of a double of Slack and with the demo agent. After
 some mentions that warm it up, several are traced one after the other; the figures are those of the
@@ -76,7 +76,7 @@ class Trace:
     begun: int = 0
 
     def counted(self) -> Counter[CodeType]:
-        """How often each function was called."""
+        """The calls of each function."""
         return Counter(code for _, code in self.calls)
 
     def files(self) -> set[str]:
@@ -84,7 +84,7 @@ class Trace:
         return {code.co_filename for _, code in self.calls}
 
     def moves(self) -> int:
-        """How often it went from one file to another."""
+        """The moves from one file to another."""
         last: dict[int, str] = {}
         moves = 0
         for thread, code in self.calls:
@@ -93,7 +93,7 @@ class Trace:
         return moves
 
     def figures(self) -> dict[str, int]:
-        """What the limits are for, and the moves."""
+        """The figures that have limits, and the moves."""
         counted = self.counted()
         return {
             "files": len(self.files()),
@@ -104,7 +104,7 @@ class Trace:
         }
 
     def once(self) -> dict[str, int]:
-        """How often each of ONCE ran."""
+        """The calls of each of ONCE."""
         names: Counter[str] = Counter()
         for code, times in self.counted().items():
             names[code.co_name] += times
@@ -139,7 +139,7 @@ class Tracer:
 
 
 def _begins(frame: FrameType, code: CodeType) -> bool:
-    """Whether that is a call, and no coroutine or generator that goes on."""
+    """True if that is a call, and no coroutine or generator that goes on."""
     at = frame.f_lasti
     if at < 0:
         return True
@@ -147,7 +147,7 @@ def _begins(frame: FrameType, code: CodeType) -> bool:
 
 
 def product() -> list[str]:
-    """What the files of the product begin with."""
+    """The folders and files that make the product."""
     found = []
     for path in sorted(ROOT.iterdir()):
         if path.name.startswith(".") or path.name in NOT_PRODUCT:
@@ -164,7 +164,7 @@ def product() -> list[str]:
 
 @dataclass(slots=True)
 class Rehearsed:
-    """What the thread with Slack has to tell: the traces, or what went wrong."""
+    """The report of the thread with Slack: the traces, or what went wrong."""
 
     traces: list[tuple[Trace, Trace]] = field(default_factory=list)  # until posted; after it
     fault: BaseException | None = None

@@ -1,4 +1,4 @@
-"""How many answers a second: `python -m bench.rate`. Both bots, 50 channels.
+"""The rate of answers: `python -m bench.rate`. Both bots, 50 channels.
 
 First so many mentions a second whether they are answered or not, then as many as it takes: in
 every channel the next mention as soon as the last is answered.

@@ -1,4 +1,4 @@
-"""How well recall finds: LoCoMo's questions through the index: Mem0's store and embedder.
+"""The quality of recall: LoCoMo's questions through the index: Mem0's store and embedder.
 
 `python -m bench.recall locomo10.json`. The data is not in the repository (its licence is CC BY-NC):
 github.com/snap-research/locomo, data/locomo10.json. Every turn is one entry of its conversation's
@@ -40,7 +40,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one question brought."""
+    """The result of one question."""
 
     asked: Asked
     at_5: float

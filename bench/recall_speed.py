@@ -1,4 +1,4 @@
-"""How fast recall is at 100,000 memories: `python -m bench.recall_speed`.
+"""The speed of recall at 100,000 memories: `python -m bench.recall_speed`.
 
 The product's path: `Recall.brief` of an invocation, over the real tables (100,000 rows of `facts`)
 and the real index: which scopes hold anything, the question's vector, Mem0's search of each, the
@@ -41,7 +41,7 @@ ADD_EVERY_S = 0.01
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Whose question it is, and the scopes that hold what can be found for it.
+    """The person whose question it is, and the scopes that hold what can be found for it.
 
     shares: how many of 100 facts each scope gets. others: scopes that hold as much and may not be
     read.

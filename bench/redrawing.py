@@ -83,7 +83,7 @@ class Program:
         return [f"\x1b[90m{RULE}\x1b[0m", f"❯ {typed}", f"\x1b[90m{RULE}\x1b[0m", foot]
 
     def state(self, word: str) -> str:
-        """What a program with a record tells in-band."""
+        """The signals in its output by which a program with a record says how it is."""
         title = "✳" if word in ("idle", "done") else "⠋"
         return f"\x1b]7501;state={word}\x1b\\\x1b]0;{title} bench\a" if self.record else ""
 

@@ -1,4 +1,4 @@
-"""What the parts of the bench share: a Slack that takes the time, Moot and the bare bot in front
+"""Parts that the benches share: a Slack that takes the time, Moot and the bare bot in front
 of it as processes of their own, and percentiles.
 """
 
@@ -47,7 +47,7 @@ env = { MOOT_DEMO_PACE = "0" }
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Which agent answers, and how it is made to say `word 7`.
+    """The agent that answers, and the prompt that makes it say `word 7`.
 
     agents: the [agents.NAME] tables of moot.toml. text: with `{n}` for the number.
     """

@@ -1,4 +1,4 @@
-"""How fast a terminal's output is digested, on the recorded terminals, beside pyte.
+"""The speed at which a terminal's output is digested, on the recorded terminals, beside pyte.
 
     python -m bench.screen_speed
 

@@ -1,4 +1,4 @@
-"""What one event and one post cost, beside a bare slack-bolt bot against the same double.
+"""The cost of one event and one post, beside a bare slack-bolt bot against the same double.
 
     python -m bench.slack [rounds]
 

@@ -1,4 +1,4 @@
-"""Whether anything is lost or doubled on a bad day: `python -m bench.soak`.
+"""Looks for anything that is lost or doubled on a bad day: `python -m bench.soak`.
 
 Moot is killed (`kill -9`) at random moments with mentions under way, while Slack delivers some
 of them three times, limits the rate, fails, and cuts connections, calls carried out or not.
@@ -53,7 +53,7 @@ async def bad_day(
 
 
 def answers(slack: TimedSlack) -> Counter[Mention]:
-    """How often each mention was answered."""
+    """The number of answers to each mention."""
     said: list[tuple[str, dict[str, Any]]] = [
         (channel, message)
         for channel, messages in slack.messages.items()

@@ -1,4 +1,4 @@
-"""How soon it is there: `python -m bench.start`. Medians, from the start of the process.
+"""The time until it is there: `python -m bench.start`. Medians, from the start of the process.
 
 The mention waits at Slack before the process is started. The first start makes the database; the
 others find it.

@@ -1,4 +1,4 @@
-"""When a turn would count as over by agentapi's published rule, judged from what was written.
+"""The moment at which a turn would be over by agentapi's published rule, judged from its output.
 
 Its rule (github.com/coder/agentapi, read 2026-11): a snapshot of the screen every 25 ms; the
 screen is stable when all snapshots of 2 s are equal, that is 81 in succession.
@@ -19,7 +19,7 @@ _HEAD = struct.Struct("!dI")  # the time, and how many bytes follow
 
 
 def written(path: Path) -> Iterator[tuple[float, bytes]]:
-    """What a program wrote, with its times."""
+    """The output of a program, with its times."""
     data, at = path.read_bytes(), 0
     while at < len(data):
         when, size = _HEAD.unpack_from(data, at)
@@ -42,5 +42,5 @@ def stable_after(path: Path, begin: float, cols: int, rows: int) -> float:
 
 
 def _stable(changed: float) -> float:
-    """When the last of enough snapshots behind this change is taken."""
+    """The time at which the last of enough snapshots behind this change is taken."""
     return math.ceil(changed / SNAPSHOT_S) * SNAPSHOT_S + STABLE_S

@@ -44,7 +44,7 @@ END = re.compile(r"The end was at ([\d.]+) exactly")
 
 @dataclass
 class Lag:
-    """How late a timer comes, in seconds, and this process' CPU meanwhile."""
+    """The delay of a timer, in seconds, and this process' CPU time meanwhile."""
 
     late: list[float] = field(default_factory=list)
     cpu_s: float = 0.0

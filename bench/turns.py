@@ -1,4 +1,4 @@
-"""What a turn costs the driver: the demo agent without pauses, one session and many.
+"""The cost of a turn to the driver: the demo agent without pauses, one session and many.
 
     python -m bench.turns [--sessions 50] [--turns 40] [--rate 2] [--pace 0]
 

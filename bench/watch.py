@@ -1,4 +1,4 @@
-"""What everybody but the agents is told: posts, answers to MCP sessions, the page, and shares."""
+"""Everything that is shown to people and programs: posts, MCP answers, the page, and shares."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Watch:
                 world.leaks.append(f"{by}: {code} of {world.homes[code]} at {where}")
 
     async def _shared(self, asking: Asking) -> None:
-        """What newly lies in somebody's profile or a project: only who asked put it there."""
+        """The newest rows in somebody's profile or a project: only who asked put them there."""
 
         def work(connection: Connection) -> list[tuple[int, str, str, str]]:
             at = facts.c

@@ -126,4 +126,4 @@ class Bot(Protocol):
         """Post a question with its choices as buttons or as `!1`, `!2`; return its id."""
 
     async def members(self, room: Room) -> Sequence[Speaker]:
-        """Who is in the room, as far as the platform tells; empty when it doesn't."""
+        """The people in the room, as far as the platform says; empty when it doesn't."""

@@ -1,4 +1,4 @@
-"""Where an agent that is called by API is spoken to: one line, and whether it needs to think."""
+"""The occasion in one line, for an agent that is called by API, and whether it needs to think."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ class Room:
 
 @dataclass(frozen=True, slots=True)
 class PersonaIdentity:
-    """Who speaks in a post. avatar: address of a picture (http or https), or None."""
+    """The speaker of a post. avatar: address of a picture (http or https), or None."""
 
     name: str
     avatar: str | None = None
@@ -77,7 +77,7 @@ class PersonaIdentity:
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where an answer goes: a room, and the thread in it if there is one.
+    """The place of an answer: a room, and the thread in it if there is one.
 
     voice: the persona that speaks, for a bot's account that serves several of them; None: the
     account itself. only_for: id of a slash command: who gave it is the

@@ -143,7 +143,7 @@ class AnthropicClient:
 
 @dataclass(slots=True)
 class _Call:
-    """How far a call came. began: something of the answer is there."""
+    """The progress of a call. began: something of the answer is there."""
 
     began: bool = False
 

@@ -1,4 +1,4 @@
-"""Why a call of the Anthropic API gave no answer, as data: its callers put it into words.
+"""The reasons why a call of the Anthropic API gave no answer, as data: callers put them in words.
 
 anthropic.APIStatusError       ->  by HTTP status and type, `fault_of`
 anthropic.APITimeoutError      ->  "timeout"

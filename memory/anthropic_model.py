@@ -31,7 +31,7 @@ class Prices:
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """How a tool is asked for. forced: by `tool_choice`; strict: the API checks the schema."""
+    """The form in which a tool is asked for. forced: by `tool_choice`; strict: it is checked."""
 
     forced: bool
     strict: bool

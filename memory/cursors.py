@@ -1,4 +1,4 @@
-"""How far a layer has read a scope, and how often it failed to read on."""
+"""The place up to which a layer has read a scope, and how often it failed to read on."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _MOVE = update(pointers).where(_P.layer == bindparam("of"), _P.scope == bindpara
 
 
 def read_cursor(connection: Connection, layer: str, scope: str) -> ReadCursor:
-    """Where a layer is."""
+    """The place of a layer."""
     row = connection.execute(_READ, {"layer": layer, "scope": scope}).first()
     return ReadCursor() if row is None else from_row(ReadCursor, row)
 

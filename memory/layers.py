@@ -237,7 +237,7 @@ class Layers:
             await asyncio.wait(learning, timeout=SETTLED_S)
 
     def learning(self) -> int:
-        """How many turns and ends wait to be learned from, the ones under way included."""
+        """The number of turns and ends that wait to be learned from, including those under way."""
         return sum(map(len, self._waiting.values()))
 
 

@@ -1,4 +1,4 @@
-"""Whose shared profile a room may see: that of everybody who takes part in it."""
+"""The people whose shared profile a room may see: everybody who takes part in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may see what: the scopes that may be read, and the gate that every row passes."""
+"""Scopes: those that an invocation may read, and the gate that every row passes."""
 
 from __future__ import annotations
 

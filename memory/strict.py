@@ -1,4 +1,4 @@
-"""Which tools' schemas the API can hold a model to, sample by sample."""
+"""The tools whose schemas the API can hold a model to, sample by sample."""
 
 from __future__ import annotations
 

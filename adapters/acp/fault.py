@@ -1,4 +1,4 @@
-"""Why an agent did not answer in the Agent Client Protocol. Pure."""
+"""Reasons why an agent did not answer in the Agent Client Protocol. Pure."""
 
 from __future__ import annotations
 

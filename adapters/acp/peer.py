@@ -42,7 +42,7 @@ class ProtocolMismatch(Exception):
 
 @dataclass(frozen=True, slots=True)
 class AcpPlace:
-    """Where a session works. memory: the server that the program is told of."""
+    """A session's folder. memory: the server that the program is told of."""
 
     workspace: Path
     memory: MemoryServer | None

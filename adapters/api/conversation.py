@@ -37,7 +37,7 @@ class ConversationMessage:
 
     @property
     def chars(self) -> int:
-        """How much it is."""
+        """Its size in characters."""
         return sum(map(len, self.texts))
 
 
@@ -72,7 +72,7 @@ class Conversation:
 
     @property
     def chars(self) -> int:
-        """How much was said."""
+        """The size of all that was said."""
         return sum(said.chars for said in self._said)
 
     def messages(self) -> Iterator[ConversationMessage]:

@@ -43,7 +43,7 @@ class Dialogs:
         return pressed
 
     def deaf_s(self, text: str) -> float:
-        """How long the dialogs that stand on the screen take no key."""
+        """The time for which the dialogs that stand on the screen take no key."""
         standing = (dialog for dialog in self._profile.shown.dialogs if dialog.pattern.search(text))
         return max((dialog.deaf_s for dialog in standing), default=0.0)
 

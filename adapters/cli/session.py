@@ -161,7 +161,7 @@ class CliAgent(AgentSession[PromptRun]):
         await self._process.end()
 
     def waiting_bytes(self) -> int:
-        """How much of its output is kept without being drawn yet."""
+        """The part of its output that is kept without being drawn yet."""
         return self._process.console.waiting_bytes if self._process.console else 0
 
     @property

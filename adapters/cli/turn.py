@@ -313,7 +313,7 @@ class TurnState:
         return self._signs.record.grace_s if self._signs.record else 0.0
 
     def _patience_s(self, sign: Sign) -> float:
-        """How long an inexact sign must hold before it ends the turn."""
+        """The time for which an inexact sign must hold before it ends the turn."""
         if sign == "state" and self.state in ("done", "error"):
             return self._grace_s()
         if self._exact():

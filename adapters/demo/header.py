@@ -60,7 +60,7 @@ class Header:
         return [Message(m.time, m.by, m.text.rstrip("\n").replace("\u2060", "")) for m in found]
 
     def asked_by(self) -> str:
-        """Whom to answer, as the invocation says."""
+        """The person to answer, as the invocation says."""
         match = _RESPOND.search("\n".join(self.lines("CURRENT INVOCATION")))
         return match[1] if match else ""
 

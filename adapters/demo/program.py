@@ -170,7 +170,7 @@ class Program:
 
 
 def pace_of(text: str) -> float:
-    """How fast it answers: 1.0 as meant, 0.0 at once; what is no number counts as 1.0."""
+    """Its speed: 1.0 as meant, 0.0 answers at once; what is no number counts as 1.0."""
     try:
         return max(float(text), 0.0)
     except ValueError:

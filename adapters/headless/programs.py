@@ -1,4 +1,4 @@
-"""How programs answer one question without a terminal, as data.
+"""Programs that answer one question without a terminal, as data.
 
 Templates replace {instructions} (a file with the system prompt), {model} and {folder} (an empty
 directory of this one call, where the program runs). What a program is told goes in by its stdin

@@ -24,6 +24,6 @@ def profiles() -> Mapping[str, Profile]:
 
 @cache
 def looks() -> Mapping[str, ScreenProfile]:
-    """How each of these programs looks, by the look's own name."""
+    """The look of each of these programs, by its own name."""
     known = (profile.shown.look for profile in profiles().values())
     return MappingProxyType({look.name: look for look in known if look})

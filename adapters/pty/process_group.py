@@ -55,7 +55,7 @@ class ProcessGroup(asyncio.SubprocessProtocol):
 
     @property
     def code(self) -> int | None:
-        """How it ended: negative when a signal ended it; None while it runs."""
+        """The exit code: negative when a signal ended it; None while it runs."""
         return self._transport.get_returncode()
 
     def input(self) -> asyncio.WriteTransport:
@@ -102,7 +102,7 @@ class OutputTooLarge(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """How it ended. code: negative when a signal ended it."""
+    """The exit code; negative when a signal ended it."""
 
     code: int
     out: bytes

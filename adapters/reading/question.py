@@ -216,7 +216,7 @@ def _in_a_row(rows: Sequence[VisibleRow], look: ScreenProfile) -> Choices | None
 
 
 def _standing_out(rows: Sequence[VisibleRow], starts: Sequence[int]) -> list[int]:
-    """Which of the labels has a background that no other has."""
+    """The one label whose background no other has."""
     looks = [row.style_at(start) for row, start in zip(rows, starts, strict=True)]
     grounds = [(style.bg, style.reverse) for style in looks]
     return [i for i, ground in enumerate(grounds) if grounds.count(ground) == 1]

@@ -164,7 +164,7 @@ def _rich(rows: Sequence[str], start: int) -> DrawnTable | None:
 
 
 def _columns(rows: Sequence[str]) -> list[tuple[int, int]]:
-    """Where columns begin and end that are at least two blanks apart in every row."""
+    """The columns of a table: where those begin and end that are two blanks apart in every row."""
     length = max(len(row) for row in rows)
     padded = [row.ljust(length) for row in rows]
     empty = [all(row[i] == " " for row in padded) for i in range(length)] + [True, True]

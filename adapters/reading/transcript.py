@@ -81,7 +81,7 @@ class TranscriptView:
                 del self.rows[:-ROLL_ROWS]
 
     def _place(self, frame: Sequence[VisibleRow]) -> int:
-        """Where in the roll the frame belongs: where most of its rows are already."""
+        """The place in the roll where the frame belongs: where most of its rows are already."""
         first = max(0, len(self.rows) - SCREENS_BACK * max(40, len(frame)))
         known, new = [_key(row) for row in self.rows[first:]], [_key(row) for row in frame]
         best, most = len(known), 0
@@ -104,7 +104,7 @@ def _goes_on(old: str, new: str) -> bool:
 
 
 def _standing(old: Sequence[VisibleRow], new: Sequence[VisibleRow]) -> int:
-    """How many rows at the top stood still while those below scrolled up."""
+    """The number of rows at the top that stood still while those below scrolled up."""
     same = takewhile(lambda pair: pair[0].text == pair[1].text, zip(old, new, strict=False))
     count = len(list(same))
     below = [row.text for row in new[count : count + WITNESSES]]

@@ -73,7 +73,7 @@ def _told(value: object) -> str:
 
 
 def failure(payload: Json, turn: str) -> events.ReplyFailed:
-    """Why a turn ended without an answer, with one line that says what to do."""
+    """The reason why a turn ended without an answer, with one line that says what to do."""
     error = text_of(payload.get("error"))
     message = " ".join(text_of(payload.get("last_assistant_message")).split()) or error
     kind, remedy = _remedy(error, message)

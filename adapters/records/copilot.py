@@ -101,7 +101,7 @@ REMEDIES: Mapping[AgentFault, str] = {
 
 
 def failure(data: Json, turn: str = "") -> events.ReplyFailed:
-    """Why a turn ended without an answer, with one line that says what to do."""
+    """The reason why a turn ended without an answer, with one line that says what to do."""
     message = " ".join(text_of(data.get("message")).split())
     kind = _kind(text_of(data.get("errorType")), data.get("statusCode"), message.lower())
     said = message.partition("Last error: ")[2] or message

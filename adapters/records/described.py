@@ -14,7 +14,7 @@ Value = str | int | float | bool
 
 
 class RecordSettings(BaseModel):
-    """Where the program writes down what it said, and how to read it.
+    """The file in which the program writes down what it said, and how to read it.
 
     file: relative to its HOME; words like {session_id} are filled in, `*` and `**` stand for
     names; the newest file counts. query: of a SQLite file; `?` in it is the greatest value of

@@ -147,7 +147,7 @@ def _too_full(turn: str) -> events.ReplyFailed:
 
 
 def failure(error: Json, turn: str = "") -> events.ReplyFailed:
-    """Why a turn ended without an answer, with one line that says what to do."""
+    """The reason why a turn ended without an answer, with one line that says what to do."""
     name, told = text_of(error.get("name")), _member(error, "data")
     message = " ".join(text_of(told.get("message")).split()) or name
     kind, remedy = _remedy(name, told.get("statusCode"), message)

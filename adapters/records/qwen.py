@@ -35,7 +35,7 @@ def from_hook(payload: Json) -> Sequence[events.TurnEvent]:
 
 
 def failure(payload: Json) -> events.ReplyFailed:
-    """Why a turn ended without an answer, with one line that says what to do."""
+    """The reason why a turn ended without an answer, with one line that says what to do."""
     error, details = text_of(payload.get("error")), text_of(payload.get("error_details"))
     message = " ".join(details.split())
     kind, remedy = _remedy(error, message.lower())

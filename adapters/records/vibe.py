@@ -131,7 +131,7 @@ _WHERE = re.compile(r" for url '\S+'| For more information check: \S+")  # of no
 
 
 def failure(error: Json, turn: str) -> events.ReplyFailed:
-    """Why a turn ended without an answer, with one line that says what to do."""
+    """The reason why a turn ended without an answer, with one line that says what to do."""
     code = text_of(error.get("code"))
     message = " ".join(text_of(error.get("message")).split()) or code or "an error without words"
     fault = _remedy(code, message)

@@ -1,4 +1,4 @@
-"""How characters fill cells: their widths, and which of them share one cell."""
+"""Characters in cells: their widths, and which of them share one cell."""
 
 from __future__ import annotations
 

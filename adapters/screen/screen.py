@@ -310,7 +310,7 @@ class Screen:
 
     @property
     def scrolled(self) -> int:
-        """How many lines ever left at the top."""
+        """The number of lines that ever left at the top."""
         return self._grid.history.total
 
     def lines(self, since: int = 0) -> list[ScreenLine]:

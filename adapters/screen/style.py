@@ -1,4 +1,4 @@
-"""How a cell looks: colours and attributes, read from SGR, written as CSS classes."""
+"""A cell's colours and attributes, read from SGR, written as CSS classes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which version a program is, asked of itself, and whether that is new enough."""
+"""A program's version, asked of itself, and whether that is new enough."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ async def find_version(
 
 
 def _changed(path: str) -> str:
-    """When a file changed, as a part of a key."""
+    """The time of a file's last change, as a part of a key."""
     try:
         return str(Path(path).stat().st_mtime_ns)
     except OSError:

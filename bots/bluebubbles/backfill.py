@@ -52,8 +52,9 @@ Hand = Callable[[NewMessage | Edit | Deletion], Awaitable[None]]
 
 
 class HistoryPosition(BaseModel):
-    """How far the history was read. began_ms: the first start ever, nothing before it is read.
+    """The point up to which the history was read.
 
+    began_ms: the first start ever; nothing before it is read.
     webhooks: addresses that were registered at the server.
     """
 
@@ -66,8 +67,10 @@ class HistoryPosition(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class OwnAddress:
-    """How the server reaches us. base: as it is configured; else it is made from `listen`, a host
-    and a port (0: no one knows it)."""
+    """The address at which the server reaches us.
+
+    base: as configured; else it is made from `listen`, a host and a port (0: no one knows it).
+    """
 
     base: str | None = None
     listen: tuple[str, int] = ("127.0.0.1", 0)

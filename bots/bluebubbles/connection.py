@@ -1,4 +1,4 @@
-"""How BlueBubbles reaches us: a path with a secret in it, and its entry in the server's list.
+"""The webhook: a path with a secret in it, and its entry in the server's list.
 
 The server signs nothing and tries once: the secret is the only proof, and what was missed is read
 from the history.
@@ -58,7 +58,7 @@ class Webhook:
         self._secret = secret
 
     def url(self, base: str) -> str:
-        """Where the server finds us, as it reaches `base`."""
+        """The address at which the server finds us, as it reaches `base`."""
         return base.rstrip("/") + self.folder + self._secret
 
     def shown(self, base: str) -> str:

@@ -1,4 +1,4 @@
-"""Who is who and what is where: contacts, chats, and what the server can do."""
+"""Names: contacts, chats, and what the server can do."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class Directory(LookupDirectory):
     # ── People ──────────────────────────────────────────────────────────────────────────
 
     async def speaker(self, said: NewMessage, chat: Chat) -> Speaker:
-        """Who said it. The owner is `Me`, also where they write to themselves."""
+        """The sender. The owner is `Me`, also where they write to themselves."""
         own = await self.is_own_address(chat.address or said.sender)
         if said.from_me or (chat.kind == "dm" and own):
             return owner(chat, alone=own and chat.kind == "dm")
@@ -157,7 +157,7 @@ class Directory(LookupDirectory):
         return (found.display_name or "").strip() or ", ".join(people) or guid
 
     async def members(self, room: Room) -> list[Speaker]:
-        """Who is in the chat beside the account. Raises PlatformError."""
+        """The people in the chat beside the account. Raises PlatformError."""
         guid = native(room.external_id)
         found = self._chats.known(guid) or await self._fetch_chat(guid)
         self._chats.learn(guid, found)

@@ -181,7 +181,7 @@ class DiscordApi:
             pages = pages - 1 if pages is not None else None
 
     async def gateway_url(self) -> str | None:
-        """Where the gateway is, as the server tells it; None: where discord.py expects it."""
+        """The gateway's address, as the server gives it; None: where discord.py expects it."""
         if self._gateway_url or self.api_url == OFFICIAL:
             return self._gateway_url
         for path in ("/gateway/bot", "/gateway"):

@@ -1,4 +1,4 @@
-"""Who is who and what is where in Discord's guilds: told by events, else looked up once.
+"""The names of Discord's guilds, channels and people: heard in events, else looked up once.
 
 Room = the channel; a thread is a place in its channel's room, as in Slack: what is said in it
 belongs to the room, and its id (Discord gives a thread a channel's id) is the thread's.

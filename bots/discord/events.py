@@ -54,7 +54,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """Where something happened: a channel, or a thread, whose id is a channel's too."""
+    """The place where something happened: a channel, or a thread, whose id is a channel's too."""
 
     id: str
     guild: str | None

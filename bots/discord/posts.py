@@ -185,7 +185,7 @@ class Posts:
         return isinstance(answer, dict) and answer.get("type") in THREADS
 
     async def channel_of(self, place: Destination, message: str) -> str:
-        """Where a message of ours or of somebody's stands.
+        """The place of a message, ours or somebody's.
 
         A thread has the id of the message that it began under, which stands in the channel; in a
         forum it stands in the thread.

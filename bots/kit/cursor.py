@@ -1,4 +1,4 @@
-"""How far a bot has read, and the rest that it must not forget: each value in a file of its own."""
+"""A bot's cursors, and the rest that it must not forget: each value in a file of its own."""
 
 from __future__ import annotations
 

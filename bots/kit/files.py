@@ -40,7 +40,7 @@ def safe_name(name: str) -> str:
 
 
 def path_of(folder: Path, room: str, file_id: str, name: str) -> Path:
-    """Where a file of a room's message is kept: a folder a room, a folder a file."""
+    """The place of a file of a room's message: a folder a room, a folder a file."""
     return folder / safe_name(room) / safe_name(file_id) / safe_name(name)
 
 

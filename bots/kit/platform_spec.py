@@ -1,4 +1,4 @@
-"""How a platform describes itself: its table in moot.toml, its secrets, its form, its bot."""
+"""A platform's description of itself: its table in moot.toml, its secrets, its form, its bot."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class SecretField:
     hidden: bool = True
 
     def fault(self, value: str) -> str:
-        """Why it can't be right, without repeating it; "": it can."""
+        """The reason why it can't be right, without repeating it; "": it can."""
         if re.fullmatch(self.looks, value):
             return ""
         return f"{self.key} looks wrong: it is {self.title}"

@@ -1,4 +1,4 @@
-"""How long to wait, and how often to try again, where a platform is away or asks to wait."""
+"""Waits and repetitions, where a platform is away or asks to wait."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a Markdown text may be cut into posts, and how much a cut there hurts. Pure."""
+"""The places where a Markdown text may be cut into posts, and how much a cut there hurts. Pure."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ class _Cutter:
         return low
 
     def _worth(self, at: int, line: int, last: int) -> float:
-        """How good a cut before this line is: how full the post is, less what the cut costs."""
+        """The worth of a cut before this line: how full the post is, less what the cut costs."""
         offset, furthest = self.seams.starts[line], self.seams.starts[last]
         cost = self.seams.costs[line]
         whole = self.seams.whole_at(offset)

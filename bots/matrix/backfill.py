@@ -83,7 +83,7 @@ class Backfill:
 
 
 def _invited(events: Sequence[Mapping[str, Any]], user_id: str) -> int | None:
-    """Where the events begin that come after the last invitation (or a coming without one)."""
+    """The index of the first event after the last invitation (or a coming without one)."""
     start = None
     for number, event in enumerate(events, 1):
         if event.get("type") != "m.room.member" or event.get("state_key") != user_id:
@@ -146,7 +146,7 @@ class _Waitings(BaseModel):
 
 
 class Cursor:
-    """Where the bot is, in memory and on disk. user_id: of another account's nothing is known."""
+    """The place in the stream, in memory and on disk. user_id: whose it is."""
 
     def __init__(self, folder: Path, user_id: str) -> None:
         self._kept = JsonState(folder / "cursor.json", SyncPosition)

@@ -33,7 +33,7 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Who the bot is. pickle_key: what its stored keys are encrypted with on disk."""
+    """The bot's account. pickle_key: what its stored keys are encrypted with on disk."""
 
     user_id: str
     device_id: str
@@ -129,7 +129,7 @@ def _take(
 
 
 async def _asked(api: MatrixApi, token: str) -> _Who | None:
-    """Whose token it is; None when it is refused."""
+    """The account that a token belongs to; None when it is refused."""
     api.token = token
     try:
         return _Who.model_validate(await api.get(CLIENT + "/account/whoami"))

@@ -1,4 +1,4 @@
-"""Who is who and what is where on a homeserver: rooms' state, who wrote what, threads."""
+"""The names of a homeserver: rooms' state, who wrote what, threads."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _THREAD_PAGE = 50
 
 @dataclass(frozen=True, slots=True)
 class PowerLevels:
-    """Who may do what in a room. default: of those who are not in `users`."""
+    """The power levels of a room. default: of those who are not in `users`."""
 
     users: Mapping[str, int] = field(default_factory=dict)
     default: int = 0
@@ -118,7 +118,7 @@ class RoomState:
 
 @dataclass(frozen=True, slots=True)
 class _Thread:
-    """Where a summary of a thread ends: before the message `until`."""
+    """The end of a thread's summary: before the message `until`."""
 
     room_id: str
     root: str
@@ -139,7 +139,7 @@ class Directory(LookupDirectory):
         self._threads = self.lookup("thread", self._fetch_thread, entries=256)
 
     async def introduce(self, user_id: str) -> None:
-        """Who the bot itself is: its id, and the names by which it is called."""
+        """The bot's own account: its id, and the names by which it is called."""
         local = user_id.removeprefix("@").partition(":")[0]
         answer: Mapping[str, Any] = {}
         with suppress(MatrixRefused):  # an account without a profile
@@ -221,7 +221,7 @@ class Directory(LookupDirectory):
         self._senders[event_id] = sender
 
     async def writer(self, room_id: str, event_id: str) -> str:
-        """Who wrote a message; "" when that can't be known."""
+        """The sender of a message; "" when that can't be known."""
         if event_id not in self._senders:
             try:
                 self.wrote(event_id, str((await self.event(room_id, event_id)).get("sender") or ""))

@@ -25,7 +25,7 @@ _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 60.0
 
 @dataclass(frozen=True, slots=True)
 class Welcome:
-    """Whose invitations are followed.
+    """The people whose invitations are followed.
 
     follows: by a sender id (`matrix:@user:server`). is_nobody: no one is listed whose it could be.
     """

@@ -172,7 +172,7 @@ class EncryptionKeys:
         )
 
     async def asked_for(self) -> list[str]:
-        """Whose devices have changed since they were asked for."""
+        """The users whose devices have changed since they were asked for."""
         return await _off_loop(lambda: sorted(self._olm.users_for_key_query))
 
     async def learn(self, device_keys: Mapping[str, Mapping[str, Any]]) -> None:

@@ -152,7 +152,7 @@ class RocketApi:
                 return await read_file(answer, max_bytes)
 
     async def _elsewhere(self, answer: aiohttp.ClientResponse, max_bytes: int) -> tuple[bytes, str]:
-        """Where the server keeps its files (S3 and the like); our token must not travel there."""
+        """The host of the server's files (S3 and the like); our token must not travel there."""
         target = URL(self.url).join(URL(answer.headers.get("Location", "")))
         own = target.origin() == URL(self.url).origin()
         headers = self._headers if own else {}
@@ -207,7 +207,7 @@ def _failure(
 
 
 def _wait_s(said: str, headers: Mapping[str, str], now: float) -> float:
-    """How long to wait: as the text says, else until the window's end (ms since 1970)."""
+    """The time to wait: as the text says, else until the window's end (ms since 1970)."""
     if found := _WAIT.search(said):
         wait_s = float(found[1])
     else:

@@ -131,7 +131,7 @@ class SignIn:
         return ConfigError(f"Rocket.Chat bot {self._bot!r}: the login is refused ({why}): {remedy}")
 
     async def account(self) -> Account:
-        """Who we are. Raises ConfigError when REST refuses the token."""
+        """The bot's own account. Raises ConfigError when REST refuses the token."""
         try:
             answer = await self._api.get("me")
         except RocketRefused as error:

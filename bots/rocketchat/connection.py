@@ -1,4 +1,4 @@
-"""How what is said on a Rocket.Chat server reaches us: its streams, and what they didn't tell.
+"""The streams of a Rocket.Chat server, and what they didn't bring.
 
 One connection after the other. Each logs in, subscribes to all messages of the account's rooms,
 asks for what was missed since the last one, and only then hands on what the stream has told

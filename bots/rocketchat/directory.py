@@ -1,4 +1,4 @@
-"""Who is who and what is where on a Rocket.Chat server: looked up once, never waited for long."""
+"""The names of a Rocket.Chat server: looked up once, never waited for long."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class _RoomFacts:
 
 @dataclass(frozen=True, slots=True)
 class _Thread:
-    """Where a summary of a thread ends: before the message `until`, whose text no log may show."""
+    """The end of a thread's summary: before the message `until`, whose text no log may show."""
 
     id: str
     until: NewMessage
@@ -64,7 +64,7 @@ class Directory(LookupDirectory):
         self._threads = self.lookup("thread's messages", self._fetch_thread, entries=256)
 
     def introduce(self, own: Account) -> None:
-        """Who the bot itself is."""
+        """The bot's own account."""
         self.own = own
         name = own.name or own.username or own.user_id
         person = _Person(own.user_id, name, own.username, is_bot=True)
@@ -73,7 +73,7 @@ class Directory(LookupDirectory):
     # ── People ──────────────────────────────────────────────────────────────────────────
 
     async def sender(self, said: NewMessage) -> Speaker:
-        """Who said it: by the message's own words first, and whether it is a bot's account."""
+        """The sender: by the message's own words first, and whether it is a bot's account."""
         if said.is_bot:
             return speaker(said.sender_id, said.name, said.username, is_bot=True)
         person = await self._people.get(f"userId={said.sender_id}")

@@ -42,7 +42,7 @@ def unquoted(bit: Bit) -> Bit:
 
 
 def counted(bits: list[Bit]) -> dict[str, int]:
-    """How often each mark stands in a line: the author's own, and those of the styles twice."""
+    """The number of each mark in a line: the author's own, and those of the styles twice."""
     counts = {
         mark: sum(bit.text.count(mark) for bit in bits if bit.role in ("text", "code"))
         for mark in "*_~`"

@@ -126,7 +126,7 @@ class Files(KeptFiles[FileRef]):
 
 
 def _path(file: FileRef) -> str:
-    """Where the server serves a file."""
+    """The address at which the server serves a file."""
     return f"/file-upload/{quote(file.id, safe='')}/{quote(file.name, safe='')}"
 
 

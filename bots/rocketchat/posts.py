@@ -103,7 +103,7 @@ class Posts:
         return id_ if await self._owner(id_) == own else None
 
     async def _owner(self, message_id: str) -> str | None:
-        """Who wrote a message; None: it isn't there. Raises PlatformError when nobody can tell."""
+        """The sender of a message; None: it isn't there. Raises PlatformError when unknown."""
         try:
             answer = await self._api.get("chat.getMessage", msgId=message_id)
         except RocketRefused as error:

@@ -1,4 +1,4 @@
-"""How Slack's payloads reach us: over a socket that we open, or over HTTP that Slack calls.
+"""Slack's payloads on their way in: over a socket that we open, or over HTTP that Slack calls.
 
 Bolt parses and answers; both ways a payload is acknowledged only when it was taken, because the
 taking happens in a middleware before Bolt writes its answer. A payload whose taking fails is not

@@ -1,4 +1,4 @@
-"""Who is who and what is where in a Slack workspace: looked up once, and never waited for long."""
+"""The names of a Slack workspace: looked up once, and never waited for long."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class _Thread:
-    """Where a summary of a thread ends: before the message `until`."""
+    """The end of a thread's summary: before the message `until`."""
 
     channel: str
     ts: str
@@ -52,7 +52,7 @@ class Directory(LookupDirectory):
         self._threads = self.lookup("thread", self._fetch_thread, entries=256)
 
     def introduce(self, own: Account) -> None:
-        """Who the bot itself is."""
+        """The bot's own account."""
         self.own = own
         name = own.name or own.user_id
         self._people.learn(own.user_id, speaker(own.user_id, name, is_bot=True))

@@ -69,7 +69,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """Where something happened. kind: None, the event doesn't say."""
+    """The place where something happened. kind: None, the event doesn't say."""
 
     id: str
     kind: RoomKind | None
@@ -176,7 +176,7 @@ def _commanded(given: WireCommand) -> CommandUse:
 
 
 def commander(command_id: str) -> str:
-    """Who gave a slash command; "" for any other id."""
+    """The user who gave a slash command; "" for any other id."""
     return command_id.removeprefix(SLASH).partition(":")[0] if command_id.startswith(SLASH) else ""
 
 

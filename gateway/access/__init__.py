@@ -1,1 +1,1 @@
-"""Who may do what, and who is who."""
+"""Roles, accounts and unknown users."""

@@ -1,4 +1,4 @@
-"""Who may do what. Closed unless an administrator said otherwise; no I/O."""
+"""The roles that people have. Closed unless an administrator said otherwise; no I/O."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class Access:
         return listed.union(*(grant.people for grant in held))
 
     def second_person(self, persona: str) -> SecondPerson:
-        """Which of this persona's questions two people must allow."""
+        """The questions of this persona that two people must allow."""
         own = self.table.personas.get(persona)
         return (own and own.second_person) or self.table.second_person
 

@@ -104,7 +104,7 @@ class Accounts:
         return list(found.values())
 
     def first(self, bot: Bot) -> list[Persona]:
-        """Who takes what nobody was named for: the same one, whichever account heard it."""
+        """The account that takes what nobody was named for: the same one, whichever heard it."""
         same = (b for b in self._bots.values() if b.platform == bot.platform)
         return self._personas.of(name for each in same for name in each.personas)[:1]
 

@@ -17,7 +17,7 @@ def act_of(name: str, argument: str) -> str:
 
 
 def least_role(act: str) -> Role:
-    """Who may at least; what nobody listed is the owners'."""
+    """The least role for an act; what nobody listed is the owners'."""
     name, _, first = act.partition(" ")
     entry = entry_of(name)
     return entry.stricter.get(first, entry.role) if entry is not None else "owner"

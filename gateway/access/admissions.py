@@ -19,7 +19,7 @@ from store.database import Store
 
 @dataclass(frozen=True, slots=True)
 class AccessOverview:
-    """Who may do what: moot.toml's roles, those that were given, and who waits to be let in."""
+    """Roles: moot.toml's, those that were given, and the people who wait to be let in."""
 
     rooms: str
     dms: str

@@ -44,7 +44,7 @@ _NO_CODE = (  # who has a role in direct messages needs no code any more
 
 @dataclass(frozen=True, slots=True)
 class GrantSpan:
-    """Where a kept role holds. room_id, persona: None: everywhere, all. within: see Grant.where."""
+    """The range of a kept role. room_id, persona: None: all. within: see Grant.where."""
 
     room_id: str | None = None
     persona: str | None = None

@@ -1,4 +1,4 @@
-"""Who waits to be let in, as rows; and the codes that they are told."""
+"""The people who wait to be let in, as rows; and the codes that they get."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whom somebody means who names a person: by id, by mention, or by a name that only one has."""
+"""The person whom somebody names: by id, by mention, or by a name that only one has."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MATRIX = re.compile(r"@[\w.=/+-]+:[A-Za-z0-9-][A-Za-z0-9.-]*(?::\d{1,5})?")
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """Who has spoken, and who is in the room."""
+    """The people who have spoken, and those who are in the room."""
 
     transcript: Transcript
     rosters: Rosters

@@ -30,7 +30,7 @@ _TOLD = select(_C.room_id, _C.person_id, _C.reason).where(_IS_ACCESS)
 
 
 def reason_for(persona: str | None) -> str:
-    """Why somebody is refused. persona: None: all of them are closed."""
+    """The reason why somebody is refused. persona: None: all of them are closed."""
     return f"{ACCESS}:{persona}" if persona else ACCESS
 
 

@@ -1,4 +1,4 @@
-"""Who may do what, as the page and the command line see and change it."""
+"""Roles as the page and the command line see and change them."""
 
 from __future__ import annotations
 

@@ -49,12 +49,12 @@ class AccessRefusal:
 
     @property
     def person(self) -> Speaker:
-        """Who asked."""
+        """The person who asked."""
         return self.inbound.meta.speaker()
 
     @property
     def persona(self) -> str | None:
-        """Whom they asked first; None: only a pin."""
+        """The persona that they asked first; None: only a pin."""
         return next((name for name in self.targets if name), None)
 
 

@@ -1,4 +1,4 @@
-"""Who is in a room, and what of the memory an answer there may be made from: one decision for a
+"""The people in a room, and what of the memory an answer there may be made from: one decision for a
 turn's prompt and for what its agent reads by MCP."""
 
 from __future__ import annotations

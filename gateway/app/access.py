@@ -1,4 +1,4 @@
-"""Who may do what: roles, questions, limits and what is written down of it."""
+"""The part that decides who may do what: roles, questions, limits and the record of it."""
 
 from __future__ import annotations
 

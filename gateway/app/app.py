@@ -128,7 +128,7 @@ class App:
         )
 
     def page_url(self) -> str:
-        """Where the page is served; "" until it is."""
+        """The page's address; "" until it is served."""
         return self._url
 
     def _runner(self) -> TurnRunner:

@@ -1,4 +1,4 @@
-"""How Moot ends: what runs may finish, for a while; what waits is left to the next start."""
+"""The end of Moot: what runs may finish, for a while; what waits is left to the next start."""
 
 from __future__ import annotations
 

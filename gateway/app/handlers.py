@@ -47,7 +47,7 @@ def make_commands(
     page_url: Callable[[], str],
     ended: Callable[[UnusedSession], object],
 ) -> Commands:
-    """Who carries out commands. queue: see StatusCommands. ended: see AgentCommands."""
+    """The handlers of commands. queue: see StatusCommands. ended: see AgentCommands."""
     access, zone = context.access, context.zone
     permits = Permits(access, context.audit)
     people = People(context.transcript, context.rosters, context.bots)

@@ -20,7 +20,7 @@ from gateway.turns.intake import Intake
 
 
 def make_supervisor(context: Context) -> Supervisor:
-    """Who keeps the bots running, and knows how they fare."""
+    """The supervisor, which keeps the bots running and knows how they fare."""
     made = Supervisor(context.bots.values(), changed=lambda: context.bus.publish(BotsChanged()))
     for name, health in made.health.items():
         context.metrics.watch_bot(name, health)

@@ -52,7 +52,7 @@ def make_memories(
 def make_idle(
     context: Context, memories: Memories, busy: Callable[[str, str], bool]
 ) -> IdleSessions:
-    """Who ends sessions that nobody goes on with. busy: whether one's turns wait or run."""
+    """The job that ends sessions nobody goes on with. busy: whether one's turns wait or run."""
     return IdleSessions(
         ledger=context.ledger,
         remember=memories.layers.remember,
@@ -79,6 +79,6 @@ def make_pins(context: Context, memories: Memories) -> PlatformPins:
 
 
 def make_suggestions(context: Context, memories: Memories) -> Suggestions:
-    """Who proposes to pin a decision."""
+    """The job that proposes to pin a decision."""
     enabled = context.config.memory.suggest_pins
     return Suggestions(context.transcript, memories.slices, clock, enabled=enabled)

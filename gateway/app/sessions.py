@@ -20,7 +20,7 @@ from gateway.sessions.sessions import AgentProgram, RoomSettings
 
 
 def make_persona_service(context: Context) -> PersonaService:
-    """Who keeps the personas' files and their versions."""
+    """The keeper of the personas' files and their versions."""
     return PersonaService(
         context.personas,
         Versions(context.store, clock),

@@ -52,7 +52,7 @@ def make_intake(
     questions: Questions,
     books: Accounting,
 ) -> Intake:
-    """Where every event of every platform comes in."""
+    """The intake of every event of every platform."""
     config = context.config
     listeners = MessageListeners(
         context.bus,
@@ -121,7 +121,7 @@ def make_runner(
     books: Accounting,
     progress: TurnProgress,
 ) -> TurnRunner:
-    """Who takes turns."""
+    """The runner of turns."""
     delivery = _delivery(context, memories, admissions, questions, books, progress)
     caller = AgentCaller(
         visibility=visibility,
@@ -176,12 +176,12 @@ def _delivery(
 
 
 def make_visibility(context: Context, memories: Memories) -> Visibility:
-    """Who decides what a prompt may be made from."""
+    """The decision of what a prompt may be made from."""
     return Visibility(context.transcript, memories.members, context.rosters, context.bots)
 
 
 def make_prompts(context: Context, memories: Memories) -> Prompts:
-    """Who makes what an agent is given with a message."""
+    """The maker of all that an agent is given with a message."""
     config = context.config
     budget = config.budget.budget()
     return Prompts(
@@ -201,7 +201,7 @@ def make_prompts(context: Context, memories: Memories) -> Prompts:
 def make_rehearsal(
     context: Context, visibility: Visibility, prompts: Prompts, sessions: SessionPool
 ) -> DryRuns:
-    """Where a persona is tried before it is kept."""
+    """The dry run, which tries a persona before it is kept."""
     return DryRuns(
         visibility=visibility,
         prompts=prompts,

@@ -1,1 +1,1 @@
-"""Who let which agent do what."""
+"""The audit log: who let which agent do what."""

@@ -56,7 +56,7 @@ class AuditEntry(View):
 
 @dataclass(frozen=True, slots=True)
 class AuditFilter:
-    """Which rows somebody wants to see; None: whichever."""
+    """The rows that somebody wants to see; None: whichever."""
 
     room_id: str | None = None
     person_id: str | None = None

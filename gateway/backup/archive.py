@@ -161,7 +161,7 @@ def _manifest(data: bytes) -> Manifest:
 
 @contextmanager
 def _place(member: tarfile.TarInfo, into: Path | None) -> Iterator[IO[bytes] | None]:
-    """Where a member goes, below `into` and nowhere else."""
+    """The path of a member, below `into` and nowhere else."""
     parts = PurePosixPath(member.name).parts
     plain = "/".join(parts) == member.name and "\0" not in member.name
     if not plain or not parts or parts[0] not in TOP or ".." in parts:

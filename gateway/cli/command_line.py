@@ -21,7 +21,7 @@ def add_config(*parsers: argparse.ArgumentParser) -> None:
 
 
 def config_file(arguments: argparse.Namespace) -> Path:
-    """Where the configuration is, or would be."""
+    """The path of the configuration, present or not."""
     given: Path | None = arguments.config
     return (given or Path(TOML)).absolute()
 

@@ -99,7 +99,7 @@ class AgentCommands:
 
 
 def _version(record: Mapping[str, Any]) -> str:
-    """Which form of its persona an answer was made with, in passing."""
+    """The form of its persona that an answer was made with, in passing."""
     number = record.get("persona_version")
     return f" (version {number} of its persona)" if number else ""
 

@@ -176,7 +176,7 @@ class RememberCommands:
 
 
 def _owner(request: CommandRequest) -> Owner:
-    """Who says it, and where: a room's project, else the persona's own."""
+    """The asker and their place: a room's project, else the persona's own."""
     turn, by = request.turn, request.asked.by
     persona = next((p for p in request.here if p.name == turn.persona), None)
     project = turn.room.project or (persona.front.project if persona else None)

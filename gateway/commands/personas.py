@@ -60,7 +60,7 @@ class PersonaCommands:
         return _told(await self._personas.sheet(name))
 
     def _name(self, names: list[str], request: CommandRequest, *, sure: bool) -> str:
-        """Whom it is about. Owners may name any persona, the others those who are here.
+        """The persona that it is about. Owners may name any persona, the others those who are here.
 
         sure: with several of them here it must be said. Raises Unknown.
         """

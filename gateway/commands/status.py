@@ -116,7 +116,7 @@ class StatusCommands:
         return f'what {quoted(asked.by.name, 80)} said: "{quoted(text, QUOTED_CHARS)}"'
 
     def _since(self, turn: Turn) -> str:
-        """How long ago it was asked."""
+        """The time since it was asked, in words."""
         return f"for {_lasting(timedelta(microseconds=micros(self.clock()) - turn.asked_at))}"
 
     def _live(self, persona: Persona, scope: str) -> LiveSession | None:

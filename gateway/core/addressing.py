@@ -1,4 +1,4 @@
-"""Whom a message is for."""
+"""The personas that a message is for."""
 
 from __future__ import annotations
 

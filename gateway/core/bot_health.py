@@ -1,4 +1,4 @@
-"""How each bot fares: written by its supervisor, read by the page and the metrics."""
+"""The health of each bot: written by its supervisor, read by the page and the metrics."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bots.bot import Bot
 
 @dataclass(slots=True)
 class BotHealth:
-    """How a bot fares.
+    """The health of a bot.
 
     since: when its present run began; None: it waits for its next start. event_at: when the last
     event came in. error: why the last run ended, one line, and when. restarts: since Moot started.

@@ -342,5 +342,5 @@ def one_line(entry: CommandSpec) -> str:
 
 
 def usage(entry: CommandSpec) -> str:
-    """How it is written, e.g. `!unpin <number>`."""
+    """Its written form, e.g. `!unpin <number>`."""
     return f"!{entry.name} {entry.shape}".rstrip()

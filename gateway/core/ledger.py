@@ -61,7 +61,7 @@ class Turn:
 
     @property
     def speaker_name(self) -> str:
-        """Who answers, by a name for people."""
+        """The name of the one who answers, for people."""
         return self.persona or OWN_NAME
 
 
@@ -208,8 +208,10 @@ class Ledger(Protocol):
         """One turn."""
 
     async def beginner(self, turn: Turn) -> Speaker | None:
-        """Who began the chain of turns that one is of: what an agent says to another is on that
-        person's behalf. None: their message is not on record any more."""
+        """The one who began a turn's chain: what an agent says to another is on their behalf.
+
+        None: their message is not on record any more.
+        """
 
     async def agent_session(self, persona: str, scope: str, agent: str) -> str | None:
         """The agent's own session id to resume, or None."""
@@ -231,7 +233,7 @@ class Ledger(Protocol):
         """Sessions not used after `since` of which the memory knows no end, longest idle first."""
 
     async def used_first(self) -> datetime | None:
-        """When the longest idle session that did not end yet was used."""
+        """The time of the last use of the longest idle session that did not end yet."""
 
     async def ended_session(self, ended: UnusedSession, now: datetime) -> None:
         """The memory knows of the end; nothing changes when the session was used again."""

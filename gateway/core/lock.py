@@ -1,4 +1,4 @@
-"""Who works with a data directory: one Moot at a time, and whoever must not meet one."""
+"""The lock of a data directory: one Moot at a time, and no command that must not meet one."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def tell_address(folder: Path, url: str) -> None:
 
 
 def address_of(folder: Path) -> str | None:
-    """Where it is; None: it doesn't serve yet."""
+    """Its address; None: it doesn't serve yet."""
     try:
         return (folder / ADDRESS).read_text().strip() or None
     except OSError:

@@ -328,7 +328,7 @@ class SqlLedger(SqlSessions):
         await self._store.write(lambda connection: connection.execute(DECIDE, values))
 
     async def decisions(self, turn_id: str) -> list[dict[str, Any]]:
-        """Who answered the permission questions of a turn, in order."""
+        """The people who answered the permission questions of a turn, in order."""
 
         def work(connection: Connection) -> list[dict[str, Any]]:
             return [

@@ -158,7 +158,7 @@ class SectionRecord(View):
 
 @dataclass(frozen=True, slots=True)
 class Timing(View):
-    """How long a step took. after_ms: its start, from the turn's acceptance; None: unknown."""
+    """The time that a step took. after_ms: its start, from the turn's acceptance; None: unknown."""
 
     name: str
     ms: float
@@ -167,7 +167,7 @@ class Timing(View):
 
 @dataclass(frozen=True, slots=True)
 class StateChange(View):
-    """When a turn entered a state."""
+    """The time at which a turn entered a state."""
 
     state: TurnState
     at: datetime

@@ -1,1 +1,1 @@
-"""How much people, rooms and personas may use, and what they did use."""
+"""Limits for people, rooms and personas, and what they did use."""

@@ -37,7 +37,7 @@ _WINDOWS: dict[What, tuple[Window, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class LimitSubject:
-    """Whose limit it is. limits: those that hold for it."""
+    """The one whose limit it is. limits: those that hold for it."""
 
     kind: Kind
     id: str

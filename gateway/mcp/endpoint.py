@@ -50,7 +50,7 @@ class McpGrant:
     pipes: dict[str, Pipe] = field(default_factory=dict)
 
     def reader(self) -> WorkReader | None:
-        """Who looks; None while there is nothing to be seen."""
+        """The caller; None while there is nothing to be seen."""
         asked = self.invocation
         if asked is None or asked.home != self.scope:
             return None

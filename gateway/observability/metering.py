@@ -85,7 +85,7 @@ def memory_bytes() -> int:
 
 
 def most_sessions(of_bytes: int) -> int:
-    """How many programs live at a time where nobody said: one a GiB, from 2 to 64.
+    """The number of programs that live at a time where nobody said: one a GiB, from 2 to 64.
 
     The heaviest program that was measured takes 770 MB (opencode); the rest is the machine's.
     """

@@ -156,7 +156,7 @@ class Ids:
 async def open_telemetry(
     table: TelemetryTable, environment: Mapping[str, str], redactor: Redactor
 ) -> AsyncIterator[Telemetry | None]:
-    """Where traces go, flushed when left; None: they are off."""
+    """The exporter of traces, flushed when left; None: they are off."""
     if table.otlp_endpoint is None:
         yield None
         return

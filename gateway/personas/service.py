@@ -65,7 +65,7 @@ class PersonaService:
 
     @property
     def folder(self) -> Path:
-        """Where the files are that count now."""
+        """The folder of the files that count now."""
         return self._personas.folder
 
     @property

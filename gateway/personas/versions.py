@@ -36,7 +36,7 @@ class Version:
         return self.why == "delete"
 
     def about(self) -> str:
-        """Who made it, in a few words."""
+        """The one who made it, in a few words."""
         who = f"by {self.by.name}" if self.by else "outside of Moot"
         how = {"file": "edited", "page": "edited", "rollback": "rolled back", "delete": "deleted"}
         return f"{how[self.why]} {who}"

@@ -1,4 +1,4 @@
-"""Who chose what of one question, and whether that decides it. Pure."""
+"""The votes on one question, and whether they decide it. Pure."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ class Questions:
         return chosen
 
     def _why_two(self, turn: Turn, danger: str | None) -> str | None:
-        """Why two people must allow it; None: one may."""
+        """The reason why two people must allow it; None: one may."""
         match self._access.second_person(turn.persona):
             case "never":
                 return None
@@ -143,7 +143,7 @@ class Questions:
         return danger
 
     def _nobody(self, turn: Turn, *, two: bool) -> str:
-        """Why it need not be asked, in Markdown; "": there are people enough."""
+        """The reason why it need not be asked, in Markdown; "": there are people enough."""
         if not self._access.has_approvers(turn.room, turn.persona):
             return NOBODY
         if not two:

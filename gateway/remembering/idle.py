@@ -1,4 +1,4 @@
-"""Where sessions end: nobody asked for an hour, or somebody said `!new`. The memory is told."""
+"""Ends sessions: nobody asked for an hour, or somebody said `!new`. The memory learns of it."""
 
 from __future__ import annotations
 

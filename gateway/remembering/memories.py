@@ -55,7 +55,7 @@ class MemoryParts:
 
 @dataclass(frozen=True, slots=True)
 class BackgroundLearning:
-    """How and when the layers learn, and who hears of it.
+    """The learning of the layers: when, from what, and who hears of it.
 
     learned: called with the id of a room that was learned from. called: after each call of the
     model. about: see Layers.

@@ -54,7 +54,7 @@ class ScheduleRows:
         return await self._read(~schedules.c.paused & (schedules.c.due_at <= micros(now)))
 
     async def next_due(self) -> datetime | None:
-        """When the next one's time comes."""
+        """The time of the next one."""
         soonest = select(func.min(schedules.c.due_at)).where(_LIVING, ~schedules.c.paused)
         at = await self._store.read(lambda c: c.execute(soonest).scalar(), small=True)
         return None if at is None else moment(at)

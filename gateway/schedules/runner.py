@@ -130,7 +130,7 @@ class ScheduleRunner:
         await self._rows.ran(one, due, after)
 
     async def _obstacle(self, one: Schedule, room: Room) -> str | None:
-        """Why it can't run, for people, or None."""
+        """The reason why it can't run, for people, or None."""
         if one.bot not in self._bots:
             return f"the bot {one.bot} is not configured any more"
         if self._personas.get(one.persona) is None:

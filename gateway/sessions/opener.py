@@ -28,7 +28,7 @@ OPEN_AT_ONCE = 4  # programs that start at the same time; more only slow one ano
 
 
 class KnownSessions(Protocol):
-    """Which of an agent's sessions there are to resume."""
+    """The sessions of an agent that can be resumed."""
 
     async def agent_session(self, persona: str, scope: str, agent: str) -> str | None:
         """See Ledger."""
@@ -98,7 +98,7 @@ class Opener:
     async def _launch(
         self, persona: Persona, scope: str, room: Room, program: AgentProgram, grant: McpGrant
     ) -> Launch:
-        """How its program is started: its folders are there, and its endpoint is open."""
+        """The start of a session's program: its folders are there, and its endpoint is open."""
         folder = self._data_dir / SCOPES / scope_folder(scope) / persona.name
         home = folder / "home"
         with told_when_full(folder):

@@ -39,7 +39,7 @@ class SessionSlots:
 
     @property
     def waiting(self) -> int:
-        """How many wait for a place."""
+        """The number of those that wait for a place."""
         return sum(not place.done() for place in self._line)
 
     async def take(self, waits: Callable[[], Awaitable[None]]) -> None:
@@ -133,17 +133,17 @@ class SessionPool:
 
     @property
     def asleep(self) -> int:
-        """How many were put to sleep since the start and not woken yet."""
+        """The number of those that were put to sleep since the start and not woken yet."""
         return len(self._asleep)
 
     @property
     def waiting(self) -> int:
-        """How many wait until another one may be put to sleep."""
+        """The number of those that wait until another one may be put to sleep."""
         return self._seats.waiting
 
     @property
     def most(self) -> int:
-        """How many may live at a time."""
+        """The number of those that may live at a time."""
         return self._seats.most
 
     # ── Using one ───────────────────────────────────────────────────────────────────────

@@ -1,4 +1,4 @@
-"""Which sessions run in a sandbox, what it shows, and whether this machine has one."""
+"""The sandbox: the sessions that run in it, what it shows, and whether this machine has one."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _least() -> SandboxView:
 
 
 async def trouble(path: str) -> str:
-    """Why no sandbox can be made here; "": one can. Makes one, for real."""
+    """The reason why no sandbox can be made here; "": one can. Makes one, for real."""
     found = shutil.which(BWRAP, path=path)
     if sys.platform != "linux":
         return "bubblewrap is for Linux"

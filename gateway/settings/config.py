@@ -63,7 +63,7 @@ class Config(Table):
 
     @property
     def file(self) -> Path | None:
-        """Where it was read from; None: there is no file."""
+        """The file that it was read from; None: there is no file."""
         return self._file
 
     @property

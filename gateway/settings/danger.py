@@ -102,7 +102,7 @@ class Danger:
         return cls([regex.compile(pattern, regex.IGNORECASE) for pattern in patterns])
 
     def reason(self, question: Question, workspace: Path | None = None) -> str | None:
-        """Why it is dangerous, in a few words; None: nothing says so.
+        """The reason why it is dangerous, in a few words; None: nothing says so.
 
         workspace: outside of it, files aren't to be written.
         """

@@ -19,7 +19,7 @@ _OTHERS = 0o077  # permission bits of everybody but the owner
 
 
 def env_file(config_file: Path | None, base: Path) -> Path:
-    """Where it lies: beside moot.toml."""
+    """Its path: beside moot.toml."""
     return (config_file.resolve().parent if config_file else base) / NAME
 
 

@@ -13,7 +13,7 @@ Amount = Annotated[float, Field(ge=0)]
 
 
 class LimitTable(Table):
-    """How much of each in a minute, hour, day or month of `[gateway] timezone`; None: no limit."""
+    """The limit of each in a minute, hour, day or month of `[gateway] timezone`; None: no limit."""
 
     questions_a_minute: Most | None = None
     questions_an_hour: Most | None = None

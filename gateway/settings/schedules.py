@@ -30,7 +30,7 @@ class SchedulingTable(Table):
 
     @property
     def grace(self) -> timedelta:
-        """How late a run may begin."""
+        """The delay with which a run may begin at most."""
         return timedelta(seconds=self.grace_s)
 
 

@@ -85,7 +85,7 @@ RESERVED = frozenset({"all", "channel", "everyone", "here", "moot", "nobody"})
 
 
 def reserved(name: str) -> str:
-    """Why a persona can't be called that; "": it can."""
+    """The reason why a persona can't be called that; "": it can."""
     if name.lower() not in RESERVED:
         return ""
     return f"no persona can be called {name!r}: the name is reserved"
@@ -209,5 +209,5 @@ class MemoryTable(Table):
 
     @property
     def consolidates(self) -> time | None:
-        """When facts are consolidated; None: never."""
+        """The time at which facts are consolidated; None: never."""
         return time.fromisoformat(self.consolidate_at) if self.consolidate_at else None

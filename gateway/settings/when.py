@@ -40,7 +40,7 @@ class When:
 
 
 def read_when(text: str, *, zone: ZoneInfo, now: datetime, least: timedelta) -> tuple[When, str]:
-    """When, and the rest of the text. least: the shortest time between two runs.
+    """The time, and the rest of the text. least: the shortest time between two runs.
 
     Raises WhenError.
     """
@@ -190,7 +190,7 @@ def _no_time(days: Days | None, text: str) -> str:
 
 
 def _counted(match: re.Match[str]) -> tuple[int, str]:
-    """How many, and of what: minute, half hour, hour, day, week. Raises ValueError."""
+    """A number and its unit: minute, half hour, hour, day, week. Raises ValueError."""
     count, unit = (match["count"] or "1").lower(), match["unit"].lower()
     unit = next(name for name in ("minute", "hour", "day", "week") if name[0] == unit[0])
     if "half" in count:

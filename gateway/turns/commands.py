@@ -100,7 +100,7 @@ class CommandRunner:
         return replace(run, turn=outcome)
 
     async def _here(self, run: TurnRun, asked: StoredMessage) -> list[Persona]:
-        """Whom a command means: the personas of the account that was addressed, or all of ours."""
+        """The personas that a command means: those of the account addressed, or all of ours."""
         turn, bot = run.turn, run.bot
         if run.reading is not None and asked.content == run.reading.content:
             plain = run.reading.unaddressed

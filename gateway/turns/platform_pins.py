@@ -118,7 +118,7 @@ class PlatformPins:
             self._changed(event.room.id)
 
     def _by(self, seq: int) -> dict[str, bool]:
-        """Who has pinned a message (True), and who has taken it back."""
+        """The people who have pinned a message (True), and who have taken it back."""
         known = self._pinned_by.setdefault(seq, {})
         self._pinned_by.move_to_end(seq)
         if len(self._pinned_by) > _REMEMBERED:

@@ -281,7 +281,7 @@ class Prompts:
     async def _present(
         self, turn: Turn, asked: Asked, lines: Sequence[StoredMessage]
     ) -> tuple[Speaker, ...]:
-        """Who takes part: the people, then the other personas."""
+        """The participants: the people, then the other personas."""
         roster = self._accounts.introduced(asked.roster)
         known = _participants(roster, lines, asked.message, turn.persona)
         return _joined(known, await self._peers(turn))

@@ -219,7 +219,7 @@ class TurnQueues:
         return list(dict.fromkeys(one.persona for one in here))
 
     def waiting(self) -> int:
-        """How many turns wait or run."""
+        """The number of turns that wait or run."""
         return sum(queue.length() for queue in self._queues.values())
 
     def busy(self, persona: str, scope: str) -> bool:
@@ -235,7 +235,7 @@ class TurnQueues:
         return current, [run.turn for run in queue.waiting]
 
     def ahead(self, turn: Turn) -> int:
-        """How many turns of its session come before a waiting turn."""
+        """The number of turns of its session that come before a waiting turn."""
         queue = self._queues.get((turn.persona, turn.scope))
         if queue is None:
             return 0

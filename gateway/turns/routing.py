@@ -50,7 +50,7 @@ class MessageRouter:
     async def route(
         self, inbound: Inbound, bot: Bot, reading: Reading, *, trusted: bool = False
     ) -> Route:
-        """Where a message goes. trusted: see Route."""
+        """The destination of a message. trusted: see Route."""
         self.personas.refresh()
         here = self.personas.of(bot.personas)
         known = here
@@ -75,7 +75,7 @@ class MessageRouter:
     async def _addressed(
         self, inbound: Inbound, bot: Bot, reading: Reading, here: Sequence[Persona]
     ) -> list[Persona]:
-        """Who must answer; a command that names nobody goes to the first persona here."""
+        """The personas that must answer; a command that names nobody goes to the first one here."""
         alone = inbound.reply_to is None and inbound.thread_id is None
         if not alone and await self._is_for_siblings(inbound, bot):
             return []
@@ -96,7 +96,7 @@ class MessageRouter:
         return self.accounts.first(bot)
 
     async def _replied_to(self, inbound: Inbound, here: Sequence[Persona]) -> list[Persona]:
-        """Which of an account's personas said what a message replies to, where it names nobody."""
+        """The persona of an account that said what a message replies to, where it names nobody."""
         if not (inbound.reply_to and inbound.room.is_shared and inbound.mentioned):
             return []
         if len(here) < 2 or inbound.meta.passive or named(inbound.content, here):
@@ -146,7 +146,7 @@ class MessageRouter:
 
 
 def _targets(inbound: Inbound, reading: Reading, addressed: Sequence[Persona]) -> list[str]:
-    """Whose turns a message makes: of the personas that it addresses, and for what it pins.
+    """The turns that a message makes: of the personas that it addresses, and for what it pins.
 
     A pin is no persona's, so its name is "". What begins with a pin is one as a whole; on a later
     line it leaves the rest as it was. Only people pin; a stored-only message does nothing.

@@ -35,7 +35,7 @@ def _ready(step: OpenStep, trace: TurnTrace) -> None:
 
 
 def _briefed(step: OpenStep, trace: TurnTrace) -> None:
-    """Which messages the prompt shows, and what each layer of the memory had to say; all were
+    """The messages that the prompt shows, and what each layer of the memory had to say; all were
     asked at once."""
     made: tuple[Window, LayerAnswers] = step.made
     window, known = made

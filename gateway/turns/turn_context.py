@@ -9,7 +9,7 @@ from contract.briefing import Briefing
 
 
 def turn_context_of(briefing: Briefing) -> TurnContext:
-    """Where the question was asked, by whom and when, and whether it is one at all.
+    """The place, the person and the time of a question, and whether it is one at all.
 
     The role is the roster's. The time is told in the room's zone: no platform says a person's.
     """

@@ -1,4 +1,4 @@
-"""Who may talk to the page: this machine, or whoever has the token; no other web site.
+"""Access to the page: this machine, or whoever has the token; no other web site.
 
 The page listens on loopback. A browser on this machine also runs other people's web sites, so
 loopback alone is no proof: the Host header must be ours (a foreign name that resolves to
@@ -43,7 +43,7 @@ class RequestRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PageAuth:
-    """Who may come in. hosts: names besides loopback's by which the page is reached."""
+    """The rules of who may come in. hosts: names besides loopback's at which the page is."""
 
     token: str | None = None
     hosts: tuple[str, ...] = ()

@@ -72,7 +72,7 @@ def _refuse_half_characters(value: object, field: str) -> None:
 
 
 class Chooser(BaseModel):
-    """Who answers a question."""
+    """The person who answers a question."""
 
     id: str
     name: str = Field("", max_length=200)
@@ -86,12 +86,12 @@ class ChoosingBody(BaseModel):
     by: str | Chooser
 
     def speaker(self) -> Speaker:
-        """Who chose. Raises Rejected when the id is none."""
+        """The person who chose. Raises Rejected when the id is none."""
         return speaker_of(self.by)
 
 
 def speaker_of(given: str | Chooser) -> Speaker:
-    """Who does it. Raises Rejected when the id is none."""
+    """The person who does it. Raises Rejected when the id is none."""
     by = Chooser(id=given, name="") if isinstance(given, str) else given
     source, _, external = by.id.partition(":")
     if not (SOURCE.fullmatch(source) and EXTERNAL_ID.fullmatch(external)):

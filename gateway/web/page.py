@@ -43,7 +43,7 @@ SHUTDOWN_S = 3.0  # a caller who waits for a reply is let go; their message is o
 
 @dataclass(frozen=True, slots=True)
 class PageSettings:
-    """How the page is served. port 0: any free one. Sizes bound one request. redactor: takes
+    """The page's settings. port 0: any free one. Sizes bound one request. redactor: takes
     secrets out of whatever is answered. metrics: serve /metrics. encloses: do agents run in
     sandboxes; these may not open it.
     """
@@ -249,7 +249,7 @@ def _guarded(settings: PageSettings, front: Front, open_paths: frozenset[str]) -
 
 
 async def _refuse_sandbox_callers(request: web.Request, settings: PageSettings) -> None:
-    """Where no token is asked for, an agent in a sandbox is not this machine."""
+    """Refuse an agent in a sandbox where no token is asked for: it is not this machine."""
     if settings.access.token or not settings.encloses() or request.transport is None:
         return
     ends = (request.transport.get_extra_info(name) for name in ("peername", "sockname"))

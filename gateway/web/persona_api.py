@@ -52,7 +52,7 @@ class CreateBody(_Body):
 
 
 class DeleteBody(_Body):
-    """Which form of the file is to go."""
+    """The form of the file that is to go."""
 
     base: str
     by: str | Chooser

@@ -180,7 +180,7 @@ def parse_submission(
 
 
 def wait_seconds(raw: Mapping[str, Any], *, default_s: float, most_s: float) -> float | None:
-    """How long the caller wants to wait: None when not at all. Raises Rejected."""
+    """The time that the caller wants to wait: None when not at all. Raises Rejected."""
     wait = raw.get("wait")
     if wait is None or wait is False:
         return None

@@ -18,7 +18,7 @@ _F = facts.c
 
 @dataclass(frozen=True, slots=True)
 class ScopeCounts:
-    """How many rows of each kind a scope has; facts that were replaced are counted apart."""
+    """The number of rows of each kind in a scope; facts that were replaced are counted apart."""
 
     scope: str
     rows: dict[str, int]
@@ -104,6 +104,6 @@ def forget_index(connection: Connection) -> int:
 
 
 def count_waiting(connection: Connection) -> int:
-    """How many facts no index holds."""
+    """The number of facts that no index holds."""
     waiting = and_(_F.indexed_by.is_(None), _F.replaced_by.is_(None))
     return connection.execute(select(func.count()).select_from(facts).where(waiting)).scalar_one()

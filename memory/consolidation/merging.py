@@ -1,4 +1,4 @@
-"""Which facts may become one, and the fact that they become."""
+"""Facts that may become one, and the fact that they become."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def unchanged(connection: Connection, given: Sequence[StoredFact]) -> bool:
 
 
 def speakers_of(connection: Connection, given: Sequence[StoredFact]) -> set[str]:
-    """Whose words the facts were made from; where that is not on record, who spoke there."""
+    """The people whose words the facts were made from; if unknown, those who spoke there."""
     found: set[str] = set()
     at = messages.c
     for fact in given:

@@ -40,7 +40,7 @@ def _blank(row: Row[*tuple[Any, ...]]) -> dict[str, Any]:
 
 
 def _fact_texts(connection: Connection, plan: ErasurePlan) -> dict[str, set[str]]:
-    """How the facts that go begin, by the scope in which they were told; "": in several."""
+    """The beginnings of the facts that go, by the scope in which they were told; "": in several."""
     found: dict[str, set[str]] = defaultdict(set)
     for some in chunks(plan.facts):
         query = select(facts.c.scope, facts.c.text).where(facts.c.id.in_(some))

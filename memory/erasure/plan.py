@@ -76,7 +76,7 @@ class ErasurePlan:
     reworded: set[str] = field(default_factory=set)
 
     def counts(self) -> dict[str, int]:
-        """How many rows go, by table; tables that lose none left out."""
+        """The number of rows that go, by table; tables that lose none left out."""
         return {t.name: len(self.rows[t.name]) for t in COVERED if self.rows.get(t.name)}
 
     def seqs(self, table: Table) -> set[Any]:

@@ -250,7 +250,7 @@ def normal(text: str) -> str:
 
 
 def about(text: str, people: Sequence[tuple[str, str]]) -> tuple[str, str] | None:
-    """Whom a sentence is about, of these (id, name): the only one, or the only one it names."""
+    """The person that a sentence is about, of these (id, name): the only one there or named."""
     if len(people) == 1:
         return people[0]
     named = [

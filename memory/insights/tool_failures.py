@@ -1,4 +1,4 @@
-"""Why tools failed, told from their words: what is learned where no model reads along. Pure."""
+"""Reasons why tools failed, read from their words: what is learned without a model. Pure."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def failures(uses: Iterable[ToolUse]) -> list[Failure]:
 
 
 def failure_class(use: ToolUse) -> FailureClass | None:
-    """Why a use failed; None: it didn't, or its words don't tell."""
+    """The reason why a use failed; None: it didn't, or its words don't say."""
     said = ends(use.result.strip(), READ_CHARS)
     if not use.failed:
         said = said.partition("\n")[0]

@@ -38,7 +38,7 @@ _COMMON = frozenset(_COMMON_WORDS.split())
 
 @dataclass(frozen=True, slots=True)
 class WorkReader:
-    """Who searches. gate: the scopes; personas: whose work, None: everybody's."""
+    """The one who searches. gate: the scopes; personas: whose work, None: everybody's."""
 
     gate: Gate
     personas: frozenset[str] | None
@@ -175,7 +175,7 @@ def _stem(word: str) -> str:
 
 
 def score(item: StoredObservation, words: Sequence[str]) -> float:
-    """How well an observation fits the words: where each stands, and how many there are."""
+    """The fit of an observation to the words: where each stands, and how many there are."""
     texts = {
         "title": item.title,
         "subtitle": item.subtitle,

@@ -195,7 +195,7 @@ PLAIN_KINDS = ("message", "project")  # where a fact was learned or lies: no kin
 
 
 def target(owner: Owner, *, project: bool) -> str:
-    """Where something shared goes. Raises Refusal."""
+    """The scope that something shared goes to. Raises Refusal."""
     if not project:
         return owner.profile
     slug = owner.at.room.project

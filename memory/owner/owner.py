@@ -1,4 +1,4 @@
-"""Who asks about their own memory, and what of it may be seen where they ask."""
+"""The person who asks about their own memory, and what of it may be seen where they ask."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ class StoredFact:
 
 
 def origin_of(kind: str, room_name: str) -> str:
-    """Where something was learned, for people: "DM", "group DM" or "#room"."""
+    """The place where something was learned, for people: "DM", "group DM" or "#room"."""
     return {"room": f"#{room_name.removeprefix('#')}", "gdm": "group DM"}.get(kind, "DM")
 
 
@@ -254,5 +254,5 @@ def fact_ids(connection: Connection) -> set[str]:
 
 
 def count_facts(connection: Connection) -> int:
-    """How many facts there are."""
+    """The number of facts."""
     return connection.execute(select(func.count()).select_from(facts)).scalar_one()

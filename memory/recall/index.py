@@ -83,7 +83,7 @@ def utc_now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class IndexSettings:
-    """Where and how to index.
+    """The place and manner of indexing.
 
     folder: the index's own. embedder: "builtin", "minilm", or a provider of Mem0's, e.g. "openai",
     "ollama". store: "sqlite", or beside it a server for the vectors: "qdrant", "pgvector", or

@@ -211,7 +211,7 @@ class IndexFile:
         return self._reader().execute(found, (limit,)).fetchall()
 
     def count(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         rows: int = self._reader().execute("SELECT count(*) FROM entries").fetchone()[0]
         return rows
 

@@ -192,12 +192,12 @@ class InvertedIndex:
 
     @property
     def lengths(self) -> Scores:
-        """How many terms each entry has, marks left out."""
+        """The number of terms in each entry, marks left out."""
         return self._lengths.values
 
     @property
     def alive(self) -> NDArray[np.bool_]:
-        """Which places aren't empty."""
+        """The places that aren't empty."""
         return self._alive.values
 
     @property

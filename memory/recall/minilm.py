@@ -126,7 +126,7 @@ def gelu(x: Array) -> Array:
 
 
 def _model_folder(folder: Path) -> Path:
-    """Where the weights lie: the folder itself, or the only place below it."""
+    """The folder of the weights: the folder itself, or the only place below it."""
     found = sorted(folder.rglob(WEIGHTS)) if folder.is_dir() else []
     for path in found:
         if (path.parent / VOCABULARY).is_file():

@@ -1,4 +1,4 @@
-"""Which entries of a scope answer a question: a few features, added up, each with its reason.
+"""Entries of a scope that answer a question: a few features, added up, each with its reason.
 
 What each is worth was measured on LoCoMo (bench/README.md has the table); the constants were
 chosen on its first five conversations, where the neighbourhood of each is flat.

@@ -74,7 +74,7 @@ class NewEpisode:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a scope was read. after: seq of the last message looked at."""
+    """The place up to which a scope was read. after: seq of the last message looked at."""
 
     after: int
     newest: Episode | None
@@ -122,7 +122,7 @@ def covered(connection: Connection, scope: str) -> int:
 
 
 def progress(connection: Connection, scope: str) -> Progress:
-    """How far a scope was read. What was forgotten since is not read again."""
+    """The place up to which a scope was read. What was forgotten since is not read again."""
     newest = newest_episode(connection, scope)
     pointer = read_cursor(connection, LAYER, scope)
     last = newest.last_seq if newest is not None else 0

@@ -113,7 +113,7 @@ def import_lines(connection: Connection, lines: Iterable[bytes], now: datetime) 
 
 @dataclass(slots=True)
 class _KnownMessages:
-    """Which messages are here. counter: the highest seq that any ever had. reached: the highest
+    """The messages that are here. counter: the highest seq that any ever had. reached: the highest
     that an imported row speaks of, where no message is."""
 
     connection: Connection

@@ -208,7 +208,7 @@ def _describe(
 
 
 def _misled(name: str, table: AgentTable, persona: Persona) -> str:
-    """Why the agent can't be driven as the persona wants it; "": it can."""
+    """The reason why the agent can't be driven as the persona wants it; "": it can."""
     driver = persona.front.driver or table.driver
     if driver != "acp" or table.profile in API_PROGRAMS:
         return ""

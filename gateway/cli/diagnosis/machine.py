@@ -26,7 +26,7 @@ async def check_machine(of: Installation) -> list[Finding]:
 
 
 async def check_clocks(of: Installation) -> list[Finding]:
-    """How far this clock is from the platforms', where they answer with their time."""
+    """The distance of this clock from the platforms', where they answer with their time."""
     tables = ((bot, key) for bot in of.config.bots for key in ("url", "api_url"))
     addresses = dict.fromkeys(getattr(bot, key, "") for bot, key in tables)
     clocks = await asyncio.gather(*(_clock(address, of.now) for address in addresses if address))

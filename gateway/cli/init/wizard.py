@@ -195,7 +195,7 @@ class Wizard:
         self._secrets |= found
 
     def _trouble(self, agent: str) -> str:
-        """Why it doesn't answer; "": it does, or it is not to be tried."""
+        """The reason why it doesn't answer; "": it does, or it is not to be tried."""
         config, environment = self._config(), self._environment_now()
         if not self._given.tries:
             return ""
@@ -257,7 +257,7 @@ class Wizard:
         return "" if key in self._refused else known
 
     def _login(self, platform: PlatformSpec) -> Login:
-        """How it gets in: what the environment has secrets for, else what is chosen."""
+        """The way in: what the environment has secrets for, else what is chosen."""
         logins = platform.form.logins
         ready = [login for login in logins if all(self._has(field.key) for field in login.fields)]
         if ready:

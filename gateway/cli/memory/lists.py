@@ -41,7 +41,7 @@ async def list_facts(on: MemoryContext) -> int:
 
 
 async def list_scopes(on: MemoryContext) -> int:
-    """How much there is, by scope."""
+    """The number of facts and other rows, by scope."""
     for census in await on.store.read(count_by_scope):
         rows = {f"{name}s": count for name, count in census.rows.items()}
         told = ", ".join(f"{count} {name}" for name, count in rows.items())

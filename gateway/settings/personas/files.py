@@ -47,7 +47,7 @@ def _read(path: Path) -> bytes:
 
 
 def _inside(folder: Path, name: str) -> Path:
-    """Where `name`.md is, links followed as long as they stay in the folder."""
+    """The path of `name`.md, links followed as long as they stay in the folder."""
     path = folder / f"{name}.md"
     if not path.is_symlink():
         return path

@@ -32,7 +32,7 @@ class ByBody(BaseModel):
     by: str | Chooser | None = None
 
     def speaker(self) -> Speaker:
-        """Who did it. Raises Rejected when the id is none."""
+        """The person who did it. Raises Rejected when the id is none."""
         if self.by is None:
             return PAGE
         by = Chooser(id=self.by, name="") if isinstance(self.by, str) else self.by

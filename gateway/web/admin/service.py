@@ -165,13 +165,13 @@ class SessionAdmin:
 
 @dataclass(frozen=True, slots=True)
 class DataDisk:
-    """Where the data lies. database: its file; None where it is not a file."""
+    """The data folder. database: its file; None where it is not a file."""
 
     folder: Path
     database: Path | None
 
     def measure(self) -> Disk:
-        """How much is free, and how large the database is. Touches the disk."""
+        """The free space, and the size of the database. Touches the disk."""
         usage = shutil.disk_usage(self.folder if self.folder.exists() else self.folder.anchor)
         size = None
         if self.database is not None and self.database.exists():

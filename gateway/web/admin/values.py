@@ -20,7 +20,7 @@ Acted = Literal["done", "nothing", "busy", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class BotView(View):
-    """How a bot fares. state: up, connecting, down. since: of its present run."""
+    """The health of a bot. state: up, connecting, down. since: of its present run."""
 
     name: str
     platform: str
@@ -81,7 +81,7 @@ class TurnPage(View):
 
 @dataclass(frozen=True, slots=True)
 class WantedTurns:
-    """Which turns are listed. state: of the page's words, or "open"; slow_ms: those above it."""
+    """The filter of a list of turns. state: the page's word, or "open"; slow_ms: those above."""
 
     room_id: str | None = None
     persona: str | None = None
@@ -157,7 +157,7 @@ class SessionLine(View):
 
 @dataclass(frozen=True, slots=True)
 class Disk(View):
-    """Where the data lies, in bytes. database: None where it is not a file."""
+    """The size of the data, in bytes. database: None where it is not a file."""
 
     free_bytes: int
     total_bytes: int

@@ -1,4 +1,4 @@
-"""What is remembered: facts, landmarks, episodes, insights, observations."""
+"""Tables for memory: facts, landmarks, episodes, insights, observations."""
 
 import sqlalchemy as sa
 from alembic import op

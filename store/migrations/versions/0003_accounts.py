@@ -1,4 +1,4 @@
-"""Which bots' accounts are in a room."""
+"""The table of the rooms in which bots' accounts are."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""What a turn is; and scopes of direct messages in which no persona takes part."""
+"""Every turn says its kind; scopes of direct messages in which no persona takes part get a sign."""
 
 import re
 from typing import Any
