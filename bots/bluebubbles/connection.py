@@ -18,12 +18,12 @@ from typing import Any
 
 import structlog
 from aiohttp import web
-from pydantic import ValidationError
 from yarl import URL
 
 from bots.bluebubbles.api import BlueBubblesApi, BlueBubblesRefused
 from bots.bluebubbles.wire import WireWebhook
 from bots.kit.files import write
+from bots.kit.wire import readable
 from contract.errors import ConfigError, MootError
 
 log = structlog.stdlib.get_logger("moot.bots")
@@ -133,13 +133,7 @@ async def listed(api: BlueBubblesApi) -> list[WireWebhook] | None:
         if error.status not in (404, 405):
             raise
         return None
-    hooks = []
-    for entry in found if isinstance(found, list) else ():
-        try:
-            hooks.append(WireWebhook.model_validate(entry))
-        except ValidationError:
-            continue
-    return hooks
+    return readable(WireWebhook, found)
 
 
 def _tells_enough(hook: WireWebhook) -> bool:

@@ -29,6 +29,7 @@ from bots.bluebubbles.wire import WireChat, WireContact, WireInfo, WireMessage
 from bots.kit.directory import LookupDirectory, thread_block
 from bots.kit.events import faulty_fields
 from bots.kit.recent import Recent
+from bots.kit.wire import readable
 from contract.chat import Room, Speaker
 from contract.errors import PlatformError
 
@@ -128,13 +129,13 @@ class Directory(LookupDirectory):
             log.info("names.unknown", reason=error)
             self._has_contacts = False
             return address
-        if not (name := _name_of(address, _contacts(found))):
+        if not (name := _name_of(address, readable(WireContact, found))):
             # The server's own search misses addresses of mail.
             name = _name_of(address, await self._contacts.get(_ALL) or [])
         return name or address
 
     async def _fetch_contacts(self, _: str) -> list[WireContact]:
-        return _contacts(await self._api.get("contact"))
+        return readable(WireContact, await self._api.get("contact"))
 
     # ── Chats ───────────────────────────────────────────────────────────────────────────
 
@@ -261,17 +262,6 @@ def _messages(rows: Any) -> list[WireMessage]:
         except ValueError:
             continue
     return found
-
-
-def _contacts(found: Any) -> list[WireContact]:
-    """Those that can be read: people's own entries, made by many programs."""
-    contacts = []
-    for entry in found if isinstance(found, list) else ():
-        try:
-            contacts.append(WireContact.model_validate(entry))
-        except ValidationError:
-            continue
-    return contacts
 
 
 def _name_of(address: str, contacts: Iterable[WireContact]) -> str:

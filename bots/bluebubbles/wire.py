@@ -8,21 +8,17 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, BeforeValidator, Field, StringConstraints
+
+from bots.kit.wire import LENIENT, none_as_list
 
 # Milliseconds since 1970; the year 5000 bounds what a clock can be made of.
 Millis = Annotated[int, Field(ge=0, le=95_617_584_000_000)]
 Guid = Annotated[str, StringConstraints(min_length=1, max_length=255)]
 
 
-def _none_as_list(value: object) -> object:
-    return [] if value is None else value
-
-
 class _Wire(BaseModel):
-    model_config = ConfigDict(
-        extra="ignore", frozen=True, coerce_numbers_to_str=True, populate_by_name=True
-    )
+    model_config = LENIENT
 
 
 class WireHandle(_Wire):
@@ -45,7 +41,7 @@ class WireChat(_Wire):
     style: int | None = None
     identifier: str | None = Field(default=None, alias="chatIdentifier")
     display_name: str | None = Field(default=None, alias="displayName")
-    participants: Annotated[list[WireHandle], BeforeValidator(_none_as_list)] = []
+    participants: Annotated[list[WireHandle], BeforeValidator(none_as_list)] = []
 
 
 class WireMessage(_Wire):
@@ -53,8 +49,8 @@ class WireMessage(_Wire):
     text: str | None = None
     subject: str | None = None
     handle: WireHandle | None = None
-    chats: Annotated[list[WireChat], BeforeValidator(_none_as_list)] = []
-    attachments: Annotated[list[WireAttachment], BeforeValidator(_none_as_list)] = []
+    chats: Annotated[list[WireChat], BeforeValidator(none_as_list)] = []
+    attachments: Annotated[list[WireAttachment], BeforeValidator(none_as_list)] = []
     is_from_me: bool | None = Field(default=None, alias="isFromMe")
     error: int | None = None
     item_type: int | None = Field(default=None, alias="itemType")
@@ -100,10 +96,10 @@ class WireContact(_Wire):
     display_name: str | None = Field(default=None, alias="displayName")
     first_name: str | None = Field(default=None, alias="firstName")
     last_name: str | None = Field(default=None, alias="lastName")
-    phones: Annotated[list[WireAddress | str], BeforeValidator(_none_as_list)] = Field(
+    phones: Annotated[list[WireAddress | str], BeforeValidator(none_as_list)] = Field(
         default=[], alias="phoneNumbers"
     )
-    emails: Annotated[list[WireAddress | str], BeforeValidator(_none_as_list)] = []
+    emails: Annotated[list[WireAddress | str], BeforeValidator(none_as_list)] = []
 
     @property
     def name(self) -> str:

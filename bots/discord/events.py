@@ -23,7 +23,7 @@ from bots.discord.wire import (
     WireReaction,
     WireUser,
 )
-from bots.kit.events import FileRef, PinChange, faulty_fields
+from bots.kit.events import FileRef, PinChange, SaidMessage, faulty_fields
 from bots.kit.reactions import PIN
 from bots.kit.recent import Recent
 from contract.chat import SLASH, Speaker
@@ -60,21 +60,15 @@ class Channel:
     guild: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class NewMessage:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewMessage(SaidMessage):
     """A message. is_command: it was run by a slash, and stands nowhere."""
 
     room: Channel
-    id: str
     by: Person
-    content: str
-    at: datetime
-    mentioned: bool
     role_ids: tuple[str, ...] = ()
     channel_type: int | None = None
-    reply_to: str | None = None
     quoted: WireMessage | None = None
-    files: tuple[FileRef, ...] = ()
     is_command: bool = False
 
 

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 from pydantic import (
     BaseModel,
     BeforeValidator,
-    ConfigDict,
     StringConstraints,
     TypeAdapter,
     ValidationError,
@@ -18,20 +17,10 @@ from pydantic import (
     WrapValidator,
 )
 
+from bots.kit.wire import LENIENT, none_as_list, or_none
+
 Snowflake = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,20}$")]
 """An id: the time since 2015 and a count, so that a later one is greater."""
-
-
-def _none_left_out(value: Any) -> Any:
-    return [] if value is None else value
-
-
-def _or_none(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
-    """Nothing, where it can't be read: the rest of the message counts."""
-    try:
-        return read(value)
-    except ValidationError:
-        return None
 
 
 def _readable(model: type[BaseModel]) -> WrapValidator:
@@ -57,7 +46,7 @@ def _reads(model: type[BaseModel], entry: Any) -> bool:
 
 
 class _Wire(BaseModel):
-    model_config = ConfigDict(extra="ignore", frozen=True, coerce_numbers_to_str=True)
+    model_config = LENIENT
 
 
 class WireUser(_Wire):
@@ -70,7 +59,7 @@ class WireUser(_Wire):
 class WireMember(_Wire):
     user: WireUser | None = None
     nick: str | None = None
-    roles: Annotated[list[Snowflake], BeforeValidator(_none_left_out)] = []
+    roles: Annotated[list[Snowflake], BeforeValidator(none_as_list)] = []
 
 
 class WireAttachment(_Wire):
@@ -101,7 +90,7 @@ class WireMessage(_Wire):
     channel_type: int | None = None
     type: int | None = None
     author: WireUser | None = None
-    member: Annotated[WireMember | None, WrapValidator(_or_none)] = None
+    member: Annotated[WireMember | None, WrapValidator(or_none)] = None
     webhook_id: Snowflake | None = None
     content: str | None = None
     timestamp: str | None = None
@@ -109,11 +98,11 @@ class WireMessage(_Wire):
     nonce: str | int | None = None
     pinned: bool | None = None
     mentions: Annotated[list[WireUser], _readable(WireUser)] = []
-    mention_roles: Annotated[list[Snowflake], BeforeValidator(_none_left_out)] = []
+    mention_roles: Annotated[list[Snowflake], BeforeValidator(none_as_list)] = []
     attachments: Annotated[list[WireAttachment], _readable(WireAttachment)] = []
     embeds: Annotated[list[WireEmbed], _readable(WireEmbed)] = []
-    message_reference: Annotated[WireReference | None, WrapValidator(_or_none)] = None
-    referenced_message: Annotated[WireMessage | None, WrapValidator(_or_none)] = None
+    message_reference: Annotated[WireReference | None, WrapValidator(or_none)] = None
+    referenced_message: Annotated[WireMessage | None, WrapValidator(or_none)] = None
 
 
 class WireDelete(_Wire):
@@ -195,7 +184,7 @@ class WireChannel(_Wire):
     parent_id: Snowflake | None = None
     name: str | None = None
     last_message_id: Snowflake | None = None
-    permission_overwrites: Annotated[list[Any], BeforeValidator(_none_left_out)] = []
+    permission_overwrites: Annotated[list[Any], BeforeValidator(none_as_list)] = []
 
     @property
     def overwrites(self) -> list[WireOverwrite]:
@@ -217,7 +206,7 @@ class WireGuild(_Wire):
     channels: Annotated[list[WireChannel], _readable(WireChannel)] = []
     threads: Annotated[list[WireChannel], _readable(WireChannel)] = []
     roles: Annotated[list[WireRole], _readable(WireRole)] = []
-    members: Annotated[list[Any], BeforeValidator(_none_left_out)] = []
+    members: Annotated[list[Any], BeforeValidator(none_as_list)] = []
 
 
 class WireThreadList(_Wire):
@@ -234,4 +223,4 @@ class WireMemberChange(_Wire):
     guild_id: Snowflake
     user: WireUser
     nick: str | None = None
-    roles: Annotated[list[Snowflake], BeforeValidator(_none_left_out)] = []
+    roles: Annotated[list[Snowflake], BeforeValidator(none_as_list)] = []

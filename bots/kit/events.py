@@ -1,6 +1,6 @@
 """The events that platforms report alike, as values.
 
-A message itself differs too much from one platform to the next: each has a `NewMessage` of its own.
+Of a message only the most is alike: each platform has a `NewMessage` of its own.
 `R` is the platform's own value for where something happened, `P` that for a person.
 """
 
@@ -28,6 +28,23 @@ class FileRef:
     mime: str
     size_bytes: int
     url: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaidMessage:
+    """A message. mentioned: it says itself that it is for us.
+
+    thread_id: its thread's first message. reply_to: what it visibly replies to. Both as far as the
+    message says so.
+    """
+
+    id: str
+    content: str
+    at: datetime
+    mentioned: bool
+    thread_id: str | None = None
+    reply_to: str | None = None
+    files: tuple[FileRef, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,26 +60,28 @@ Align = Literal["left", "right", "center"]
 
 
 @dataclass(frozen=True, slots=True)
-class Paragraph:
+class SourceBlock:
     lines: Lines
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph(SourceBlock):
     content: tuple[Inline, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Heading:
-    lines: Lines
+class Heading(SourceBlock):
     level: int
     content: tuple[Inline, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class CodeBlock:
+class CodeBlock(SourceBlock):
     """fence: the characters that opened it, "" for an indented block. code: without the last LF.
 
     closed: a closing fence was there; a block may also end with its container or with the text.
     """
 
-    lines: Lines
     code: tuple[str, ...]
     info: str = ""
     fence: str = ""
@@ -87,40 +89,36 @@ class CodeBlock:
 
 
 @dataclass(frozen=True, slots=True)
-class Quote:
-    lines: Lines
+class Quote(SourceBlock):
     blocks: tuple[Block, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class ListItem:
+class ListItem(SourceBlock):
     """number: as it was typed, None in a bulleted list. done: the state of a task, else None."""
 
-    lines: Lines
     blocks: tuple[Block, ...]
     number: str | None = None
     done: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class List:
-    lines: Lines
+class List(SourceBlock):
     items: tuple[ListItem, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class TableBlock:
+class TableBlock(SourceBlock):
     """headed: the first row is a header. A continuation, split off from its header, has none."""
 
-    lines: Lines
     rows: tuple[tuple[tuple[Inline, ...], ...], ...]
     aligns: tuple[Align, ...]
     headed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    lines: Lines
+class Rule(SourceBlock):
+    """A line between two parts of a text."""
 
 
 Block = Paragraph | Heading | CodeBlock | Quote | List | TableBlock | Rule

@@ -253,7 +253,7 @@ class Directory(LookupDirectory):
         plain = await self._opened(thread.room_id, raw)
         event = parsed(plain) if plain else None
         said = parse_event(event, OwnUser()) if event else None  # ours too
-        if not isinstance(said, NewMessage) or not (said.content or said.file):
+        if not isinstance(said, NewMessage) or not (said.content or said.files):
             return None
         by = await self.speaker(thread.room_id, said.sender, is_bot=said.is_bot)
-        return by, said.content or f"[attachment: {said.file.name if said.file else ''}]"
+        return by, said.content or f"[attachment: {said.files[0].name}]"

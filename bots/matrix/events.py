@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 from pydantic import ValidationError
 
-from bots.kit.events import DeletedMessage, EditedMessage, FileRef
+from bots.kit.events import DeletedMessage, EditedMessage, FileRef, SaidMessage
 from bots.matrix.wire import WireContent, WireEncryptedFile, WireEvent, WireRelation
 from contract.chat import Speaker
 
@@ -43,19 +43,13 @@ class MediaFile(FileRef):
     closed: WireEncryptedFile | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class NewMessage:
-    """A message. thread_id: its thread's first message. reply_to: what it visibly replies to."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewMessage(SaidMessage):
+    """A message: a text, or a file and its caption."""
 
-    id: str
     sender: str
     is_bot: bool
-    content: str
-    mentioned: bool
-    at: datetime
-    thread_id: str | None = None
-    reply_to: str | None = None
-    file: MediaFile | None = None
+    files: tuple[MediaFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +146,7 @@ def _message(
         at=moment(event.origin_server_ts),
         thread_id=thread_id,
         reply_to=None if thread_id and relation.is_falling_back else reply_to,
-        file=_file(content) if content.msgtype in _FILES else None,
+        files=_files(content) if content.msgtype in _FILES else (),
     )
 
 
@@ -200,15 +194,15 @@ def _calls(text: str, name: str) -> bool:
     return bool(re.search(rf"(?<![\w.@/]){re.escape('@' + name)}(?![\w:-])(?!\.\w)", text))
 
 
-def _file(content: WireContent) -> MediaFile | None:
+def _files(content: WireContent) -> tuple[MediaFile, ...]:
     url = content.file.url if content.file else content.url
     if not url:
-        return None
+        return ()
     name = content.filename or content.body or "file"
     mime = (content.info and content.info.mimetype) or "application/octet-stream"
     size = max((content.info and content.info.size) or 0, 0)
     media = url.removeprefix("mxc://")
-    return MediaFile(media, name, mime, min(size, 2**53), url, content.file)
+    return (MediaFile(media, name, mime, min(size, 2**53), url, content.file),)
 
 
 def moment(milliseconds: int) -> datetime:

@@ -120,7 +120,7 @@ class EventHandler:
         room = await self._directory.room(room_id)
         by = await self._directory.speaker(room_id, said.sender, is_bot=said.is_bot)
         mentioned = said.mentioned or room.kind == "dm" or await self._answers_us(room_id, said)
-        attachments = await self._files.keep(room_id, [said.file] if said.file else [])
+        attachments = await self._files.keep(room_id, said.files)
         context = None
         if mentioned and said.thread_id:
             context = await self._directory.thread_context(room_id, said.thread_id, said.id)

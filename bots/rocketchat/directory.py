@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -18,14 +18,6 @@ _MEMBERS = {"c": "channels", "p": "groups", "d": "im"}
 _MOST_MEMBERS = 100
 _ROLES = ("owner", "moderator", "leader")  # the most telling one first
 _THREAD_PAGE = 50
-
-
-@dataclass(frozen=True, slots=True)
-class _Person:
-    user_id: str
-    name: str
-    username: str
-    is_bot: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +59,7 @@ class Directory(LookupDirectory):
         """The bot's own account."""
         self.own = own
         name = own.name or own.username or own.user_id
-        person = _Person(own.user_id, name, own.username, is_bot=True)
+        person = speaker(own.user_id, name, own.username, is_bot=True)
         self._people.learn(f"userId={own.user_id}", person)
 
     # ── People ──────────────────────────────────────────────────────────────────────────
@@ -78,19 +70,17 @@ class Directory(LookupDirectory):
             return speaker(said.sender_id, said.name, said.username, is_bot=True)
         person = await self._people.get(f"userId={said.sender_id}")
         name = said.name or (person.name if person else "")
-        return speaker(said.sender_id, name, said.username, is_bot=bool(person and person.is_bot))
+        is_bot = person is not None and person.kind == "bot"
+        return speaker(said.sender_id, name, said.username, is_bot=is_bot)
 
     async def named(self, username: str | None) -> Speaker | None:
         """Somebody by user name; None where the server doesn't know them, or not in time."""
-        person = await self._people.get(f"username={username}") if username else None
-        if person is None:
-            return None
-        return speaker(person.user_id, person.name, person.username, is_bot=person.is_bot)
+        return await self._people.get(f"username={username}") if username else None
 
-    async def _fetch_person(self, key: str) -> _Person:
+    async def _fetch_person(self, key: str) -> Speaker:
         field, _, value = key.partition("=")
         user = (await self._api.get("users.info", **{field: value})).get("user")
-        return _person(user, value)
+        return _person(_user(user), value)
 
     # ── Rooms ───────────────────────────────────────────────────────────────────────────
 
@@ -152,15 +142,17 @@ class Directory(LookupDirectory):
         roles = await self._roles(family, rid)
         found = []
         for entry in answer.get("members") or ():
-            person = _person(entry, "")
-            if person.user_id and person.user_id != self.own.user_id:
-                found.append(self._member(person, roles.get(person.user_id)))
+            user = _user(entry)
+            if user.id and user.id != self.own.user_id:
+                person = replace(_person(user, user.id), role=roles.get(user.id))
+                is_bot = self._is_bot(user.id)
+                found.append(replace(person, kind="bot", mention=None) if is_bot else person)
         return found
 
-    def _member(self, person: _Person, role: str | None) -> Speaker:
-        known = self._people.known(f"userId={person.user_id}")
-        is_bot = person.is_bot or bool(known and known.is_bot)
-        return speaker(person.user_id, person.name, person.username, is_bot=is_bot, role=role)
+    def _is_bot(self, user_id: str) -> bool:
+        """True if it is known to be one."""
+        known = self._people.known(f"userId={user_id}")
+        return known is not None and known.kind == "bot"
 
     async def _roles(self, family: str, rid: str) -> dict[str, str]:
         """User id to the role in the room; direct messages have none."""
@@ -219,8 +211,7 @@ class Directory(LookupDirectory):
         return not told.t and told.id not in (until.id, thread.id) and told.ts <= until.at
 
     def _author(self, told: WireMessage) -> Speaker:
-        known = self._people.known(f"userId={told.u.id}")
-        is_bot = bool(told.bot or told.u.id == self.own.user_id or (known and known.is_bot))
+        is_bot = bool(told.bot) or told.u.id == self.own.user_id or self._is_bot(told.u.id)
         name = told.alias or told.u.name or told.u.username or told.u.id
         return speaker(told.u.id, name, told.u.username or "", is_bot=is_bot)
 
@@ -235,15 +226,18 @@ def _sound(entries: Sequence[Any] | None) -> list[WireMessage]:
     return found
 
 
-def _person(raw: Mapping[str, Any] | None, named: str) -> _Person:
-    """named: what it was asked for by, where the server tells less."""
+def _user(raw: Mapping[str, Any] | None) -> WirePerson:
     try:
-        user = WirePerson.model_validate(raw or {})
+        return WirePerson.model_validate(raw or {})
     except ValidationError:
-        user = WirePerson.model_validate({})
+        return WirePerson.model_validate({})
+
+
+def _person(user: WirePerson, named: str) -> Speaker:
+    """named: what it was asked for by, where the server tells less."""
     is_bot = user.type in ("bot", "app") or "bot" in (user.roles or ())
     name = user.name or user.username or named
-    return _Person(user.id or named, name, user.username or "", is_bot)
+    return speaker(user.id or named, name, user.username or "", is_bot=is_bot)
 
 
 def _place(room: WireRoom, own: Account) -> _RoomFacts:

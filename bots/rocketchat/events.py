@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from urllib.parse import unquote
 
-from bots.kit.events import DeletedMessage, EditedMessage, FileRef, PinChange
+from bots.kit.events import DeletedMessage, EditedMessage, FileRef, PinChange, SaidMessage
 from bots.rocketchat.wire import WireFile, WireMessage
 from contract.chat import Speaker
 
@@ -53,22 +53,15 @@ class Account:
         return bool(self.roles & {"bot", "admin", "app"})
 
 
-@dataclass(frozen=True, slots=True)
-class NewMessage:
-    """A message. mentioned: by its own text; name: what the message itself says, or ""."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewMessage(SaidMessage):
+    """A message. name: what the message itself says, or ""."""
 
-    id: str
     rid: str
-    at: datetime
     sender_id: str
     username: str
     name: str
     is_bot: bool
-    content: str
-    mentioned: bool
-    thread_id: str | None = None
-    reply_to: str | None = None
-    files: tuple[FileRef, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,12 @@ from typing import Annotated, Any
 from pydantic import (
     BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     ValidationError,
-    ValidatorFunctionWrapHandler,
     WrapValidator,
 )
+
+from bots.kit.wire import LENIENT, or_none
 
 
 def moment(value: Any) -> datetime:
@@ -34,14 +34,7 @@ def moment(value: Any) -> datetime:
         raise ValueError("is no time") from None
 
 
-def _or_none(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
-    try:
-        return read(value)
-    except ValidationError:
-        return None
-
-
-_IF_SOUND = WrapValidator(_or_none)
+_IF_SOUND = WrapValidator(or_none)
 
 Moment = Annotated[datetime, BeforeValidator(moment)]
 MaybeMoment = Annotated[Moment | None, _IF_SOUND]
@@ -51,9 +44,7 @@ MaybeFlag = Annotated[bool | None, _IF_SOUND]
 
 
 class _Wire(BaseModel):
-    model_config = ConfigDict(
-        extra="ignore", frozen=True, coerce_numbers_to_str=True, populate_by_name=True
-    )
+    model_config = LENIENT
 
 
 class WireUser(_Wire):

@@ -21,6 +21,7 @@ from bots.kit.events import (
     FileRef,
     PinChange,
     RenamedRoom,
+    SaidMessage,
     faulty_fields,
 )
 from bots.slack.text import typed
@@ -54,7 +55,7 @@ class Account:
 
     @cached_property
     def ids(self) -> frozenset[str]:
-        """Whom its own messages are of."""
+        """The ids under which it posts."""
         return frozenset({self.user_id, self.bot_id} - {""})
 
     @cached_property
@@ -75,24 +76,17 @@ class Channel:
     kind: RoomKind | None
 
 
-@dataclass(frozen=True, slots=True)
-class NewMessage:
-    """A message, with its time stamp as its id. sender_id: a bot's where it has no user."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewMessage(SaidMessage):
+    """A message, with its time stamp as its id. sender_id: a bot's where it has no user.
+
+    Who answers a message does so in its thread.
+    """
 
     room: Channel
-    id: str
     sender_id: str
     is_bot: bool
-    content: str
-    mentioned: bool
-    thread_id: str | None = None
     bot_name: str | None = None
-    files: tuple[FileRef, ...] = ()
-
-    @property
-    def reply_to(self) -> str | None:
-        """In Slack who answers a message does so in its thread."""
-        return self.thread_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +218,9 @@ def _message(
         is_bot=is_bot,
         content=typed(text),
         mentioned=room.kind == "dm" or answers_us or own.mention.search(text) is not None,
+        at=moment(ts),
         thread_id=thread,
+        reply_to=thread,
         bot_name=_bot_name(event) if is_bot else None,
         files=tuple(_file(file) for file in event.files or () if file.mode != "tombstone"),
     )

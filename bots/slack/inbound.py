@@ -11,7 +11,7 @@ from bots.kit.events import DeletedMessage, EditedMessage, PinChange
 from bots.kit.inbound import MessageContext, inbound, named_dm
 from bots.kit.platform_bot import BotSetup
 from bots.slack.directory import Directory
-from bots.slack.events import SOURCE, ButtonPress, Channel, CommandUse, NewMessage, moment
+from bots.slack.events import SOURCE, ButtonPress, Channel, CommandUse, NewMessage
 from bots.slack.files import Files
 from contract.chat import Attachment, Chosen, Deleted, Edited, Event, Inbound, Pinned
 
@@ -60,9 +60,7 @@ class EventConverter:
             attachments, context = await asyncio.gather(
                 self._files.keep(said.room.id, said.files), self._thread_context(said)
             )
-        found = MessageContext(
-            said.mentioned, moment(said.id), said.thread_id, attachments, context
-        )
+        found = MessageContext(said.mentioned, said.at, said.thread_id, attachments, context)
         return inbound(self._setup, SOURCE, said, named_dm(room, by), by, found)
 
     async def _command(self, found: CommandUse) -> Inbound:

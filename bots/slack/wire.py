@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, StringConstraints
+from pydantic import BaseModel, StringConstraints
+
+from bots.kit.wire import LENIENT
 
 # Seconds since 1970, a point, microseconds; unique in its channel.
 Ts = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,11}(\.[0-9]{1,6})?$")]
 
 
 class _Wire(BaseModel):
-    model_config = ConfigDict(extra="ignore", frozen=True, coerce_numbers_to_str=True)
+    model_config = LENIENT
 
 
 class WireFile(_Wire):

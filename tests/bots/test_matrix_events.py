@@ -113,8 +113,8 @@ def test_a_file_has_a_caption_only_when_it_has_a_name_too() -> None:
     }
     bare = read({**file, "body": "a.png"})
     captioned = read({**file, "body": "see", "filename": "a.png"})
-    assert (bare.content, bare.file.name, bare.file.mime) == ("", "a.png", "image/png")
-    assert (captioned.content, captioned.file.name) == ("see", "a.png")
+    assert (bare.content, bare.files[0].name, bare.files[0].mime) == ("", "a.png", "image/png")
+    assert (captioned.content, captioned.files[0].name) == ("see", "a.png")
 
 
 def test_other_events_are_told_as_what_they_are() -> None:

@@ -1,0 +1,36 @@
+"""Platforms' payloads, checked at the door: how their models read, and ways to bear faults."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError, ValidatorFunctionWrapHandler
+
+M = TypeVar("M", bound=BaseModel)
+
+
+LENIENT = ConfigDict(extra="ignore", frozen=True, coerce_numbers_to_str=True, populate_by_name=True)
+"""Of a platform's models: they hold the fields that matter, and the rest is ignored."""
+
+
+def none_as_list(value: object) -> object:
+    return [] if value is None else value
+
+
+def or_none(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
+    """Nothing, where it can't be read: the rest of the payload counts."""
+    try:
+        return read(value)
+    except ValidationError:
+        return None
+
+
+def readable(model: type[M], found: object) -> list[M]:
+    """Those entries of a list that can be read; none where it is no list."""
+    entries = []
+    for entry in found if isinstance(found, list) else ():
+        try:
+            entries.append(model.model_validate(entry))
+        except ValidationError:
+            continue
+    return entries
