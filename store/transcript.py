@@ -141,22 +141,18 @@ class Transcript:
             index_elements=["id"],
             set_={name: new.excluded[name] for name in ("name", "kind", "project")},
         )
-        self._known_rooms: dict[str, Room] = {}
+        self.known_rooms: dict[str, Room] = {}  # whose rows are on disk as they are
 
     def keep_room(self, connection: Connection, room: Room, now: datetime) -> None:
         """Store the room, or its new name, kind and project."""
-        if self._known_rooms.get(room.id) != room:
-            connection.execute(self._keep_room, {**asdict(room), "created_at": micros(now)})
-
-    def committed(self, room: Room) -> None:
-        """Tell that a room's row is on disk as it is, so that it need not be written again."""
-        self._known_rooms[room.id] = room
+        connection.execute(self._keep_room, {**asdict(room), "created_at": micros(now)})
 
     def add(
         self, connection: Connection, inbound: Inbound, scope: str, hop: int, now: datetime
     ) -> tuple[int, bool]:
         """Store a message; return its seq and whether it is new (False: delivered before)."""
-        self.keep_room(connection, inbound.room, now)
+        if self.known_rooms.get(inbound.room.id) != inbound.room:
+            self.keep_room(connection, inbound.room, now)
         meta = inbound.meta
         values = {
             **_EMPTY,
@@ -318,8 +314,8 @@ class Transcript:
 
     async def room(self, room_id: str) -> Room | None:
         """One room."""
-        if room_id in self._known_rooms:
-            return self._known_rooms[room_id]
+        if room_id in self.known_rooms:
+            return self.known_rooms[room_id]
 
         def work(connection: Connection) -> Room | None:
             row = connection.execute(_ROOM, {"id": room_id}).first()

@@ -32,22 +32,19 @@ def figure(
     taken = {column: timings.get(name) for column, name in STEPS.items()}
     steps = {column: None if ms is None else round(ms) for column, ms in taken.items()}
     prepared_ms = sum(steps[name] or 0 for name in ("ready_ms", "brief_ms", "compose_ms"))
+    shown = "posted" if fault is None else "failed"
+    if fault == "stopped" or (state == "dropped" and fault is None):
+        shown = "stopped"
     queued_ms = None
     if "running" in since:  # a turn is told to run when its prompt has been composed
         queued_ms = max(0, (since["running"] - begun) // MS - prepared_ms)
     return {
         "at": begun,
-        "state": _ended_as(state, fault),
+        "state": shown,
         "total_ms": max(0, (ended - begun) // MS),
         "queued_ms": queued_ms,
         **steps,
     }
-
-
-def _ended_as(state: str, fault: str | None) -> str:
-    if fault == "stopped" or (state == "dropped" and fault is None):
-        return "stopped"
-    return "posted" if fault is None else "failed"
 
 
 _TURNS = (

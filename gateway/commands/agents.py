@@ -7,7 +7,8 @@ from typing import Any
 
 from contract.errors import AgentError
 from gateway.core import views
-from gateway.core.ledger import Ledger, Turn, UnusedSession
+from gateway.core.ledger import Turn, UnusedSession
+from gateway.core.sql_ledger import SqlLedger
 from gateway.sessions.sessions import Sessions, compact
 from gateway.settings.personas.personas import Persona
 from gateway.turns.commands import CommandRequest
@@ -18,7 +19,7 @@ class AgentCommands:
 
     def __init__(
         self,
-        ledger: Ledger,
+        ledger: SqlLedger,
         sessions: Sessions,
         page_url: Callable[[], str],
         ended: Callable[[UnusedSession], object],

@@ -9,8 +9,9 @@ from datetime import datetime, timedelta
 from bots.bot import Bot
 from gateway.access.access import Access
 from gateway.core.addressing import unaddressed
-from gateway.core.ledger import Ledger, Turn
+from gateway.core.ledger import Turn
 from gateway.core.quoting import quoted
+from gateway.core.sql_ledger import SqlLedger
 from gateway.sessions.pool import SessionPool
 from gateway.sessions.sessions import AgentProgram, LiveSession, RoomSettings
 from gateway.settings.personas.personas import Persona
@@ -31,7 +32,7 @@ class StatusCommands:
 
     sessions: SessionPool
     settings: RoomSettings
-    ledger: Ledger
+    ledger: SqlLedger
     transcript: Transcript
     access: Access
     bots: Mapping[str, Bot]

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from sqlalchemy import Connection
 
-from contract.chat import Inbound, Room, Speaker
+from contract.chat import Room
 from memory.layers import EndedSession
 
 OWN_NAME = "Moot"  # stands where a persona would, in what people see of Moot's own turns
@@ -135,113 +134,3 @@ class UnusedSession:
 
     session: EndedSession
     used_at: int
-
-
-class Ledger(Protocol):
-    """The record of turns and posts, as the rest of the gateway asks it."""
-
-    async def accept(
-        self,
-        inbound: Inbound,
-        scope: str,
-        wanted: Sequence[TurnRequest],
-        hop: int,
-        now: datetime,
-        also: Also | None = None,
-    ) -> Accepted:
-        """Store a message and queue its turns, once, in one commit. also: runs in it, too."""
-
-    def running(self, turn: Turn, header: str, record: dict[str, Any], now: datetime) -> Turn:
-        """The agent is about to be asked: on disk soon, and before anything else of the turn."""
-
-    async def answered(
-        self, outcome: Turn, plan: Sequence[tuple[str, str]], now: datetime
-    ) -> tuple[Turn, list[Post]]:
-        """Record the answer, and as (kind, text) the posts that will carry it."""
-
-    async def draft(self, turn: Turn, text: str, now: datetime) -> Post:
-        """A draft is about to be posted."""
-
-    async def sent(self, post: Post, platform_id: str) -> Post:
-        """The platform has the post."""
-
-    async def note_question(
-        self, turn: Turn, question_id: str, platform_id: str, title: str = ""
-    ) -> None:
-        """A permission question was posted: an own message that carries no answer."""
-
-    def close_question(self, key: str) -> None:
-        """Nobody can answer this post's question any more: on disk soon."""
-
-    async def left_questions(self, turn_id: str) -> list[tuple[str, str, str]]:
-        """Key, platform id and title of a turn's questions that were posted and not closed."""
-
-    async def known_posts(self, room_id: str) -> frozenset[str]:
-        """The platform's ids of all own posts of a room."""
-
-    async def answer_with(self, room_id: str, post_id: str) -> str | None:
-        """The message id of the stored answer that one of its posts is a piece of, or None."""
-
-    async def posted(
-        self,
-        turn: Turn,
-        posts: Sequence[Post],
-        by: Speaker,
-        wanted: Sequence[TurnRequest],
-        now: datetime,
-    ) -> tuple[Turn, int | None, tuple[Turn, ...]]:
-        """All posts arrived: store the answer as a message, queue the turns it hands over to.
-
-        Returns the turn, the answer's seq (None when there is none), and the new turns.
-        """
-
-    async def dropped(self, turn: Turn, now: datetime) -> Turn:
-        """Its message was deleted while it waited."""
-
-    async def open_turns(self) -> list[Turn]:
-        """Turns that are not posted or dropped, in their order."""
-
-    async def posts(self, turn_id: str) -> list[Post]:
-        """The posts of a turn in their order."""
-
-    async def turn(self, turn_id: str) -> Turn | None:
-        """One turn."""
-
-    async def beginner(self, turn: Turn) -> Speaker | None:
-        """The one who began a turn's chain: what an agent says to another is on their behalf.
-
-        None: their message is not on record any more.
-        """
-
-    async def agent_session(self, persona: str, scope: str, agent: str) -> str | None:
-        """The agent's own session id to resume, or None."""
-
-    async def keep_session(
-        self, persona: str, scope: str, agent: str, session_id: str | None, now: datetime
-    ) -> None:
-        """Remember the agent's session id, where it has one, and that it was used now."""
-
-    def use_session(
-        self, persona: str, scope: str, agent: str, session_id: str | None, now: datetime
-    ) -> None:
-        """The same of a session that is known: on disk soon."""
-
-    async def retire_session(self, persona: str, scope: str) -> UnusedSession | None:
-        """Resume it no more. None when there is none, or its end is known already."""
-
-    async def idle_sessions(self, since: datetime) -> list[UnusedSession]:
-        """Sessions not used after `since` of which the memory knows no end, longest idle first."""
-
-    async def used_first(self) -> datetime | None:
-        """The time of the last use of the longest idle session that did not end yet."""
-
-    async def ended_session(self, ended: UnusedSession, now: datetime) -> None:
-        """The memory knows of the end; nothing changes when the session was used again."""
-
-    async def last_turn(self, scope: str) -> Turn | None:
-        """The newest finished turn of a scope that an agent answered."""
-
-    async def decide(
-        self, turn_id: str, question: str, chosen: str, by: str, now: datetime
-    ) -> None:
-        """Record who answered a permission question, and how."""

@@ -1,40 +1,36 @@
-"""The ledger in the store's database."""
+"""The ledger of turns in the store's database; see gateway/core/ledger.py."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection
 
 from contract.chat import Inbound, Room, Speaker
-from gateway.core.ledger import Accepted, Also, Further, Post, Turn, TurnRequest
+from gateway.core.ledger import Accepted, Also, Further, Post, State, Turn, TurnRequest
+from gateway.core.sql_posts import SqlPosts
 from gateway.core.sql_rows import (
-    ANSWER_WITH,
     ASKED,
-    CLOSE_QUESTION,
-    DECIDE,
-    DECISIONS,
-    KNOWN_POSTS,
     LAST_TURN,
-    LEFT_QUESTIONS,
+    MARK,
     OPEN_TURNS,
+    POSTS,
+    SAVE,
     TURN,
     TURNS_OF,
-    entered,
-    figure_writer,
-    mark,
-    posts_of,
-    save,
+    put_figure,
     turn_of,
 )
 from gateway.core.sql_sessions import SqlSessions
 from store.database import Store, insert_of
-from store.schema import ONCE_A_MESSAGE, posts, turns
-from store.timestamps import micros, moment
+from store.schema import ONCE_A_MESSAGE, turns
+from store.timestamps import micros
 from store.transcript import Transcript
+from store.turn_metrics import figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +46,12 @@ class _Asked:
 LINKS = 50  # of a chain of agents that is followed to its beginning
 
 
-class SqlLedger(SqlSessions):
-    """See `gateway.core.ledger.Ledger`."""
+class SqlLedger(SqlSessions, SqlPosts):
+    """The record of turns and posts, as the rest of the gateway asks it."""
 
     def __init__(self, store: Store, transcript: Transcript) -> None:
-        super().__init__(store)
+        SqlSessions.__init__(self, store)
+        SqlPosts.__init__(self, store)
         self._transcript = transcript
         insert = insert_of(store)
         self._queue_turn = (
@@ -64,12 +61,7 @@ class SqlLedger(SqlSessions):
             )
             .returning(turns.c.seq)
         )
-        self._keep_figure = figure_writer(store)
-        new_post = insert(posts)
-        self._put_post = new_post.on_conflict_do_update(
-            index_elements=["key"],
-            set_={name: new_post.excluded[name] for name in ("kind", "text", "state")},
-        )
+        self._put_figure = put_figure(store)
 
     # ── Turns ───────────────────────────────────────────────────────────────────────────
 
@@ -82,17 +74,19 @@ class SqlLedger(SqlSessions):
         now: datetime,
         also: Also | None = None,
     ) -> Accepted:
+        """Store a message and queue its turns, once, in one commit. also: runs in it, too."""
+
         def work(connection: Connection) -> Accepted:
             seq, new = self._transcript.add(connection, inbound, scope, hop, now)
             if not new and not self._transcript.is_of(connection, seq, scope):
                 return Accepted(seq, new, ())  # its text is not for whoever delivers it now
             asked = _Asked(seq, micros(inbound.sent_at), scope, inbound.room)
             more = also(connection, seq) if also is not None else Further()
-            made = self._queue_all(connection, asked, [*wanted, *more.requests], now)
+            made = self._queue(connection, asked, [*wanted, *more.requests], now)
             return Accepted(seq, new, made, more.said)
 
         accepted = await self._store.write(work)
-        self._transcript.committed(inbound.room)
+        self._transcript.known_rooms[inbound.room.id] = inbound.room
         return accepted
 
     def queue(
@@ -102,48 +96,66 @@ class SqlLedger(SqlSessions):
         row = connection.execute(ASKED, {"of": message_seq}).one()
         room = Room(row.room_id, row.name, row.kind, row.project)
         asked = _Asked(row.seq, row.sent_at, row.scope, room)
-        return self._queue_all(connection, asked, wanted, now)
-
-    def _queue_all(
-        self, connection: Connection, asked: _Asked, wanted: Sequence[TurnRequest], now: datetime
-    ) -> tuple[Turn, ...]:
-        made = (self._queue(connection, asked, want, now) for want in wanted)
-        return tuple(turn for turn in made if turn is not None)
+        return self._queue(connection, asked, wanted, now)
 
     def _queue(
-        self, connection: Connection, asked: _Asked, want: TurnRequest, now: datetime
-    ) -> Turn | None:
-        """The new turn; None when this message asked this persona before."""
-        turn = _new_turn(asked, want, now)
-        values = {
-            "id": turn.id,
-            "message_seq": asked.seq,
-            "persona": turn.persona,
-            "scope": turn.scope,
-            "room_id": turn.room.id,
-            "thread_id": turn.thread_id,
-            "bot": turn.bot,
-            "hop": turn.hop,
-            "kind": turn.kind,
-            "state": turn.state,
-            "states": [list(item) for item in turn.states],
-            "answer": turn.answer,
-        }
-        seq = connection.execute(self._queue_turn, values).scalar()
-        if seq is None:
-            return None
-        if want.answer is not None:
-            self._plan(connection, turn.id, [("text", want.answer)], now)
-        return replace(turn, seq=seq)
+        self, connection: Connection, asked: _Asked, wanted: Sequence[TurnRequest], now: datetime
+    ) -> tuple[Turn, ...]:
+        """The new turns; none where this message asked this persona before."""
+        made: list[Turn] = []
+        at = micros(now)
+        for want in wanted:
+            states: tuple[tuple[State, int], ...] = (("queued", at),)
+            if want.answer is not None:
+                states += (("answered", at),)
+            turn = Turn(
+                id=want.id,
+                seq=0,
+                message_seq=asked.seq,
+                asked_at=asked.at,
+                persona=want.persona,
+                scope=asked.scope,
+                room=asked.room,
+                thread_id=want.thread_id,
+                bot=want.bot,
+                hop=want.hop,
+                state=states[-1][0],
+                kind=want.kind,
+                states=states,
+                answer=want.answer,
+            )
+            values = {
+                "id": turn.id,
+                "message_seq": asked.seq,
+                "persona": turn.persona,
+                "scope": turn.scope,
+                "room_id": turn.room.id,
+                "thread_id": turn.thread_id,
+                "bot": turn.bot,
+                "hop": turn.hop,
+                "kind": turn.kind,
+                "state": turn.state,
+                "states": [list(item) for item in states],
+                "answer": turn.answer,
+            }
+            seq = connection.execute(self._queue_turn, values).scalar()
+            if seq is None:
+                continue
+            if want.answer is not None:
+                self._plan(connection, turn.id, [("text", want.answer)], now)
+            made.append(replace(turn, seq=seq))
+        return tuple(made)
 
     def running(self, turn: Turn, header: str, record: dict[str, Any], now: datetime) -> Turn:
+        """The agent is about to be asked: on disk soon, and before anything else of the turn."""
         changed = entered(replace(turn, header=header, record=record), "running", now)
-        self._store.write_later(lambda connection: save(connection, changed))
+        self._store.write_later(partial(save, turn=changed))
         return changed
 
     async def answered(
         self, outcome: Turn, plan: Sequence[tuple[str, str]], now: datetime
     ) -> tuple[Turn, list[Post]]:
+        """Record the answer, and as (kind, text) the posts that will carry it."""
         changed = entered(outcome, "answered", now)
 
         def work(connection: Connection) -> list[Post]:
@@ -161,11 +173,21 @@ class SqlLedger(SqlSessions):
         wanted: Sequence[TurnRequest],
         now: datetime,
     ) -> tuple[Turn, int | None, tuple[Turn, ...]]:
+        """All posts arrived: store the answer as a message, queue the turns it hands over to.
+
+        Returns the turn, the answer's seq (None when there is none), and the new turns.
+        """
         changed = entered(turn, "posted", now)
 
         def work(connection: Connection) -> tuple[int | None, tuple[Turn, ...]]:
-            for post in posts:
-                mark(connection, post)
+            if posts:
+                connection.execute(
+                    MARK,
+                    [
+                        {"of": post.key, "platform_id": post.platform_id, "state": post.state}
+                        for post in posts
+                    ],
+                )
             self._end(connection, changed)
             if not turn.answer or not posts:
                 return None, ()
@@ -182,30 +204,45 @@ class SqlLedger(SqlSessions):
                 text=turn.answer,
                 now=now,
             )
+            if not wanted:
+                return seq, ()
             asked = _Asked(seq, micros(now), turn.scope, turn.room)
-            return seq, self._queue_all(connection, asked, wanted, now)
+            return seq, self._queue(connection, asked, wanted, now)
 
         seq, made = await self._store.write(work)
         return changed, seq, made
 
     async def dropped(self, turn: Turn, now: datetime) -> Turn:
+        """Its message was deleted while it waited."""
         changed = entered(turn, "dropped", now)
-        await self._store.write(lambda connection: self._end(connection, changed))
+        await self._store.write(partial(self._end, turn=changed))
         return changed
 
     def _end(self, connection: Connection, turn: Turn) -> None:
+        """Its last state, and its figure for lists and plots."""
         save(connection, turn)
-        self._keep_figure(connection, turn)
+        row = figure(state=turn.state, states=turn.states, record=turn.record, fault=turn.fault)
+        row |= {
+            "seq": turn.seq,
+            "message_seq": turn.message_seq,
+            "persona": turn.speaker_name,
+            "room_id": turn.room.id,
+            "command": not turn.was_asked and turn.fault is None,
+        }
+        connection.execute(self._put_figure, row)
 
     async def open_turns(self) -> list[Turn]:
+        """Turns that are not posted or dropped, in their order."""
         return await self._store.read(
             lambda connection: [turn_of(row) for row in connection.execute(OPEN_TURNS)]
         )
 
     async def turn(self, turn_id: str) -> Turn | None:
+        """One turn."""
         return await self._first(TURN, {"of": turn_id})
 
     async def last_turn(self, scope: str) -> Turn | None:
+        """The newest finished turn of a scope that an agent answered."""
         return await self._first(LAST_TURN, {"scope": scope})
 
     async def _first(self, query: Any, where: dict[str, Any]) -> Turn | None:
@@ -216,6 +253,10 @@ class SqlLedger(SqlSessions):
         return await self._store.read(work)
 
     async def beginner(self, turn: Turn) -> Speaker | None:
+        """The one who began a turn's chain: what an agent says to another is on their behalf.
+
+        None: their message is not on record any more.
+        """
         asked = await self._transcript.get(turn.message_seq)
         for _ in range(LINKS):
             if asked is None or asked.turn_id is None:
@@ -257,108 +298,43 @@ class SqlLedger(SqlSessions):
         if rows:
             connection.execute(self._put_post, rows)
 
-    async def draft(self, turn: Turn, text: str, now: datetime) -> Post:
-        post = Post(f"{turn.id}:0", turn.id, 0, "text", text, "draft", None, micros(now), True)
-        await self._add_post(post)
-        return post
-
-    async def note_question(
-        self, turn: Turn, question_id: str, platform_id: str, title: str = ""
-    ) -> None:
-        at = turn.states[-1][1]
-        key = f"{turn.id}:{question_id}"
-        await self._add_post(Post(key, turn.id, -1, "question", title, "sent", platform_id, at))
-
-    def close_question(self, key: str) -> None:
-        self._store.write_later(lambda connection: connection.execute(CLOSE_QUESTION, {"of": key}))
-
-    async def left_questions(self, turn_id: str) -> list[tuple[str, str, str]]:
-        def work(connection: Connection) -> list[tuple[str, str, str]]:
-            rows = connection.execute(LEFT_QUESTIONS, {"turn": turn_id})
-            return [(row.key, row.platform_id, row.text) for row in rows]
-
-        return await self._store.read(work)
-
-    async def _add_post(self, post: Post) -> None:
-        values = {
-            "key": post.key,
-            "turn_id": post.turn_id,
-            "number": post.number,
-            "kind": post.kind,
-            "text": post.text,
-            "state": post.state,
-            "platform_id": post.platform_id,
-            "drafted": post.drafted,
-            "created_at": post.created_at,
-        }
-        await self._store.write(lambda connection: connection.execute(self._put_post, values))
-
-    async def sent(self, post: Post, platform_id: str) -> Post:
-        changed = replace(post, platform_id=platform_id)
-        if post.state != "draft":
-            changed = post.as_sent(platform_id)
-        await self._store.write(lambda connection: mark(connection, changed))
-        return changed
-
     async def posts(self, turn_id: str) -> list[Post]:
-        return await self._store.read(lambda connection: posts_of(connection, turn_id))
+        """The posts of a turn in their order."""
+        return await self._store.read(partial(posts_of, turn_id=turn_id))
 
-    async def known_posts(self, room_id: str) -> frozenset[str]:
-        where = {"room": room_id}
-        return await self._store.read(
-            lambda connection: frozenset(connection.execute(KNOWN_POSTS, where).scalars())
+
+def entered(turn: Turn, state: State, now: datetime) -> Turn:
+    return replace(turn, state=state, states=(*turn.states, (state, micros(now))))
+
+
+def save(connection: Connection, turn: Turn) -> None:
+    values = {
+        "of": turn.id,
+        "state": turn.state,
+        "states": [list(item) for item in turn.states],
+        "header": turn.header,
+        "record": turn.record,
+        "answer": turn.answer,
+        "answer_source": turn.answer_source,
+        "ended_by": turn.ended_by,
+        "fault": turn.fault,
+    }
+    connection.execute(SAVE, values)
+
+
+def posts_of(connection: Connection, turn_id: str) -> list[Post]:
+    return [
+        Post(
+            key=row.key,
+            turn_id=row.turn_id,
+            number=row.number,
+            kind=row.kind,
+            text=row.text,
+            state=row.state,
+            platform_id=row.platform_id,
+            created_at=row.created_at,
+            drafted=row.drafted,
+            uncertain=row.drafted and row.platform_id is None,
         )
-
-    async def answer_with(self, room_id: str, post_id: str) -> str | None:
-        where = {"room": room_id, "post": post_id}
-        return await self._store.read(lambda c: c.execute(ANSWER_WITH, where).scalar())
-
-    # ── Decisions ───────────────────────────────────────────────────────────────────────────
-
-    async def decide(
-        self, turn_id: str, question: str, chosen: str, by: str, now: datetime
-    ) -> None:
-        values = {
-            "turn_id": turn_id,
-            "question": question,
-            "chosen": chosen,
-            "by": by,
-            "at": micros(now),
-        }
-        await self._store.write(lambda connection: connection.execute(DECIDE, values))
-
-    async def decisions(self, turn_id: str) -> list[dict[str, Any]]:
-        """The people who answered the permission questions of a turn, in order."""
-
-        def work(connection: Connection) -> list[dict[str, Any]]:
-            return [
-                {
-                    "question": row.question,
-                    "chosen": row.chosen,
-                    "by": row.by,
-                    "at": moment(row.at).isoformat(),
-                }
-                for row in connection.execute(DECISIONS, {"turn": turn_id})
-            ]
-
-        return await self._store.read(work)
-
-
-def _new_turn(asked: _Asked, want: TurnRequest, now: datetime) -> Turn:
-    turn = Turn(
-        id=want.id,
-        seq=0,
-        message_seq=asked.seq,
-        asked_at=asked.at,
-        persona=want.persona,
-        scope=asked.scope,
-        room=asked.room,
-        thread_id=want.thread_id,
-        bot=want.bot,
-        hop=want.hop,
-        state="queued",
-        kind=want.kind,
-        answer=want.answer,
-    )
-    turn = entered(turn, "queued", now)
-    return turn if want.answer is None else entered(turn, "answered", now)
+        for row in connection.execute(POSTS, {"turn": turn_id})
+    ]

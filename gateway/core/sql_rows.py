@@ -3,21 +3,17 @@ more than running it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
+from sqlalchemy import Row, bindparam, func, insert, select, update
 
 from contract.chat import Room
-from gateway.core.ledger import Post, State, Turn, UnusedSession
+from gateway.core.ledger import Turn, UnusedSession
 from memory.layers import EndedSession
 from store.database import Store, insert_of
 from store.gateway_schema import figures
 from store.schema import decisions, messages, posts, rooms, sessions, turns
-from store.timestamps import micros
-from store.turn_metrics import STEPS, figure
+from store.turn_metrics import STEPS
 
 TURNS = (
     select(
@@ -124,25 +120,6 @@ DECISIONS = (
 )
 
 
-def entered(turn: Turn, state: State, now: datetime) -> Turn:
-    return replace(turn, state=state, states=(*turn.states, (state, micros(now))))
-
-
-def save(connection: Connection, turn: Turn) -> None:
-    values = {
-        "of": turn.id,
-        "state": turn.state,
-        "states": [list(item) for item in turn.states],
-        "header": turn.header,
-        "record": turn.record,
-        "answer": turn.answer,
-        "answer_source": turn.answer_source,
-        "ended_by": turn.ended_by,
-        "fault": turn.fault,
-    }
-    connection.execute(SAVE, values)
-
-
 def turn_of(row: Row[Any]) -> Turn:
     return Turn(
         id=row.id,
@@ -167,24 +144,6 @@ def turn_of(row: Row[Any]) -> Turn:
     )
 
 
-def posts_of(connection: Connection, turn_id: str) -> list[Post]:
-    return [
-        Post(
-            key=row.key,
-            turn_id=row.turn_id,
-            number=row.number,
-            kind=row.kind,
-            text=row.text,
-            state=row.state,
-            platform_id=row.platform_id,
-            created_at=row.created_at,
-            drafted=row.drafted,
-            uncertain=row.drafted and row.platform_id is None,
-        )
-        for row in connection.execute(POSTS, {"turn": turn_id})
-    ]
-
-
 def ended_of(row: Row[Any]) -> UnusedSession:
     room = Room(row.id, row.name, row.kind, row.project)
     return UnusedSession(
@@ -192,16 +151,11 @@ def ended_of(row: Row[Any]) -> UnusedSession:
     )
 
 
-def mark(connection: Connection, post: Post) -> None:
-    values = {"of": post.key, "platform_id": post.platform_id, "state": post.state}
-    connection.execute(MARK, values)
-
-
 _NAMES = ("at", "state", "command", "persona", "room_id", "total_ms", "queued_ms", *STEPS)
 _ASKER = select(messages.c.sender_id).where(messages.c.seq == bindparam("message_seq"))
 
 
-def figure_writer(store: Store) -> Callable[[Connection, Turn], None]:
+def put_figure(store: Store) -> Any:
     """Writes a turn's figure, or overwrites it."""
     new = insert_of(store)(figures).values(
         {
@@ -210,19 +164,6 @@ def figure_writer(store: Store) -> Callable[[Connection, Turn], None]:
             **{name: bindparam(name) for name in _NAMES},
         }
     )
-    put = new.on_conflict_do_update(
+    return new.on_conflict_do_update(
         index_elements=["seq"], set_={name: new.excluded[name] for name in _NAMES}
     )
-
-    def write(connection: Connection, turn: Turn) -> None:
-        told = figure(state=turn.state, states=turn.states, record=turn.record, fault=turn.fault)
-        row = {
-            "seq": turn.seq,
-            "message_seq": turn.message_seq,
-            "persona": turn.speaker_name,
-            "room_id": turn.room.id,
-            "command": not turn.was_asked and turn.fault is None,
-        }
-        connection.execute(put, row | told)
-
-    return write

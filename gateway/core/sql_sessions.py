@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from datetime import datetime
-from typing import Any
+from operator import methodcaller
 
 from sqlalchemy import Connection
 
@@ -23,7 +24,7 @@ from store.timestamps import micros, moment
 
 
 class SqlSessions:
-    """See `gateway.core.ledger.Ledger`."""
+    """A part of the ledger, see SqlLedger."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -37,28 +38,37 @@ class SqlSessions:
         )
 
     async def agent_session(self, persona: str, scope: str, agent: str) -> str | None:
+        """The agent's own session id to resume, or None."""
         where = {"persona": persona, "scope": scope, "agent": agent}
         return await self._store.read(
             lambda connection: connection.execute(SESSION, where).scalar()
         )
 
-    async def keep_session(
-        self, persona: str, scope: str, agent: str, session_id: str | None, now: datetime
-    ) -> None:
-        values = _session(persona, scope, agent, session_id, now)
-        await self._store.write(lambda connection: connection.execute(self._keep_session, values))
-
-    def use_session(
-        self, persona: str, scope: str, agent: str, session_id: str | None, now: datetime
-    ) -> None:
-        values = _session(persona, scope, agent, session_id, now)
-
-        def work(connection: Connection) -> None:
-            connection.execute(self._keep_session, values)
-
-        self._store.write_later(work)
+    def keep_session(
+        self,
+        persona: str,
+        scope: str,
+        agent: str,
+        session_id: str | None,
+        now: datetime,
+        *,
+        later: bool = False,
+    ) -> Awaitable[object]:
+        """Remember the agent's session id, where it has one, and that it was used now. later: it is
+        known, so it need only be on disk soon."""
+        values = {
+            "persona": persona,
+            "scope": scope,
+            "agent": agent,
+            "agent_session_id": session_id,
+            "used_at": micros(now),
+            "ended_at": None,
+        }
+        work = methodcaller("execute", self._keep_session, values)
+        return self._store.write_later(work) if later else self._store.write(work)
 
     async def retire_session(self, persona: str, scope: str) -> UnusedSession | None:
+        """Resume it no more. None when there is none, or its end is known already."""
         where = {"of_persona": persona, "of_scope": scope}
 
         def work(connection: Connection) -> UnusedSession | None:
@@ -69,33 +79,23 @@ class SqlSessions:
         return await self._store.write(work)
 
     async def idle_sessions(self, since: datetime) -> list[UnusedSession]:
+        """Sessions not used after `since` of which the memory knows no end, longest idle first."""
         where = {"since": micros(since)}
         return await self._store.read(
             lambda connection: [ended_of(row) for row in connection.execute(IDLE_SESSIONS, where)]
         )
 
     async def used_first(self) -> datetime | None:
+        """The time of the last use of the longest idle session that did not end yet."""
         at = await self._store.read(lambda connection: connection.execute(USED_FIRST).scalar())
         return None if at is None else moment(at)
 
     async def ended_session(self, ended: UnusedSession, now: datetime) -> None:
+        """The memory knows of the end; nothing changes when the session was used again."""
         values = {
             "of_persona": ended.session.persona,
             "of_scope": ended.session.scope,
             "last_used_at": ended.used_at,
             "at": micros(now),
         }
-        await self._store.write(lambda connection: connection.execute(END_SESSION, values))
-
-
-def _session(
-    persona: str, scope: str, agent: str, session_id: str | None, now: datetime
-) -> dict[str, Any]:
-    return {
-        "persona": persona,
-        "scope": scope,
-        "agent": agent,
-        "agent_session_id": session_id,
-        "used_at": micros(now),
-        "ended_at": None,
-    }
+        await self._store.write(methodcaller("execute", END_SESSION, values))

@@ -11,7 +11,8 @@ from uuid import uuid4
 from contract.agent import Usage
 from contract.chat import Inbound, Speaker
 from gateway.audit.audit import Audit
-from gateway.core.ledger import Ledger, Turn, TurnRequest
+from gateway.core.ledger import Turn, TurnRequest
+from gateway.core.sql_ledger import SqlLedger
 from gateway.core.turn_usage import TurnUsage
 from gateway.limits.limits import Limits
 from gateway.limits.usage import UsageBook
@@ -25,7 +26,7 @@ class Accounting:
     audit: Audit
     usage: UsageBook
     limits: Limits | None
-    ledger: Ledger
+    ledger: SqlLedger
     count: Callable[[TurnUsage], None]
     clock: Callable[[], datetime]
 

@@ -10,7 +10,8 @@ import structlog
 from bots.bot import Bot
 from contract.chat import Destination
 from contract.errors import PlatformError
-from gateway.core.ledger import Ledger, Post, Turn
+from gateway.core.ledger import Post, Turn
+from gateway.core.sql_ledger import SqlLedger
 from gateway.core.trace import StepTimer
 from store.timestamps import moment
 
@@ -43,7 +44,12 @@ def _summary(answer: str) -> str:
 
 
 async def deliver(
-    turn: Turn, posts: Sequence[Post], bot: Bot, place: Destination, ledger: Ledger, step: StepTimer
+    turn: Turn,
+    posts: Sequence[Post],
+    bot: Bot,
+    place: Destination,
+    ledger: SqlLedger,
+    step: StepTimer,
 ) -> list[Post]:
     """Send every piece that the platform doesn't have yet; return them as sent.
 
@@ -63,7 +69,7 @@ async def deliver(
     return sent
 
 
-async def _send(turn: Turn, post: Post, bot: Bot, place: Destination, ledger: Ledger) -> Post:
+async def _send(turn: Turn, post: Post, bot: Bot, place: Destination, ledger: SqlLedger) -> Post:
     uncertain = post.uncertain
     message_id = post.platform_id
     wait_s = 0.5
@@ -95,7 +101,7 @@ async def _send(turn: Turn, post: Post, bot: Bot, place: Destination, ledger: Le
             wait_s = min(wait_s * 2, LONGEST_WAIT_S)
 
 
-async def look(turn: Turn, key: str, bot: Bot, place: Destination, ledger: Ledger) -> str | None:
+async def look(turn: Turn, key: str, bot: Bot, place: Destination, ledger: SqlLedger) -> str | None:
     """The platform's id of a post that may have arrived: it is not older than its question.
 
     Raises PlatformError when the platform can't tell now; None when it never can.

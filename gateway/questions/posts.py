@@ -13,7 +13,8 @@ from bots.kit.questions import agreed_markdown, decided_markdown, left_markdown
 from contract.agent import Question
 from contract.chat import Destination, Speaker
 from contract.errors import PlatformError
-from gateway.core.ledger import Ledger, Turn
+from gateway.core.ledger import Turn
+from gateway.core.sql_ledger import SqlLedger
 from gateway.questions.delivery import look
 from gateway.questions.open_question import PendingQuestion
 
@@ -27,7 +28,7 @@ TRIES = 5  # to close what an earlier process left
 class QuestionPosts:
     """Puts questions into rooms, and takes their buttons away."""
 
-    ledger: Ledger
+    ledger: SqlLedger
 
     async def show(self, entry: PendingQuestion) -> None:
         """Post it; once more when one of two agreed: an edit would take its buttons."""

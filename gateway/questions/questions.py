@@ -19,8 +19,9 @@ from contract.errors import MootError, PlatformError, Rejected
 from gateway.access.access import Access
 from gateway.audit.audit import Audit
 from gateway.core.events import Publish, QuestionAsked, QuestionClosed
-from gateway.core.ledger import Ledger, Turn
+from gateway.core.ledger import Turn
 from gateway.core.quoting import quoted
+from gateway.core.sql_ledger import SqlLedger
 from gateway.core.views import OpenQuestion
 from gateway.questions.ballot import Ballot
 from gateway.questions.open_question import PendingQuestion, label, refusing, told
@@ -46,7 +47,7 @@ class Questions:
     def __init__(
         self,
         *,
-        ledger: Ledger,
+        ledger: SqlLedger,
         access: Access,
         audit: Audit,
         publish: Publish,

@@ -8,7 +8,8 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from gateway.core.ledger import Ledger, UnusedSession
+from gateway.core.ledger import UnusedSession
+from gateway.core.sql_ledger import SqlLedger
 from memory.layers import EndedSession, Spawn
 
 log = structlog.stdlib.get_logger("moot.idle")
@@ -28,7 +29,7 @@ class IdleSessions:
     def __init__(
         self,
         *,
-        ledger: Ledger,
+        ledger: SqlLedger,
         remember: Callable[[EndedSession], asyncio.Future[None]],
         busy: Callable[[str, str], bool],
         spawn: Spawn,

@@ -17,8 +17,9 @@ import structlog
 
 from contract.chat import Room
 from contract.errors import AgentError
-from gateway.core.ledger import Ledger, UnusedSession
+from gateway.core.ledger import UnusedSession
 from gateway.core.log_context import LogContext, log_context
+from gateway.core.sql_ledger import SqlLedger
 from gateway.core.views import session_id
 from gateway.sessions.opener import Opener
 from gateway.sessions.sessions import AgentProgram, LiveSession, Waits
@@ -101,7 +102,7 @@ class SessionPool:
         self,
         *,
         opener: Opener,
-        ledger: Ledger,
+        ledger: SqlLedger,
         clock: Callable[[], datetime],
         counts: Counts,
         most: int,
@@ -221,7 +222,7 @@ class SessionPool:
         session_id = live.agent.session_id
         used = (live.persona, live.scope, live.context.program.name, session_id, self._clock())
         if session_id in (None, live.kept):
-            self._ledger.use_session(*used)
+            self._ledger.keep_session(*used, later=True)
         else:
             live.kept = session_id
             await self._ledger.keep_session(*used)

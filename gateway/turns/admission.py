@@ -14,8 +14,9 @@ from gateway.access.access import Access
 from gateway.access.accounts import Accounts
 from gateway.access.unknown_users import AccessRefusal, UnknownUsers
 from gateway.access.visibility import Rosters
-from gateway.core.ledger import Accepted, Also, Ledger, Turn, TurnRequest
+from gateway.core.ledger import Accepted, Also, Turn, TurnRequest
 from gateway.core.reading import pins_in, worth_pinning
+from gateway.core.sql_ledger import SqlLedger
 from gateway.limits.accounting import Accounting
 from gateway.turns.routing import Route
 from memory.readable import ReadableMessages
@@ -175,7 +176,7 @@ class HandOver:
     max_hops: int
     access: Access
     unknown_users: UnknownUsers
-    ledger: Ledger
+    ledger: SqlLedger
     accounting: Accounting
     suggestions: Suggestions
 

@@ -21,9 +21,10 @@ from contract.errors import PlatformError
 from gateway.access.accounts import Presence
 from gateway.core import views
 from gateway.core.events import DraftChanged, EventBus, MessagePosted, Publish
-from gateway.core.ledger import Ledger, Post, Turn
+from gateway.core.ledger import Post, Turn
 from gateway.core.log_context import log_context, log_context_of
 from gateway.core.redaction import Redactor
+from gateway.core.sql_ledger import SqlLedger
 from gateway.questions.delivery import deliver, pieces, plan
 from gateway.questions.questions import Questions
 from gateway.turns.admission import HandOver
@@ -43,7 +44,7 @@ class LiveReply:
     def __init__(
         self,
         run: TurnRun,
-        ledger: Ledger,
+        ledger: SqlLedger,
         publish: Publish,
         clock: Callable[[], datetime],
         *,
@@ -165,7 +166,7 @@ class Delivery:
     def __init__(
         self,
         *,
-        ledger: Ledger,
+        ledger: SqlLedger,
         questions: Questions,
         hand_over: HandOver,
         presence: Presence,

@@ -17,8 +17,9 @@ from contract.errors import Rejected
 from gateway.access.accounts import Accounts
 from gateway.core import views
 from gateway.core.events import EventBus, MessageDeleted, MessageEdited, MessagePosted, RoomOpened
-from gateway.core.ledger import Accepted, Ledger
+from gateway.core.ledger import Accepted
 from gateway.core.reading import read
+from gateway.core.sql_ledger import SqlLedger
 from gateway.core.views import RoomView
 from gateway.turns.admission import Admission, Admitted
 from gateway.turns.queue import TurnQueues
@@ -140,7 +141,7 @@ class Intake:
         accounts: Accounts,
         router: MessageRouter,
         admission: Admission,
-        ledger: Ledger,
+        ledger: SqlLedger,
         queues: TurnQueues,
         changes: Changes,
         handlers: Handlers,

@@ -11,7 +11,7 @@ import structlog
 from contract.chat import Pinned
 from gateway.access.access import Access
 from gateway.access.accounts import Accounts
-from gateway.core.ledger import Ledger
+from gateway.core.sql_ledger import SqlLedger
 from gateway.settings.personas.personas import Personas
 from memory.landmarks import Landmarks, NewLandmark
 from memory.readable import ReadableMessages
@@ -37,7 +37,7 @@ class PlatformPins:
         landmarks: Landmarks,
         slices: ReadableMessages,
         transcript: Transcript,
-        ledger: Ledger,
+        ledger: SqlLedger,
         personas: Personas,
         accounts: Accounts,
         access: Access,

@@ -12,9 +12,10 @@ from typing import Any, Protocol
 import structlog
 
 from contract.chat import stands
-from gateway.core.ledger import Ledger, Turn
+from gateway.core.ledger import Turn
 from gateway.core.log_context import SessionLogContexts, log_context, log_context_of
 from gateway.core.reading import Reading, read
+from gateway.core.sql_ledger import SqlLedger
 from gateway.turns.progress import TurnProgress, TurnRun
 from store.transcript import Transcript
 
@@ -60,7 +61,7 @@ class TurnQueues:
     def __init__(
         self,
         group: asyncio.TaskGroup,
-        ledger: Ledger,
+        ledger: SqlLedger,
         transcript: Transcript,
         progress: TurnProgress,
         bots: Collection[str],

@@ -9,8 +9,8 @@ from bots.bot import Bot
 from contract.chat import Inbound, stands
 from gateway.access.accounts import AccountPeer, Accounts
 from gateway.core.addressing import named, route
-from gateway.core.ledger import Ledger
 from gateway.core.reading import Reading, parse_command
+from gateway.core.sql_ledger import SqlLedger
 from gateway.settings.personas.personas import Persona, Personas
 from memory.scopes import home_scope
 from store.transcript import LATEST, Transcript
@@ -40,7 +40,7 @@ class MessageRouter:
     """mention_free: names of the bots that answer every message of their rooms. max_hops: how many
     bots in a row are answered."""
 
-    ledger: Ledger
+    ledger: SqlLedger
     transcript: Transcript
     accounts: Accounts
     personas: Personas

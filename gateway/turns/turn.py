@@ -16,7 +16,8 @@ from composer.header import untyped
 from contract.agent import Answer
 from contract.errors import AgentError, AgentFault
 from gateway.access.visibility import Asked, Visibility
-from gateway.core.ledger import Ledger, Turn
+from gateway.core.ledger import Turn
+from gateway.core.sql_ledger import SqlLedger
 from gateway.limits.accounting import Accounting
 from gateway.sessions.sessions import LiveSession, Sessions
 from gateway.settings.personas.personas import Persona, Personas
@@ -49,7 +50,7 @@ class AgentCaller:
         *,
         visibility: Visibility,
         prompts: Prompts,
-        ledger: Ledger,
+        ledger: SqlLedger,
         accounting: Accounting,
         delivery: Delivery,
         progress: TurnProgress,

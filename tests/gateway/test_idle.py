@@ -100,7 +100,7 @@ async def test_a_session_that_is_used_again_ends_again(tmp_path: Path) -> None:
         scope = await at.used()
         at.now += HOUR
         await at.idle.look()
-        at.ledger.use_session("demo", scope, "scripted", "s1", at.now)
+        at.ledger.keep_session("demo", scope, "scripted", "s1", at.now, later=True)
         await at.noted()
         assert await at.idle.look() == 0
         at.now += HOUR
@@ -131,7 +131,7 @@ async def test_a_turn_while_an_end_is_learned_keeps_the_session_open(tmp_path: P
         at.at_once = False
         task = asyncio.create_task(at.idle.look())
         await until(lambda: bool(at.learning))
-        at.ledger.use_session("demo", scope, "scripted", "s1", at.now)
+        at.ledger.keep_session("demo", scope, "scripted", "s1", at.now, later=True)
         at.learning[0].set_result(None)
         await task
         await at.noted()

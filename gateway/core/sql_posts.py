@@ -1,0 +1,129 @@
+"""The ledger's part on posts that go and come one by one: drafts, and permission questions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from operator import methodcaller
+from typing import Any
+
+from sqlalchemy import Connection
+
+from gateway.core.ledger import Post, Turn
+from gateway.core.sql_rows import (
+    ANSWER_WITH,
+    CLOSE_QUESTION,
+    DECIDE,
+    DECISIONS,
+    KNOWN_POSTS,
+    LEFT_QUESTIONS,
+    MARK,
+)
+from store.database import Store, insert_of
+from store.schema import posts
+from store.timestamps import micros, moment
+
+
+class SqlPosts:
+    """A part of the ledger, see SqlLedger."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        new_post = insert_of(store)(posts)
+        self._put_post = new_post.on_conflict_do_update(
+            index_elements=["key"],
+            set_={name: new_post.excluded[name] for name in ("kind", "text", "state")},
+        )
+
+    async def draft(self, turn: Turn, text: str, now: datetime) -> Post:
+        """A draft is about to be posted."""
+        post = Post(f"{turn.id}:0", turn.id, 0, "text", text, "draft", None, micros(now), True)
+        await self._add_post(post)
+        return post
+
+    async def note_question(
+        self, turn: Turn, question_id: str, platform_id: str, title: str = ""
+    ) -> None:
+        """A permission question was posted: an own message that carries no answer."""
+        at = turn.states[-1][1]
+        key = f"{turn.id}:{question_id}"
+        await self._add_post(Post(key, turn.id, -1, "question", title, "sent", platform_id, at))
+
+    def close_question(self, key: str) -> None:
+        """Nobody can answer this post's question any more: on disk soon."""
+        self._store.write_later(methodcaller("execute", CLOSE_QUESTION, {"of": key}))
+
+    async def left_questions(self, turn_id: str) -> list[tuple[str, str, str]]:
+        """Key, platform id and title of a turn's questions that were posted and not closed."""
+
+        def work(connection: Connection) -> list[tuple[str, str, str]]:
+            rows = connection.execute(LEFT_QUESTIONS, {"turn": turn_id})
+            return [(row.key, row.platform_id, row.text) for row in rows]
+
+        return await self._store.read(work)
+
+    async def _add_post(self, post: Post) -> None:
+        values = {
+            "key": post.key,
+            "turn_id": post.turn_id,
+            "number": post.number,
+            "kind": post.kind,
+            "text": post.text,
+            "state": post.state,
+            "platform_id": post.platform_id,
+            "drafted": post.drafted,
+            "created_at": post.created_at,
+        }
+        await self._store.write(methodcaller("execute", self._put_post, values))
+
+    async def sent(self, post: Post, platform_id: str) -> Post:
+        """The platform has the post."""
+        changed = replace(post, platform_id=platform_id)
+        if post.state != "draft":
+            changed = post.as_sent(platform_id)
+        values = {"of": post.key, "platform_id": platform_id, "state": changed.state}
+        await self._store.write(methodcaller("execute", MARK, values))
+        return changed
+
+    async def known_posts(self, room_id: str) -> frozenset[str]:
+        """The platform's ids of all own posts of a room."""
+        where = {"room": room_id}
+        return await self._store.read(
+            lambda connection: frozenset(connection.execute(KNOWN_POSTS, where).scalars())
+        )
+
+    async def answer_with(self, room_id: str, post_id: str) -> str | None:
+        """The message id of the stored answer that one of its posts is a piece of, or None."""
+        where = {"room": room_id, "post": post_id}
+        return await self._store.read(lambda c: c.execute(ANSWER_WITH, where).scalar())
+
+    # ── Decisions ───────────────────────────────────────────────────────────────────────────
+
+    async def decide(
+        self, turn_id: str, question: str, chosen: str, by: str, now: datetime
+    ) -> None:
+        """Record who answered a permission question, and how."""
+        values = {
+            "turn_id": turn_id,
+            "question": question,
+            "chosen": chosen,
+            "by": by,
+            "at": micros(now),
+        }
+        await self._store.write(methodcaller("execute", DECIDE, values))
+
+    async def decisions(self, turn_id: str) -> list[dict[str, Any]]:
+        """The people who answered the permission questions of a turn, in order."""
+
+        def work(connection: Connection) -> list[dict[str, Any]]:
+            return [
+                {
+                    "question": row.question,
+                    "chosen": row.chosen,
+                    "by": row.by,
+                    "at": moment(row.at).isoformat(),
+                }
+                for row in connection.execute(DECISIONS, {"turn": turn_id})
+            ]
+
+        return await self._store.read(work)
