@@ -57,11 +57,10 @@ LIMIT_S = 3.0  # of waiting for the echo of a paste, and
 ECHO_BYTES_S = 8_000  # for a long one, on a busy machine (Claude Code 2.1.330: 10 s for 60 KB)
 
 
-async def prompted(profile: Profile, console: Console) -> None:
+async def prompted(prompt: re.Pattern[str], console: Console) -> None:
     """Wait until the program shows that it reads."""
-    await rested(profile, console)
-    prompt, end = profile.typing.prompt, time.monotonic() + PROMPT_S
-    while prompt and time.monotonic() < end and console.alive:
+    end = time.monotonic() + PROMPT_S
+    while time.monotonic() < end and console.alive:
         if prompt.search(text_on(await console.screen())):
             return
         await asyncio.sleep(LOOK_S)

@@ -101,7 +101,9 @@ class PromptRun:
 
     async def _type(self) -> None:
         profile, typing, console = self._profile, self._profile.typing, self._console
-        await prompted(profile, console)
+        await rested(profile, console)
+        if typing.prompt:
+            await prompted(typing.prompt, console)
         if profile.signs.footer:
             self._before = self._standing(await console.screen())
         self.typed = True
@@ -172,8 +174,9 @@ class PromptRun:
 
     async def _watch(self, now: float) -> None:
         """Look for what its exact signs do not tell: questions, other signs, and how far it is."""
-        if now >= self._sight_due or self._decided() or self.turn.due(now) == 0:
-            await self._see(now)
+        decided = self._prompt_seen is not None and self._prompt_seen.decided()
+        if now >= self._sight_due or decided or self.turn.due(now) == 0:
+            await self._see(now, decided=decided)
             self._sight_due = self._time() + SIGHT_S
         if not self.turn.began and now >= self._confirm_due:
             await self._confirm(now)
@@ -192,16 +195,15 @@ class PromptRun:
         """The outcome that must be read from the screen, or is an error."""
         return TurnResult(self._profile, self._console, self.turn, self._prompt, self._since)
 
-    def _decided(self) -> bool:
-        """True when the room's answer to it waits to be pressed."""
-        return self._prompt_seen is not None and self._prompt_seen.decided()
+    async def _see(self, now: float, *, decided: bool) -> None:
+        """Look at the screen, when something was written to it since.
 
-    async def _see(self, now: float) -> None:
-        """Look at the screen, when something was written to it since."""
+        decided: the room's answer to what it asks waits to be pressed.
+        """
         console, turn = self._console, self.turn
         changed = console.output_bytes != self._seen_bytes
         changed |= not turn.began and now >= self._entered_at + UNSEEN_S
-        if not (changed or self._undrafted or self._decided()):
+        if not (changed or self._undrafted or decided):
             return
         self._seen_bytes = console.output_bytes
         screen = await console.screen()

@@ -135,8 +135,18 @@ class TurnState:
         match event:
             case PromptTaken(turn):
                 self.id = turn
-            case ReplyBlock() | ReplyDelta() | ReplyRetracted():
-                self._note_text(event)
+            case ReplyBlock(text, sep):
+                if self._last is None:
+                    self._parts = [*self._parts[-MOST_PARTS:], Passage()]
+                    sep = ""
+                self._parts[-1].add(f"{sep}{text}")
+                self._last = text
+            case ReplyDelta(delta) if len(self._streamed) < REPLY_CHARS:
+                self._streamed += delta
+            case ReplyRetracted():
+                self._parts.clear()
+                self._last = None
+                self._streamed = ""
             case ToolUsed():
                 self._note_use(event)
             case ToolReport():
@@ -145,24 +155,14 @@ class TurnState:
                 self._spent[key or str(len(self._spent))] = usage
             case ContextCompacted():
                 self.compacted = True
-            case ReplyFailed() | ReplyEnded():
-                self._note_end(event, source, now)
-
-    def _note_text(self, event: ReplyBlock | ReplyDelta | ReplyRetracted) -> None:
-        match event:
-            case ReplyBlock(text, sep):
-                if self._last is None:
-                    self._parts = [*self._parts[-MOST_PARTS:], Passage()]
-                    sep = ""
-                self._parts[-1].add(f"{sep}{text}")
-                self._last = text
-            case ReplyDelta(delta):
-                if len(self._streamed) < REPLY_CHARS:
-                    self._streamed += delta
-            case ReplyRetracted():
-                self._parts.clear()
-                self._last = None
-                self._streamed = ""
+            case ReplyFailed():
+                self.failed = self.failed or event
+            case ReplyEnded():
+                self._recorded_end = self._recorded_end or source == "record"
+                if self.ended is None or (event.text is not None and event.whole):
+                    self.ended = event
+        if self._ended_by is None and (self.failed or self.ended):
+            self._ended_by, self._ended_at, self.ending = source, now, True
 
     def _note_use(self, event: ToolUsed) -> None:
         self._last = None
@@ -171,17 +171,6 @@ class TurnState:
         if len(self.tools) < MOST_TOOLS and used not in self.tools[-1:]:
             self.tools.append(used)
             self._used.append(ToolUse(event.tool, event.detail))
-
-    def _note_end(self, event: ReplyFailed | ReplyEnded, source: Source, now: float) -> None:
-        if isinstance(event, ReplyFailed):
-            self.failed = self.failed or event
-        else:
-            self._recorded_end = self._recorded_end or source == "record"
-            if self.ended is None or (event.text is not None and event.whole):
-                self.ended = event
-        self.ending = True
-        if self._ended_by is None:
-            self._ended_by, self._ended_at = source, now
 
     def _is_mine(self, event: TurnEvent, source: Source) -> bool:
         turn = getattr(event, "turn", "")
@@ -258,15 +247,8 @@ class TurnState:
 
     def answer(self, text: str, source: Literal["record", "screen"], sign: Sign) -> Answer:
         """The answer that has this text. source: where it was read."""
-        return Answer(
-            cut_reply(readable(text)),
-            source,
-            sign,
-            tuple(self.tools),
-            self.uses(),
-            self.compacted,
-            self.spent(),
-        )
+        text, tools = cut_reply(readable(text)), tuple(self.tools)
+        return Answer(text, source, sign, tools, self.uses(), self.compacted, self.spent())
 
     def over(self, now: float) -> Sign | None:
         """The sign that ended it, None while it runs or its record has still to catch up."""
