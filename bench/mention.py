@@ -12,8 +12,8 @@ It counts the product's code: every top-level folder or module that is neither t
 - A function is a `def`, a method, a property or a lambda, told apart by file and first line.
 - Comprehensions, generator expressions, class bodies and modules are no functions: a newer Python
   inlines some of them. What a dataclass writes by itself (its file is `<string>`) is not counted.
-- A call is counted as a profiler does: a coroutine or a generator that goes on is entered anew. How
-  often they do varies by some percent. `begun` are the calls without that.
+- A call is counted as a profiler does: a coroutine or a generator that goes on is entered again.
+  How often they do varies by some percent. `begun` are the calls without that.
 - A move is a call in another file than that of the call before it, in the same thread.
 - The agent's own program is another process, and is not counted. The log is at WARNING: at INFO, as
   by default, every line of it costs some 75 calls more, which `--log INFO` shows.

@@ -178,7 +178,7 @@ async def fill(store: Store, recall: Recall, facts: Sequence[NewFact]) -> tuple[
 
 
 async def run(view: View, settings: IndexSettings, count: int, rounds: int) -> None:
-    """Fill, begin anew as after a restart, ask, and ask again while somebody writes."""
+    """Fill, begin again as after a restart, ask, and ask again while somebody writes."""
     chance = random.Random(20261122)
     facts = make(count, view.shares, chance)
     readable = {f"room:{view.invocation.room.id}", "project:bench"}

@@ -66,7 +66,7 @@ class ModelError(MootError):
     """A call to the model that works behind the memory failed.
 
     `passing`: it may succeed later (rate limit, overload, no network); else it is a mistake to
-    mend (a wrong key, an unknown model) or an answer that can't be used. `usage`: what it took
+    fix (a wrong key, an unknown model) or an answer that can't be used. `usage`: what it took
     all the same. The message holds nothing of the conversation.
     """
 

@@ -130,7 +130,7 @@ class TurnResult:
         if error := self.dialogs.fault(text, "turn"):
             error.partial = self.partial()
             return error
-        then = "its session goes on" if profile.program.resume else "it starts anew"
+        then = "its session goes on" if profile.program.resume else "it starts again"
         say = f"{profile.title} ended unexpectedly (code {code}). Ask again: {then}."
         return self._error("crash", f"ended with code {code}: {last_words(text)}", say)
 

@@ -222,7 +222,7 @@ DIALOGS = (
     signs.DialogRule(
         alone("No conversation found with session ID"),
         fault="startup",
-        say="Claude Code has lost this conversation. Ask again: it begins anew.",
+        say="Claude Code has lost this conversation. Ask again: it begins a new one.",
         when="start",
     ),
     signs.DialogRule(alone("Select login method"), fault="login", when="start"),

@@ -153,7 +153,7 @@ DIALOGS = (
     signs.DialogRule(
         re.compile(r"Error resuming session|Invalid session identifier"),
         fault="startup",
-        say="Gemini CLI has lost this conversation. Ask again: it begins anew.",
+        say="Gemini CLI has lost this conversation. Ask again: it begins a new one.",
         when="start",
     ),
     refused(

@@ -121,7 +121,7 @@ def _check(mount: Mount, sandbox: Sandbox, own: Path) -> None:
 
 
 def _refused(reason: str) -> AgentError:
-    say = f"I am to run in a sandbox, and {reason}. An administrator mends that."
+    say = f"I am to run in a sandbox, and {reason}. An administrator can fix that."
     return AgentError("missing", f"sandbox: {reason}", say=say)
 
 

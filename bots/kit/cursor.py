@@ -59,7 +59,7 @@ class JsonState(Generic[M]):
         try:
             return await asyncio.to_thread(self.read)
         except ValidationError:
-            raise ConfigError(f"{self.path} can't be read: delete it to begin anew") from None
+            raise ConfigError(f"{self.path} can't be read: delete it to begin again") from None
 
     async def save(self, value: M) -> None:
         """Write it as it is now, unless it stands there already. Raises OSError.

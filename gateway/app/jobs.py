@@ -47,7 +47,7 @@ def begin_jobs(
     tidy = memories.consolidation.run_all
     _nightly(context, "memory consolidates", config.memory.consolidates, tidy)
     copy = partial(back_up_daily, config, clean=context.redactor)
-    _nightly(context, "daily back-up", config.backup.at, lambda: copy(clock()))
+    _nightly(context, "daily backup", config.backup.at, lambda: copy(clock()))
 
 
 def _nightly(

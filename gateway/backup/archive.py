@@ -113,7 +113,7 @@ def read(archive: Path, into: Path | None = None) -> Manifest:
     except FileNotFoundError:
         raise ConfigError(f"{archive}: there is no such file") from None
     except (tarfile.TarError, zlib.error, EOFError) as error:
-        raise ConfigError(f"{archive}: it is damaged, or no back-up: {error}") from error
+        raise ConfigError(f"{archive}: it is damaged, or no backup: {error}") from error
     except _Wrong as wrong:
         raise ConfigError(f"{archive}: {wrong}; nothing was restored") from None
     except OSError as error:
@@ -142,7 +142,7 @@ def _checked(tar: tarfile.TarFile, into: Path | None) -> Manifest:
             digest, size = _copied(source, copy)
         found[member.name] = ArchivedFile(name=member.name, size=size, sha256=digest)
     if manifest is None:
-        raise _Wrong("it has no manifest: it is no back-up, or its end is missing")
+        raise _Wrong("it has no manifest: it is no backup, or its end is missing")
     told = {item.name: item for item in manifest.files}
     for name in told.keys() ^ found.keys():
         raise _Wrong(f"{name!r} is missing, or not in the manifest")
@@ -165,7 +165,7 @@ def _place(member: tarfile.TarInfo, into: Path | None) -> Iterator[IO[bytes] | N
     parts = PurePosixPath(member.name).parts
     plain = "/".join(parts) == member.name and "\0" not in member.name
     if not plain or not parts or parts[0] not in TOP or ".." in parts:
-        raise _Wrong(f"{member.name!r} is no path of a back-up")
+        raise _Wrong(f"{member.name!r} is no path of a backup")
     if into is None:
         yield None
         return

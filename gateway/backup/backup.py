@@ -115,7 +115,7 @@ def back_up(
     except ArgumentError:
         raise ConfigError("[store] url is not a database's address") from None
     except (OSError, sqlite3.Error, subprocess.TimeoutExpired) as error:
-        raise ConfigError(f"no back-up could be made: {error}") from error
+        raise ConfigError(f"no backup could be made: {error}") from error
 
 
 def _sweep(data: Path, at: datetime) -> None:
@@ -211,7 +211,7 @@ class _Copies:
         )
         if result.returncode:
             last = (result.stderr.strip().splitlines() or ["it failed"])[-1]
-            raise ConfigError(f"pg_dump made no back-up: {last}")
+            raise ConfigError(f"pg_dump made no backup: {last}")
         return dump
 
 

@@ -93,14 +93,14 @@ def _repath(database: Path, then: Path, now: Path) -> None:
         with closing(sqlite3.connect(database)) as connection:
             [(found,)] = connection.execute("PRAGMA integrity_check(1)")
             if found != "ok":
-                raise ConfigError(f"the back-up's database is damaged: {found}")
+                raise ConfigError(f"the backup's database is damaged: {found}")
             if old != new:
                 connection.execute(
                     "UPDATE messages SET attachments = replace(attachments, ?, ?)", (old, new)
                 )
                 connection.commit()
     except sqlite3.Error as error:
-        raise ConfigError(f"the back-up's database can't be read: {error}") from error
+        raise ConfigError(f"the backup's database can't be read: {error}") from error
     with database.open("rb") as file:
         os.fsync(file.fileno())
 
@@ -133,7 +133,7 @@ def _beside(staging: Path, config: Config, file: Path, stamp: str, *, force: boo
         if not source.exists() or _same(source, place) or _same_but_secrets(source, place):
             continue
         if place.exists() and not force:
-            lines.append(f"kept {place}: the back-up's differs (--force takes it)")
+            lines.append(f"kept {place}: the backup's differs (--force takes it)")
             continue
         if place.exists():
             os.replace(place, place.with_name(f"{place.name}.before-{stamp}"))

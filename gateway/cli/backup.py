@@ -20,7 +20,7 @@ def add_backup(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--with-secrets", action="store_true", help="moot.env, tokens, keys and logins, too"
     )
     backup.set_defaults(do=run_backup)
-    restore = commands.add_parser("restore", help="put a back-up in place of the data")
+    restore = commands.add_parser("restore", help="put a backup in place of the data")
     restore.add_argument("file", type=Path)
     restore.add_argument("--to", type=Path, metavar="FOLDER", help="a new one, beside what runs")
     restore.add_argument(

@@ -33,7 +33,7 @@ READS = (
     Path(__file__).with_name("pipe.py"),
 )
 """The only files of Moot that it reads, and that a sandbox shows it."""
-MOST_PIPES = 4  # of one session: a program that starts its servers anew leaves the old ones
+MOST_PIPES = 4  # of one session: a program that starts its servers again leaves the old ones
 
 
 @dataclass(slots=True)

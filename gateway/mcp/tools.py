@@ -146,7 +146,7 @@ class MemoryTools:
         try:
             async with asyncio.timeout(PATIENCE_S):
                 found = await self._recall.search(text, reader.gate, limit=limit)
-        except Exception as error:  # a layer's border: whoever asked can't mend it
+        except Exception as error:  # a layer's border: whoever asked can't fix it
             log.warning("memory.not_searched", error=type(error).__name__)
             log.debug("memory.not_searched", exc_info=True)
             return []

@@ -90,7 +90,7 @@ async def _send(turn: Turn, post: Post, bot: Bot, place: Destination, ledger: Sq
         except PlatformError as error:
             if error.outcome == "refused" and message_id is None:
                 raise
-            if error.outcome == "refused":  # its draft is gone or can't be edited: say it anew
+            if error.outcome == "refused":  # its draft is gone or can't be edited: say it again
                 message_id = None
                 continue
             if error.outcome == "unknown" and message_id is None:

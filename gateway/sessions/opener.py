@@ -61,7 +61,7 @@ class Opener:
         self._starting = asyncio.Semaphore(OPEN_AT_ONCE)
 
     def apart(self, data_dir: Path) -> Opener:
-        """One whose sessions begin anew in another folder, and are shown no memory."""
+        """One whose sessions begin again in another folder, and are shown no memory."""
         other = copy(self)
         other._data_dir = data_dir
         other._ledger = _NoSessions()

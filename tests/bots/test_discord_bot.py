@@ -329,7 +329,7 @@ async def test_a_slash_command_is_what_one_would_type(
     bot = discord_bot(
         commands=(
             SlashCommand("stop", "interrupt `it`"),
-            SlashCommand("new", "begin anew", (persona,)),
+            SlashCommand("new", "begin again", (persona,)),
             SlashCommand("1", "no name"),
         )
     )
@@ -337,7 +337,7 @@ async def test_a_slash_command_is_what_one_would_type(
         await discord_double.gateway.connected()
         await registered(discord_double, 1)
         assert {c["name"]: c["description"] for c in discord_double.commands} == {
-            "new": "begin anew",
+            "new": "begin again",
             "stop": "interrupt it",
         }
         (new, _) = discord_double.commands

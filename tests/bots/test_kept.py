@@ -55,6 +55,6 @@ def test_a_damaged_file_is_told_without_its_content(
     with pytest.raises(ValidationError):
         mark.read()
     with caplog.at_level(logging.WARNING):
-        assert mark.load(otherwise="it begins anew") is None
-    assert "mark.json can't be read (ValidationError): it begins anew" in caplog.text
+        assert mark.load(otherwise="it begins again") is None
+    assert "mark.json can't be read (ValidationError): it begins again" in caplog.text
     assert "secret" not in caplog.text

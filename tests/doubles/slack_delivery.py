@@ -159,7 +159,7 @@ class Delivery:
             await self._open.wait_for(lambda: self.connections >= connections)
 
     async def disconnect(self, reason: str = "refresh_requested") -> None:
-        """Ask the app to connect anew, and hang up on it."""
+        """Ask the app to connect again, and hang up on it."""
         for socket in list(self.sockets):
             frame = {"type": "disconnect", "reason": reason, "debug_info": {"host": "double"}}
             await socket.send_json(frame)

@@ -1,4 +1,4 @@
-"""Back-ups: made while Moot writes, checked before anything is replaced, and restored whole."""
+"""Backups: made while Moot writes, checked before anything is replaced, and restored whole."""
 
 from __future__ import annotations
 
@@ -322,12 +322,12 @@ def special(name: str, kind: bytes, link: str = "") -> tarfile.TarInfo:
 @pytest.mark.parametrize(
     ("info", "sentence"),
     [
-        (tarfile.TarInfo("/etc/cron.d/x"), "is no path of a back-up"),
-        (tarfile.TarInfo("data/../../x"), "is no path of a back-up"),
-        (tarfile.TarInfo("../x"), "is no path of a back-up"),
-        (tarfile.TarInfo("data//x"), "is no path of a back-up"),
-        (tarfile.TarInfo("data/./x"), "is no path of a back-up"),
-        (tarfile.TarInfo(".bashrc"), "is no path of a back-up"),
+        (tarfile.TarInfo("/etc/cron.d/x"), "is no path of a backup"),
+        (tarfile.TarInfo("data/../../x"), "is no path of a backup"),
+        (tarfile.TarInfo("../x"), "is no path of a backup"),
+        (tarfile.TarInfo("data//x"), "is no path of a backup"),
+        (tarfile.TarInfo("data/./x"), "is no path of a backup"),
+        (tarfile.TarInfo(".bashrc"), "is no path of a backup"),
         (tarfile.TarInfo("data/moot.db"), "is in it twice"),
         (special("data/link", tarfile.SYMTYPE, "/etc"), "is no plain file"),
         (special("data/hard", tarfile.LNKTYPE, "data/moot.db"), "is no plain file"),
@@ -373,7 +373,7 @@ async def test_what_was_changed_left_out_or_cut_off_is_found(home: Config, tmp_p
     whole = archive.read_bytes()
     for part in (whole[: len(whole) // 2], whole[: -len(whole) // 10], b"", b"no archive"):
         archive.write_bytes(part)
-        with pytest.raises(ConfigError, match=r"damaged|no back-up"):
+        with pytest.raises(ConfigError, match=r"damaged|no backup"):
             restore_to(archive, tmp_path / "new", head=HEAD)
     assert not (tmp_path / "new").exists()
 
@@ -463,7 +463,7 @@ async def test_a_back_up_without_secrets_has_none_of_moot_toml_and_of_the_bots(
         whole = archive.extractfile("moot.toml")
         assert whole is not None
         assert b"canary-1-a8f7" in whole.read()
-    # The file that is here has its secrets, and is what the back-up's was: it stays.
+    # The file that is here has its secrets, and is what the backup's was: it stays.
     said = await moot(tmp_path, "restore", "bare.tar.gz", "--force")
     assert "moot.toml" not in said
     assert (tmp_path / "moot.toml").read_text() == own

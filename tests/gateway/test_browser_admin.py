@@ -157,7 +157,7 @@ async def test_a_session_is_ended_only_by_somebody_who_is_sure(
     await until(lambda: len(house.admin.acts) == 1)
     citra = Speaker("web:citra", "Citra")
     assert house.admin.acts == [("claude@room:slack:C1", "stop", citra)]
-    await phone.get_by_role("button", name="Begin anew: @claude in #auth-team").tap()
+    await phone.get_by_role("button", name="New session: @claude in #auth-team").tap()
     await phone.keyboard.press("Escape")
     house.admin.acted = "busy"
     await phone.get_by_role("button", name="Put to sleep: @demo in #general").tap()

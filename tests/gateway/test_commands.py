@@ -64,7 +64,7 @@ def test_a_text_behind_a_command_is_kept_as_it_is() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "say !new to begin anew",
+        "say !new to begin again",
         "I typed !help",
         "! new",
         "!important thing",

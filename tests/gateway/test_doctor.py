@@ -69,7 +69,7 @@ async def test_beside_a_running_moot_it_says_so_and_a_missing_back_up_is_exit_co
     assert lines["lock"]["text"].startswith("held by process ")
     assert lines["page"]["text"] == f"Moot runs at 127.0.0.1:{port} and is well"
     assert lines["database"]["text"].endswith(f"version {HEAD}, sound")
-    assert (code, lines["back-up"]["mark"]) == (1, "⚠")
+    assert (code, lines["backup"]["mark"]) == (1, "⚠")
 
 
 async def test_that_nobody_may_ask_yet_is_something_to_look_at(tmp_path: Path) -> None:

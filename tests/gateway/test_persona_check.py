@@ -1,4 +1,4 @@
-"""What is wrong with a persona's file: all of it, with its place and what would mend it."""
+"""What is wrong with a persona's file: all of it, with its place and what would fix it."""
 
 import string
 from pathlib import Path

@@ -137,7 +137,7 @@ async def test_forgotten_is_gone_from_header_table_and_index(tmp_path: Path) -> 
 
 @dataclass
 class BrokenIndex(WordIndex):
-    """Can't forget until it is mended."""
+    """Can't forget until it is fixed."""
 
     broken: bool = True
 

@@ -178,7 +178,7 @@ async def test_a_role_holds_at_once_in_its_room_and_over_a_restart(tmp_path: Pat
         assert await owner(moot, "!role fake:ash none") == [
             "Ash (`fake:ash`) has no kept role here any more."
         ]
-        assert await tell(moot, said("@demo hi")) == [REFUSED]  # it is told anew
+        assert await tell(moot, said("@demo hi")) == [REFUSED]  # it is told again
 
 
 async def test_a_new_role_takes_the_place_of_the_old_one(tmp_path: Path) -> None:

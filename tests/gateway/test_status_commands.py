@@ -36,7 +36,7 @@ async def test_status_tells_who_works_on_what_and_what_waits(tmp_path: Path) -> 
     assert rest[1].startswith(
         "- session: Scripted, model its own default, working, 0 turns, open for "
     )
-    assert "The bots" not in status, "of no use to those who can't mend them"
+    assert "The bots" not in status, "of no use to those who can't fix them"
     assert agents == "Who can be asked here:\n- @demo (demo): Scripted, working, 1 waiting"
 
 

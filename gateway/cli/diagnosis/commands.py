@@ -21,7 +21,7 @@ Commands = argparse._SubParsersAction
 
 def add_check(commands: Commands[argparse.ArgumentParser]) -> None:
     """`moot check` and its options."""
-    check = commands.add_parser("check", help="say what is wrong, and how to mend it")
+    check = commands.add_parser("check", help="say what is wrong, and how to fix it")
     check.set_defaults(do=run_check)
     check.add_argument("--offline", action="store_true", help="don't ask the platforms")
     add_config(check)

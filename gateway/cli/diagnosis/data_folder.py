@@ -57,7 +57,7 @@ def _check_folder(folder: Path) -> list[Finding]:
 def _space(folder: Path) -> Finding:
     free = shutil.disk_usage(folder).free
     text = f"{folder} is writable, {free / 1e9:.1f} GB free"
-    remedy = "make room: answers and back-ups need it"
+    remedy = "make room: answers and backups need it"
     if free < NO_BYTES:
         return Finding("✗", "data", text, remedy)
     return Finding("⚠", "data", text, remedy) if free < LITTLE_BYTES else Finding("✓", "data", text)
@@ -97,20 +97,20 @@ def _check_database(config: Config) -> list[Finding]:
 def _check_backup(folder: Path, now: datetime) -> Finding:
     made = newest_first(folder / FOLDER)
     if not made and not folder.exists():
-        return Finding("✓", "back-up", "there is nothing to back up yet")
+        return Finding("✓", "backup", "there is nothing to back up yet")
     if not made:
         remedy = 'moot backup, or [backup] every = "daily 03:00"'
-        return Finding("⚠", "back-up", "there is none in the data folder", remedy)
+        return Finding("⚠", "backup", "there is none in the data folder", remedy)
     try:
         manifest = read(made[0])
     except ConfigError as error:
-        return Finding("✗", "back-up", error.say, "moot backup")
+        return Finding("✗", "backup", error.say, "moot backup")
     age_days = (now - datetime.fromisoformat(manifest.made_at)).days
     text = f"{made[0].name}, {age_days} days old, database {manifest.schema_version}, whole"
     return (
-        Finding("⚠", "back-up", text, "moot backup")
+        Finding("⚠", "backup", text, "moot backup")
         if age_days > OLD_DAYS
-        else Finding("✓", "back-up", text)
+        else Finding("✓", "backup", text)
     )
 
 

@@ -90,7 +90,7 @@ class Wizard:
         try:
             return parse_config(tomllib.loads(text), self._given.file)
         except tomllib.TOMLDecodeError as error:
-            say = f"{self._given.file}: can't be read as TOML: {error}; mend it first"
+            say = f"{self._given.file}: can't be read as TOML: {error}; fix it first"
             raise ConfigError(say) from None
 
     def _config(self) -> Config:
@@ -157,7 +157,7 @@ class Wizard:
             if self._ask.quiet:
                 raise ConfigError(f"agent {agent}: {trouble}")
             self._ask.say(f"  ✗ {agent}: {trouble}")
-            again = ("again", "try it again, when you have mended that")
+            again = ("again", "try it again, when you have fixed that")
             options = [again, ("other", "choose another agent"), ("keep", "go on with it as it is")]
             match self._ask.choose("What now?", options, "--agent"):
                 case "keep":

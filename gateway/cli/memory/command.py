@@ -23,7 +23,7 @@ def add_memory(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     _looking(add)
     _carrying(add)
     _deleting(add)
-    rebuild = add("rebuild", "make the index anew from the facts")
+    rebuild = add("rebuild", "build the index again from the facts")
     check = add("check", "compare the facts with the index; exit code 1: they differ")
     consolidate = add("consolidate", "let facts that say the same become one, now")
     consolidate.add_argument("--scope", help="this one alone; else every one, one by one")

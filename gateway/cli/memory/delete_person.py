@@ -123,7 +123,7 @@ def _tell(on: MemoryContext, doomed: ErasurePlan, on_disk: OnDisk, what: str) ->
     for name, count in changed.items():
         on.say(f"{count} of {name} lose what they carry of them")
     for scope in sorted(doomed.knowing):
-        on.say(f"the agents' sessions in {scope}: they begin anew, with empty folders")
+        on.say(f"the agents' sessions in {scope}: they begin again, with empty folders")
     for path in (*on_disk.files, *on_disk.folders):
         on.say(str(path))
     for path in on_disk.left:

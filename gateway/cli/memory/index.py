@@ -42,7 +42,7 @@ async def check(on: MemoryContext) -> int:
     told += [f"{len(found.waiting)} wait to be indexed"] * bool(found.waiting)
     told += [f"{len(lost)} are missing"] * bool(lost)
     told += [f"{len(found.orphaned)} entries belong to no fact"] * bool(found.orphaned)
-    remedy = "sound" if found.sound else "mend it with: moot memory rebuild"
+    remedy = "sound" if found.sound else "fix it with: moot memory rebuild"
     on.say(
         f"{', '.join(told)}: {remedy}",
         facts=found.facts,

@@ -232,7 +232,7 @@ class AdminOverview:
         """Files that can't be read as they stand, and agents that aren't there."""
         self.personas.refresh()
         wrong = [
-            Problem("persona", name, text, "Mend the file; until then the last good form answers.")
+            Problem("persona", name, text, "Fix the file; until then the last good form answers.")
             for name, text in self.personas.problems.items()
         ]
         for persona in self.personas.all().values():

@@ -50,11 +50,11 @@ export function sessionCard(session, refresh) {
   };
   const sureRenew = () =>
     confirmDialog({
-      title: "Begin anew?",
+      title: "Start a new session?",
       text:
         `The next turn of ${name} begins a new session. ` +
         "What it holds of this conversation is gone; messages and memory stay.",
-      yes: "Begin anew",
+      yes: "New session",
     });
   return h(
     "li",
@@ -98,7 +98,7 @@ export function sessionCard(session, refresh) {
       session.state === "working"
         ? null
         : action(`rest-${id}`, "Put to sleep", act("sleep"), { name: `Put to sleep: ${name}` }),
-      action(`renew-${id}`, "Begin anew", act("renew"), { name: `Begin anew: ${name}`, sure: sureRenew }),
+      action(`renew-${id}`, "New session", act("renew"), { name: `New session: ${name}`, sure: sureRenew }),
     ),
   );
 }

@@ -13,7 +13,7 @@ const LEFT = 44;
 const RIGHT = 8;
 const TOP = 10;
 const BOTTOM = 24;
-const COLOURS = 6; // then they begin anew
+const COLOURS = 6; // then they repeat
 
 const dayFormat = new Intl.DateTimeFormat(undefined, {
   weekday: "short",

@@ -388,7 +388,7 @@ class MemoryPanel {
 
   /** @param {string} text */
   command(text) {
-    this.drawn = ""; // whatever comes of it, the buttons are made anew
+    this.drawn = ""; // whatever comes of it, the buttons are made again
     announce(`Sent ${text}`);
     tell("command", text);
   }

@@ -163,7 +163,7 @@ export class Editor {
       errors && plural(errors, "error"),
       findings.length - errors && plural(findings.length - errors, "warning"),
     ].filter(Boolean);
-    const told = counted.join(", ") || "Nothing to mend";
+    const told = counted.join(", ") || "Nothing to fix";
     if (this.count.textContent !== told) this.count.textContent = told;
     this.sheet.mark(findings);
     this.list.replaceChildren(

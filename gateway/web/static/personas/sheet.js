@@ -36,7 +36,7 @@ export class TextSheet {
     this.draw();
   }
 
-  /** Bring the mirror up to the text: only the lines between the first and the last that differ are made anew. */
+  /** Bring the mirror up to the text: only the lines between the first and the last that differ are made again. */
   draw() {
     const wanted = this.value.split("\n");
     let first = 0;
