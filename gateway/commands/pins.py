@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gateway.core.ledger import Turn
 from gateway.core.quoting import number_in, quoted
-from gateway.core.reading import Pin, pins_in
+from gateway.core.reading import Pin, reading_of
 from gateway.turns.commands import CommandRequest
 from memory.landmarks import Landmarks, NewLandmark
 from memory.readable import ReadableMessages
@@ -42,7 +42,7 @@ class PinCommands:
         """Pin what a message says; harmless when it is done twice."""
         if asked.by.kind != "human" or asked.deleted:
             return ""
-        pins = pins_in(asked.content, reply=asked.reply_to is not None)
+        pins = reading_of(asked).pins
         return "\n".join([await self._pin(pin, turn, asked) for pin in pins])
 
     async def _pin(self, pin: Pin, turn: Turn, asked: StoredMessage) -> str:

@@ -14,6 +14,7 @@ from gateway.core.command_table import CommandSpec, entry_of
 from gateway.core.typing_errors import surely_meant
 from memory.landmarks import KINDS
 from memory.private import has_private
+from store.transcript import StoredMessage
 
 CODE_LINES = 20
 
@@ -202,10 +203,6 @@ class Reading:
         """It is a pin as a whole: no part of it asks an agent anything."""
         return bool(self.pins) and is_pin(self.bare)
 
-    def of(self, content: str, *, reply: bool) -> Reading:
-        """The reading of a text that may have been edited since."""
-        return self if content == self.content else read(content, reply=reply)
-
 
 def read(content: str, *, reply: bool) -> Reading:
     """reply: the message answers another one, see pins_in."""
@@ -214,3 +211,10 @@ def read(content: str, *, reply: bool) -> Reading:
     bare = as_typed(content) if hides_its_beginning else spelled(plain)
     command = parse_command(content, addressed=True, bare=bare)
     return Reading(content, plain, bare, command, pins_of(bare, reply=reply))
+
+
+def reading_of(message: StoredMessage, known: Reading | None = None) -> Reading:
+    """The reading of a stored message: `known`, made when it came, unless it was edited since."""
+    if known is not None and known.content == message.content:
+        return known
+    return read(message.content, reply=message.reply_to is not None)

@@ -61,13 +61,14 @@ class Admission:
         Moot's own stands for those that are too many. notice: stands before the answers."""
         inbound, asks = route.inbound, route.reading.command is None
         meta = inbound.meta
-        learns = route.trusted or self._access.takes_part(inbound.room, meta.sender_id)
-        if not learns:
-            meta = meta.model_copy(update={"include_in_memory": False})
-            inbound = replace(inbound, meta=meta)
         allowed = route.targets
         if not route.trusted:
             allowed = [name for name in allowed if self._may(inbound, name, asks=asks)]
+        has_turn = route.trusted or bool(allowed)  # which nobody has without a role
+        learns = has_turn or self._access.takes_part(inbound.room, meta.sender_id)
+        if not learns:
+            meta = meta.model_copy(update={"include_in_memory": False})
+            inbound = replace(inbound, meta=meta)
         requests = [
             TurnRequest(
                 uuid4().hex,

@@ -9,9 +9,8 @@ from contract.chat import stands
 from gateway.access.accounts import Accounts
 from gateway.access.acts import act_of
 from gateway.access.permits import Permits
-from gateway.core.addressing import unaddressed
 from gateway.core.ledger import Turn
-from gateway.core.reading import ParsedCommand
+from gateway.core.reading import ParsedCommand, reading_of
 from gateway.core.typing_errors import unknown
 from gateway.settings.personas.personas import Persona, Personas
 from gateway.turns.progress import TurnRun, destination_of
@@ -102,11 +101,7 @@ class CommandRunner:
     async def _here(self, run: TurnRun, asked: StoredMessage) -> list[Persona]:
         """The personas that a command means: those of the account addressed, or all of ours."""
         turn, bot = run.turn, run.bot
-        if run.reading is not None and asked.content == run.reading.content:
-            plain = run.reading.unaddressed
-        else:
-            plain = unaddressed(asked.content)
-        if asked.content.strip() == plain:
+        if asked.content.strip() == reading_of(asked, run.reading).unaddressed:
             here = [peer.persona for peer in await self._accounts.peers(turn.room, bot)]
         else:
             here = self._personas.of(bot.personas)

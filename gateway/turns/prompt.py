@@ -19,9 +19,8 @@ from contract.chat import MOOT, Attachment, Speaker, persona_speaker
 from contract.errors import MootError
 from gateway.access.accounts import Accounts
 from gateway.access.visibility import Asked
-from gateway.core.addressing import unaddressed
 from gateway.core.ledger import Turn
-from gateway.core.reading import Reading
+from gateway.core.reading import Reading, reading_of
 from gateway.core.redaction import Redactor
 from gateway.core.trace import Steps, untimed
 from gateway.sessions.sessions import SessionContext
@@ -271,7 +270,7 @@ class Prompts:
             since_last_reply=again,
             trigger_ids=(str(message.seq),),
             spoke_since=tuple(since),
-            only_mention=_is_empty(message, reading) and not message.attachments,
+            only_mention=not (reading_of(message, reading).unaddressed or message.attachments),
             hop=turn.hop,
             max_hops=self._settings.max_hops,
             budget=replace(budget, agent_context_tokens=session.program.context_tokens),
@@ -328,13 +327,6 @@ def _scores(briefing: Briefing) -> dict[str, list[dict[str, object]]]:
         "PINS": [{"text": n.text, "score": n.score} for n in briefing.pins],
         "RECOMMENDATIONS": [{"text": n.text, "score": n.score} for n in briefing.recommendations],
     }
-
-
-def _is_empty(message: StoredMessage, reading: Reading | None) -> bool:
-    """A message says nothing but whom it is for. reading: made before it was edited, perhaps."""
-    if reading is not None and reading.content == message.content:
-        return not reading.unaddressed
-    return not unaddressed(message.content)
 
 
 def _joined(known: Sequence[Speaker], more: Sequence[Speaker]) -> tuple[Speaker, ...]:

@@ -14,7 +14,7 @@ import structlog
 from contract.chat import stands
 from gateway.core.ledger import Turn
 from gateway.core.log_context import SessionLogContexts, log_context, log_context_of
-from gateway.core.reading import Reading, read
+from gateway.core.reading import Reading, reading_of
 from gateway.core.sql_ledger import SqlLedger
 from gateway.turns.progress import TurnProgress, TurnRun
 from store.transcript import Transcript
@@ -202,7 +202,7 @@ class TurnQueues:
         is_answer = asked is not None and asked.persona is not None
         marked = asked is not None and not is_answer and stands(asked.message_id)
         message_id = asked.message_id if asked and marked else None
-        reading = read(asked.content, reply=asked.reply_to is not None) if asked else None
+        reading = reading_of(asked) if asked else None
         run = self._progress.run(turn, message_id, reading)
         if asked and asked.deleted and turn.state != "answered" and turn.kind != "command":
             await self._runner.drop(run)
