@@ -11,7 +11,6 @@ from sqlalchemy import Boolean, Connection, Row, and_, bindparam, exists, func, 
 from contract.briefing import TranscriptLine
 from contract.chat import Attachment, Deleted, Edited, Inbound, Room, Speaker
 from store.database import Store, insert_of
-from store.rows import from_row
 from store.schema import messages, rooms, turns
 from store.timestamps import micros, moment
 
@@ -44,12 +43,24 @@ class StoredMessage:
 
 
 def _stored(row: Row[Any]) -> StoredMessage:
-    return from_row(
-        StoredMessage,
-        row,
+    return StoredMessage(
+        seq=row.seq,
+        room_id=row.room_id,
+        message_id=row.message_id,
+        scope=row.scope,
+        thread_id=row.thread_id,
+        reply_to=row.reply_to,
         by=Speaker(row.sender_id, row.sender_name, row.sender_type, row.mention),
+        persona=row.persona,
+        turn_id=row.turn_id,
+        hop=row.hop,
+        content=row.content,
+        original=row.original,
+        sent_at=moment(row.sent_at),
+        edited_at=None if row.edited_at is None else moment(row.edited_at),
         deleted=row.deleted_at is not None,
         attachments=tuple(Attachment(**item) for item in row.attachments),
+        meta=row.meta,
     )
 
 

@@ -66,14 +66,9 @@ def own_log_context(**more: str) -> Iterator[LogContext]:
 
 def log_context_of(turn: Turn) -> LogContext:
     """The context of a turn; it stays the same whatever its session does next."""
-    return LogContext(
-        turn.id,
-        turn.room.id,
-        turn.speaker_name,
-        session_id(turn.speaker_name, turn.scope),
-        turn.bot,
-        turn.id,
-    )
+    persona = turn.speaker_name
+    session = session_id(persona, turn.scope)
+    return LogContext(turn.id, turn.room.id, persona, session, turn.bot, turn.id)
 
 
 class SessionLogContexts:
@@ -85,14 +80,16 @@ class SessionLogContexts:
     @contextmanager
     def take(self, turn: Turn) -> Iterator[LogContext]:
         """The session is at this turn until the block is left."""
-        session = session_id(turn.speaker_name, turn.scope)
+        persona = turn.speaker_name
+        session = session_id(persona, turn.scope)
         it = self._of.get(session)
         if it is None:
-            it = self._of[session] = LogContext(persona=turn.speaker_name, session=session)
+            it = self._of[session] = LogContext(persona=persona, session=session)
         it.turn = it.trace_id = turn.id
         it.room, it.bot = turn.room.id, turn.bot
+        token = _now.set(it)
         try:
-            with log_context(it):
-                yield it
+            yield it
         finally:
+            _now.reset(token)
             it.turn = it.trace_id = ""

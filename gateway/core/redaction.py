@@ -102,15 +102,10 @@ class Redactor:
     def clean(self, value: Value) -> Value:
         """A value made of dataclasses, tuples, lists, dicts and texts; the same where nothing is
         to be removed."""
-        if not self._forms or not self._is_in(value):
+        if not self._forms:
             return value
-        return cast(Value, self._clean(value))
-
-    def _is_in(self, value: object) -> bool:
-        """True if a text of the value may hold a secret: looked through as one text, as nearly
-        none does."""
         texts: list[str] = []
-        waiting = [value]
+        waiting: list[object] = [value]
         while waiting:
             item = waiting.pop()
             if isinstance(item, str):
@@ -122,8 +117,10 @@ class Redactor:
                 waiting += item.values()
             elif is_dataclass(item) and not isinstance(item, type):
                 waiting += [getattr(item, field.name) for field in fields(item)]
-        text = "\0".join(texts)
-        return any(form in text for form in self._forms)
+        text = "\0".join(texts)  # looked through as one, as nearly none holds a secret
+        if not any(form in text for form in self._forms):
+            return value
+        return cast(Value, self._clean(value))
 
     def _clean(self, value: Any) -> Any:
         if isinstance(value, str):

@@ -43,6 +43,18 @@ class _Asked:
     room: Room
 
 
+_NEW = (  # of a turn that is queued
+    "id",
+    "message_seq",
+    "persona",
+    "scope",
+    "thread_id",
+    "bot",
+    "hop",
+    "kind",
+    "state",
+    "answer",
+)
 LINKS = 50  # of a chain of agents that is followed to its beginning
 
 
@@ -124,20 +136,8 @@ class SqlLedger(SqlSessions, SqlPosts):
                 states=states,
                 answer=want.answer,
             )
-            values = {
-                "id": turn.id,
-                "message_seq": asked.seq,
-                "persona": turn.persona,
-                "scope": turn.scope,
-                "room_id": turn.room.id,
-                "thread_id": turn.thread_id,
-                "bot": turn.bot,
-                "hop": turn.hop,
-                "kind": turn.kind,
-                "state": turn.state,
-                "states": [list(item) for item in states],
-                "answer": turn.answer,
-            }
+            values = {name: getattr(turn, name) for name in _NEW}
+            values |= {"room_id": asked.room.id, "states": [list(item) for item in states]}
             seq = connection.execute(self._queue_turn, values).scalar()
             if seq is None:
                 continue
@@ -180,15 +180,7 @@ class SqlLedger(SqlSessions, SqlPosts):
         changed = entered(turn, "posted", now)
 
         def work(connection: Connection) -> tuple[int | None, tuple[Turn, ...]]:
-            if posts:
-                connection.execute(
-                    MARK,
-                    [
-                        {"of": post.key, "platform_id": post.platform_id, "state": post.state}
-                        for post in posts
-                    ],
-                )
-            self._end(connection, changed)
+            self._end(connection, changed, posts)
             if not turn.answer or not posts:
                 return None, ()
             seq = self._transcript.add_answer(
@@ -218,8 +210,13 @@ class SqlLedger(SqlSessions, SqlPosts):
         await self._store.write(partial(self._end, turn=changed))
         return changed
 
-    def _end(self, connection: Connection, turn: Turn) -> None:
-        """Its last state, and its figure for lists and plots."""
+    def _end(self, connection: Connection, turn: Turn, posts: Sequence[Post] = ()) -> None:
+        """Its last state, where its posts are, and its figure for lists and plots."""
+        marks = [
+            {"of": post.key, "platform_id": post.platform_id, "state": post.state} for post in posts
+        ]
+        if marks:
+            connection.execute(MARK, marks)
         save(connection, turn)
         row = figure(state=turn.state, states=turn.states, record=turn.record, fault=turn.fault)
         row |= {
