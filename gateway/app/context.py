@@ -19,7 +19,6 @@ from gateway.core.events import EventBus
 from gateway.core.log_context import own_log_context
 from gateway.core.redaction import Redactor
 from gateway.core.sql_ledger import SqlLedger
-from gateway.core.trace import TurnTraces
 from gateway.observability.metrics import Metrics
 from gateway.observability.telemetry import Telemetry
 from gateway.settings.config import Config
@@ -59,8 +58,7 @@ class Context:
         instruments = instruments or Instruments()
         self.metrics = instruments.metrics
         self.redactor = instruments.redactor
-        self.telemetry = telemetry = instruments.telemetry
-        self.trails = TurnTraces(telemetry.turn) if telemetry else TurnTraces()
+        self.telemetry = instruments.telemetry
         self.bus = EventBus()
         self.transcript = Transcript(store)
         self.ledger = SqlLedger(store, self.transcript)

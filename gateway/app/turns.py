@@ -35,7 +35,7 @@ def make_queues(context: Context) -> tuple[TurnQueues, TurnProgress]:
         context.personas,
         TurnReactions(context.group, context.bots, context.config.turns.marks),
         context.bus,
-        context.trails,
+        context.telemetry.turn if context.telemetry else None,
         waited=context.metrics.waited,
         measure=context.metrics.ended,
     )

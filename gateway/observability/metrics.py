@@ -38,6 +38,7 @@ class Metrics:
     def __init__(self) -> None:
         self._registry = registry = CollectorRegistry()
         self._turns = TurnMetrics(registry)
+        self.waited = self._turns.queue.observe  # given the seconds that a turn was in its queue
         self._bots = BotMetrics(registry)
         self._sessions = SessionMetrics(registry)
         self._headers = HeaderMetrics(registry)
@@ -86,10 +87,6 @@ class Metrics:
         two, never a text of the conversation; None: it was answered.
         """
         self._calls.count(purpose, model, usage, ms, fault)
-
-    def waited(self, seconds: float) -> None:
-        """A turn's place in its queue has come."""
-        self._turns.queue.observe(seconds)
 
     def decided(self, outcome: str) -> None:
         """A permission question ended: answered, timeout, stopped, policy."""

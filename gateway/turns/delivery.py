@@ -231,7 +231,7 @@ class Delivery:
             log.error("turn.undeliverable", turn=turn.id, reason=str(error))
             await self._presence.left(turn.room, turn.bot)
             dropped = await self._ledger.dropped(replace(turn, fault="crash"), self._clock())
-            self._progress.ended(dropped, "failed", "undeliverable")
+            self._progress.ended(dropped, run.step.trace, "failed", "undeliverable")
             return ()
         if keeps_times:
             turn.record["timings"] = run.step.ms
@@ -242,7 +242,7 @@ class Delivery:
             self._stored("bot")
             if self._bus.listeners:
                 self._bus.publish(MessagePosted(views.answer(done, sent[0], by)))
-        self._progress.ended(done, "failed" if done.fault else "done")
+        self._progress.ended(done, run.step.trace, "failed" if done.fault else "done")
         log.info("turn.posted", turn=turn.id, persona=turn.speaker_name, posts=len(sent))
         return more
 
@@ -256,7 +256,7 @@ class Delivery:
                 except PlatformError as error:
                     log.info("draft.not_deleted", turn=turn.id, reason=str(error))
         dropped = await self._ledger.dropped(replace(turn, answer=None), self._clock())
-        self._progress.ended(dropped, None, "withdrawn")
+        self._progress.ended(dropped, run.step.trace, None, "withdrawn")
 
     async def close_questions(self, run: TurnRun) -> None:
         """Close the questions of a turn that an earlier process took."""

@@ -20,7 +20,7 @@ from gateway.core.events import EventBus, TurnChanged
 from gateway.core.ledger import Turn
 from gateway.core.log_context import log_context, log_context_of
 from gateway.core.reading import ParsedCommand, Reading
-from gateway.core.trace import StepTimer, TurnTraces
+from gateway.core.trace import Step, StepTimer, TurnTrace
 from gateway.settings.personas.personas import Persona, Personas
 from gateway.turns.steps import REPORTS
 
@@ -183,8 +183,12 @@ class TurnRun:
 
 
 class TurnProgress:
-    """Begins runs, and tells what becomes of them. waited: given the seconds that a turn was in its
-    queue; measure: given a turn that is over, and why it has no answer in the room."""
+    """Begins runs, and tells what becomes of them.
+
+    traced: given each turn that is over with its steps; None: nobody wants them. waited: given the
+    seconds that a turn was in its queue. measure: given a turn that is over, and why it has no
+    answer in the room.
+    """
 
     def __init__(
         self,
@@ -192,7 +196,7 @@ class TurnProgress:
         personas: Personas,
         reactions: TurnReactions,
         bus: EventBus,
-        traces: TurnTraces,
+        traced: Callable[[Turn, TurnTrace], None] | None,
         waited: Callable[[float], None],
         measure: Callable[[Turn, str], None],
     ) -> None:
@@ -200,7 +204,7 @@ class TurnProgress:
         self._personas = personas
         self.reactions = reactions
         self._bus = bus
-        self._traces = traces
+        self._traced = traced
         self._waited = waited
         self._measure = measure
 
@@ -214,9 +218,9 @@ class TurnProgress:
         after: str = "",
     ) -> TurnRun:
         """A turn's run. after: the turn whose answer hands over to it."""
-        bot, trace = self._bots[turn.bot], self._traces.of(turn.id)
+        bot, trace = self._bots[turn.bot], TurnTrace()
         if received_ns:
-            trace.add("ingest", received_ns)
+            trace.steps.append(Step("ingest", received_ns))
         if after:
             trace.after = after
         command = None
@@ -243,7 +247,7 @@ class TurnProgress:
         if run.command is None and run.message_id is not None:
             self.reactions.began(run.turn.id, run.bot, run.destination, run.message_id)
         if run.queued_ns:
-            run.step.trace.add("queue", run.queued_ns)
+            run.step.trace.steps.append(Step("queue", run.queued_ns))
             waited_s = (time.time_ns() - run.queued_ns) / 1e9
             log.info("turn.began", turn=run.turn.id, waited_ms=round(waited_s * 1000, 1))
             self._waited(waited_s)
@@ -258,18 +262,24 @@ class TurnProgress:
         self._bus.publish(TurnChanged(replace(card, status=status) if status else card))
 
     def ended(
-        self, turn: Turn, reaction: Literal["done", "failed"] | None, failed: str = ""
+        self,
+        turn: Turn,
+        trace: TurnTrace,
+        reaction: Literal["done", "failed"] | None,
+        failed: str = "",
     ) -> None:
         """It is over. reaction: None: nobody wants to know any more. failed: a word, of one that
         has no answer in the room."""
         self.tell(turn)
         self.reactions.ended(turn.id, reaction)
         self._measure(turn, failed)
-        self._traces.ended(turn, failed)
+        if self._traced is not None:
+            self._traced(turn, replace(trace, failed=failed))
 
-    def lost(self, turn: Turn) -> None:
+    def lost(self, turn: Turn, trace: TurnTrace) -> None:
         """Not even an apology could be posted: the next start tries again."""
-        self._traces.ended(turn, "lost")
+        if self._traced is not None:
+            self._traced(turn, replace(trace, failed="lost"))
 
 
 def destination_of(turn: Turn, bot: Bot, persona: Persona | None) -> Destination:

@@ -185,7 +185,7 @@ class TurnQueues:
             await self._runner.apologise(run)
         except Exception:  # the store or the bot is what broke: the next start tries again
             log.exception("turn.lost", turn=run.turn.id)
-            self._progress.lost(run.turn)
+            self._progress.lost(run.turn, run.step.trace)
 
     async def recover(self) -> int:
         """Begin every turn that an earlier process left open; return how many."""

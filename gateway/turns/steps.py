@@ -11,7 +11,7 @@ import structlog
 from contract.agent import Answer
 from contract.briefing import Header
 from gateway.core.ledger import Turn
-from gateway.core.trace import Attribute, OpenStep, Reports, TurnTrace
+from gateway.core.trace import Attribute, OpenStep, Reports, Step, TurnTrace
 from gateway.sessions.sessions import LiveSession
 from gateway.turns.prompt import Window
 from memory.layers import LayerAnswers
@@ -57,7 +57,7 @@ def _briefed(step: OpenStep, trace: TurnTrace) -> None:
             log.log(level, "prompt.layer", layer=layer, ms=round(ms, 1), hits=found)
         ended_ns = step.began_ns + int(ms * 1e6)
         told: dict[str, Attribute] = {"moot.layer": layer, "moot.layer.hits": hits.get(layer, 0)}
-        trace.add(f"layer {layer}", step.began_ns, ended_ns, told, parent="brief", failed=failed)
+        trace.steps.append(Step(f"layer {layer}", step.began_ns, ended_ns, "brief", failed, told))
     log.info(
         "prompt.memory",
         layers=len(known.ms),
