@@ -29,21 +29,17 @@ from bots.bluebubbles.files import Files
 from bots.bluebubbles.inbound import EventConverter
 from bots.bluebubbles.posts import OwnPostDetector, Posts
 from bots.bluebubbles.reactions import Reactions
-from bots.bluebubbles.text import LIMIT, size, written
+from bots.bluebubbles.text import DIALECT
 from bots.bot import PlatformCapabilities, Reaction, Receive
 from bots.kit.events import EditedMessage, RenamedRoom
 from bots.kit.inbound import Delivery
 from bots.kit.platform_bot import BotSetup, PlatformBot
-from bots.kit.questions import question_markdown
 from bots.kit.recent import Recent
-from bots.markdown.writer import Dialect
-from contract.agent import Question
 from contract.chat import Destination, Room, Speaker
 from contract.errors import ConfigError
 
 log = structlog.stdlib.get_logger("moot.bots")
 
-_DIALECT = Dialect(written, size, LIMIT)
 _MAX_FILE_BYTES = 50_000_000
 _SEEN = 5_000
 
@@ -80,7 +76,7 @@ class BlueBubblesBot(PlatformBot):
                 f"BlueBubbles bot {setup.name!r}: BLUEBUBBLES_SECRET must be 16 to 128 letters, "
                 "digits, _ or -: it stands in an address"
             )
-        super().__init__(setup, _DIALECT)
+        super().__init__(setup, DIALECT)
         self._secret, now = secret, setup.now
         self._api = BlueBubblesApi(url, password)
         self._directory = Directory(self._api, now=now)
@@ -88,6 +84,7 @@ class BlueBubblesBot(PlatformBot):
         files = Files(self._api, setup.files_dir, setup.max_file_bytes or _MAX_FILE_BYTES)
         self._converter = EventConverter(setup, self._directory, self._own_posts, files)
         self._posts = Posts(self._api, self._directory, self._own_posts, now=now)
+        self._uploads = self._posts
         self._reactions = Reactions(self._api, self._directory)
         self._delivery = Delivery(setup.name)
         history = Backfill(self._api, setup.own_dir, self._hand_on, now=now)
@@ -187,16 +184,6 @@ class BlueBubblesBot(PlatformBot):
     ) -> str | None:
         """The guid of the own message with the text that was sent under `key`."""
         return await self._posts.find(place, key, since, known)
-
-    async def upload(
-        self, place: Destination, name: str, data: bytes, comment: str, key: str
-    ) -> str:
-        """Send a file, after its comment as a message of its own; return the file's guid."""
-        return await self._posts.upload(place, name, data, self.dialect.write(comment), key)
-
-    async def ask(self, place: Destination, question: Question, key: str) -> str:
-        """Post a question with `!1`, `!2` for its choices."""
-        return await self.post(place, question_markdown(question), key)
 
     # ── Reactions and people ────────────────────────────────────────────────────────────────
 

@@ -10,15 +10,9 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from bots.markdown.tree import TableBlock
-from bots.markdown.writer import MarkdownWriter
+from bots.markdown.writer import Dialect, MarkdownWriter
 
 LIMIT = 8_000  # it takes more, but nobody reads more in a bubble
-
-
-@lru_cache(maxsize=64)  # a piece is written when it is split and again when it is posted
-def written(text: str) -> str:
-    """The Markdown text as iMessage takes it."""
-    return _WRITER.write(text)
 
 
 def size(text: str) -> int:
@@ -32,4 +26,7 @@ class _BubbleWriter(MarkdownWriter):
             yield " — ".join(self.text(self.plain(cell)) for cell in row)
 
 
-_WRITER = _BubbleWriter()
+# A piece is written when it is split and again when it is posted.
+written = lru_cache(maxsize=64)(_BubbleWriter().write)
+
+DIALECT = Dialect(written, size, LIMIT)

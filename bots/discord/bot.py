@@ -23,17 +23,14 @@ from bots.discord.files import Files
 from bots.discord.inbound import EventContext, EventHandler
 from bots.discord.posts import Posts
 from bots.discord.reactions import Reactions
-from bots.discord.text import LIMIT, size, written
+from bots.discord.text import DIALECT
 from bots.kit.platform_bot import MAX_MEMBERS, BotSetup, PlatformBot
 from bots.kit.slash import SlashCommand, SlashOption
-from bots.markdown.writer import Dialect
 from contract.agent import Question
 from contract.chat import Destination, Room, Speaker
 from contract.errors import ConfigError, PlatformError
 
 log = structlog.stdlib.get_logger("moot.bots")
-
-_DIALECT = Dialect(written, size, LIMIT)
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")  # what all of ours are; Discord allows more
 _DESCRIPTION, _CHOICES = 100, 25
@@ -108,6 +105,8 @@ class DiscordBot(PlatformBot):
     # Five edits in five seconds and channel, all answers in it together.
     capabilities = PlatformCapabilities(draft_interval_s=1.5, max_posts=10, thread_replies=True)
 
+    own_ids: frozenset[str] = frozenset()
+
     _posts: Posts
 
     def __init__(
@@ -122,11 +121,12 @@ class DiscordBot(PlatformBot):
     ) -> None:
         if not token.strip():
             raise ConfigError(f"Discord bot {setup.name!r}: token is missing")
-        super().__init__(setup, _DIALECT)
+        super().__init__(setup, DIALECT)
         self._rest_s, self._commands = rest_s, tuple(commands)
         self._api = DiscordApi(token, api_url, gateway_url)
         self._directory = Directory(self._api, now=setup.now)
         self._posts = Posts(self._api, self._directory, now=setup.now)
+        self._uploads = self._posts
         self._reactions = Reactions(self._api, self._posts)
         self._cursors = Cursors(setup.own_dir / "cursors.json")
         self._context = EventContext(
@@ -137,12 +137,6 @@ class DiscordBot(PlatformBot):
             self._posts,
             UpdateTracker(),
         )
-
-    @property
-    def own_ids(self) -> frozenset[str]:
-        """The account's id."""
-        own = self._directory.own_id
-        return frozenset({f"{SOURCE}:{own}"} if own else ())
 
     # ── Life ────────────────────────────────────────────────────────────────────────────
 
@@ -179,6 +173,7 @@ class DiscordBot(PlatformBot):
     async def _introduced(self) -> Account:
         own = await account(self._api, self.name)
         self._directory.own_id = own.id
+        self.own_ids = frozenset({f"{SOURCE}:{own.id}"})
         self._directory.rosters = own.members
         return own
 
@@ -205,12 +200,6 @@ class DiscordBot(PlatformBot):
         if not self._directory.own_id:
             await self._introduced()
         return await self._posts.find(place, key, since, known)
-
-    async def upload(
-        self, place: Destination, name: str, data: bytes, comment: str, key: str
-    ) -> str:
-        """Post a file with a comment; return the message's id."""
-        return await self._posts.upload(place, name, data, self.dialect.write(comment), key)
 
     async def ask(self, place: Destination, question: Question, key: str) -> str:
         """Post a question with buttons, and with `!1`, `!2` for those who type."""

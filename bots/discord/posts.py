@@ -232,9 +232,11 @@ class Posts:
         )
         return str(answer["id"]) if isinstance(answer, dict) else ""
 
-    async def upload(self, place: Destination, name: str, data: bytes, text: str, key: str) -> str:
+    async def upload(
+        self, place: Destination, name: str, data: bytes, comment: str, key: str
+    ) -> str:
         target = await self.target(place)
-        body = self._body(target, text, key) | {"attachments": [{"id": "0", "filename": name}]}
+        body = self._body(target, comment, key) | {"attachments": [{"id": "0", "filename": name}]}
         mime = mimetypes.guess_type(name)[0] or "application/octet-stream"
         file = {"name": "files[0]", "value": data, "filename": name, "content_type": mime}
         return await self._send(target, body, file)

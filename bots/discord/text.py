@@ -18,6 +18,7 @@ from bots.markdown.tree import Code, CodeBlock, Inline, Link, ListItem, StyledSp
 from bots.markdown.writer import (
     ZERO_WIDTH,
     Bit,
+    Dialect,
     MarkdownWriter,
     Style,
     WrittenRow,
@@ -41,12 +42,6 @@ _SIGN = re.compile(
 )
 _LANGUAGE = re.compile(r"[A-Za-z0-9_+.#-]+")
 _AFTER_URL = re.compile(r"[.,:;\"'!?]?(?:\s|$)|[)\]][.,:;]?(?:\s|$)")
-
-
-@lru_cache(maxsize=64)  # a piece is written when it is split and again when it is posted
-def written(text: str) -> str:
-    """The Markdown text as Discord takes it."""
-    return _WRITER.write(text)
 
 
 def size(text: str) -> int:
@@ -189,4 +184,7 @@ def _fenced(lines: Iterable[str], info: str = "") -> list[str]:
 
 
 _INNER = _InnerWriter()
-_WRITER = _DiscordWriter()
+# A piece is written when it is split and again when it is posted.
+written = lru_cache(maxsize=64)(_DiscordWriter().write)
+
+DIALECT = Dialect(written, size, LIMIT)

@@ -12,7 +12,9 @@ import structlog
 
 from bots.bot import SecretSink, forget
 from bots.kit.naming import Named, by_names
+from bots.kit.questions import question_markdown
 from bots.markdown.writer import Dialect
+from contract.agent import Question
 from contract.chat import Destination, Room, Speaker
 from contract.errors import PlatformError
 
@@ -69,10 +71,19 @@ class OwnPosts(Protocol):
     async def delete(self, place: Destination, message_id: str) -> None: ...
 
 
+class OwnUploads(Protocol):
+    """A bot's own files. comment: in the platform's dialect."""
+
+    async def upload(
+        self, place: Destination, name: str, data: bytes, comment: str, key: str
+    ) -> str: ...
+
+
 class PlatformBot:
     """It holds what all bots are given, and answers what most of them answer alike."""
 
     _posts: OwnPosts
+    _uploads: OwnUploads
 
     def __init__(self, setup: BotSetup, dialect: Dialect) -> None:
         self.setup = setup
@@ -99,6 +110,16 @@ class PlatformBot:
     async def delete(self, place: Destination, message_id: str) -> None:
         """Remove an own message; no error when it is gone already."""
         await self._posts.delete(place, message_id)
+
+    async def upload(
+        self, place: Destination, name: str, data: bytes, comment: str, key: str
+    ) -> str:
+        """Post a file with a comment; return the id of its message."""
+        return await self._uploads.upload(place, name, data, self.dialect.write(comment), key)
+
+    async def ask(self, place: Destination, question: Question, key: str) -> str:
+        """Post a question with `!1`, `!2` for its choices."""
+        return await self.post(place, question_markdown(question), key)
 
     async def members(self, room: Room) -> Sequence[Speaker]:
         """The first hundred in the room, this bot left out; empty when the platform doesn't say."""

@@ -13,7 +13,6 @@ import structlog
 from bots.bot import PlatformCapabilities, Reaction, Receive
 from bots.kit.inbound import Delivery
 from bots.kit.platform_bot import MAX_MEMBERS, BotSetup, PlatformBot
-from bots.markdown.writer import Dialect
 from bots.matrix.api import CLIENT, MatrixApi, MatrixRefused, SendBudget
 from bots.matrix.backfill import Backfill, Cursor
 from bots.matrix.check import Account, Credentials, CredentialStore, sign_in
@@ -27,15 +26,13 @@ from bots.matrix.invites import Invites, Welcome
 from bots.matrix.keys import EncryptionKeys
 from bots.matrix.posts import TOO_LARGE, Posts
 from bots.matrix.reactions import Reactions
-from bots.matrix.text import LIMIT, size
+from bots.matrix.text import DIALECT
 from contract.agent import Question
 from contract.chat import Destination, Room, Speaker
 from contract.errors import ConfigError
 
 log = structlog.stdlib.get_logger("moot.bots")
 
-# Its posts are written as events, with their HTML: see `text_content`.
-_DIALECT = Dialect(str, size, LIMIT)
 _MAX_FILE_BYTES = 20_000_000
 _UNLISTED = (
     'nobody may invite it: list `people` under [access] ("matrix:@user:server"), or set '
@@ -56,6 +53,7 @@ class MatrixBot(PlatformBot):
     """
 
     platform = SOURCE
+    own_ids: frozenset[str] = frozenset()
 
     _posts: Posts
 
@@ -72,7 +70,7 @@ class MatrixBot(PlatformBot):
             raise ConfigError(
                 f"Matrix bot {setup.name!r}: set MATRIX_TOKEN, or MATRIX_USER and MATRIX_PASSWORD"
             )
-        super().__init__(setup, _DIALECT)
+        super().__init__(setup, DIALECT)
         self._credentials, self._welcome, self._encrypts = credentials, invites, encryption
         self._api = MatrixApi(url)
         self._directory = Directory(self._api, self._open_event, now=setup.now)
@@ -87,12 +85,6 @@ class MatrixBot(PlatformBot):
         """No drafts while the events that the server allows are needed for answers."""
         drafts = self._posts.budget.has_room(2)
         return _CAPABILITIES if drafts else replace(_CAPABILITIES, draft_interval_s=None)
-
-    @property
-    def own_ids(self) -> frozenset[str]:
-        """The account's user id."""
-        own = self._directory.own
-        return frozenset({f"{SOURCE}:{own.user_id}"}) if own.user_id else frozenset()
 
     # ── Life ────────────────────────────────────────────────────────────────────────────
 
@@ -130,6 +122,7 @@ class MatrixBot(PlatformBot):
         store = CredentialStore(self.setup.own_dir)
         own = await sign_in(self._api, store, self._credentials, self.name, self.setup.secret_found)
         await self._directory.introduce(own.user_id)
+        self.own_ids = frozenset({f"{SOURCE}:{own.user_id}"})
         self._reactions.user_id = own.user_id
         if self._encrypts:
             await self._open_keys(own)

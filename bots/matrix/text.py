@@ -14,7 +14,7 @@ from html import escape
 
 from bots.markdown import tree
 from bots.markdown.reader import read
-from bots.markdown.writer import PLAIN, ZERO_WIDTH, quiet, spelled_out
+from bots.markdown.writer import PLAIN, ZERO_WIDTH, Dialect, quiet, spelled_out
 
 # An event has 65,536 bytes. The server's own part of one takes up to 4,500 (twenty earlier events,
 # signatures); encryption makes four bytes of three, so that 45,700 hold the content; from these
@@ -58,6 +58,10 @@ def size(text: str) -> int:
     Counted as in an encrypted event, whose JSON has an escape for all that isn't ASCII.
     """
     return 2 * (len(json.dumps(plain(text))) + len(json.dumps(written(text))))
+
+
+# Its posts are written as events, with their HTML: see `text_content`.
+DIALECT = Dialect(str, size, LIMIT)
 
 
 # ── Blocks ──────────────────────────────────────────────────────────────────────────────────

@@ -11,27 +11,24 @@ import structlog
 from bots.bot import PlatformCapabilities, Reaction, Receive
 from bots.kit.inbound import Delivery
 from bots.kit.platform_bot import BotSetup, PlatformBot
-from bots.kit.questions import question_markdown
-from bots.markdown.writer import Dialect
 from bots.rocketchat.api import RocketApi
 from bots.rocketchat.backfill import Backfill, Cursor
 from bots.rocketchat.check import ROLE_REMEDY, Credentials, SignIn, lacks, rules
 from bots.rocketchat.connection import MessageStreams
 from bots.rocketchat.ddp import Ddp, DdpTimeouts
 from bots.rocketchat.directory import Directory
-from bots.rocketchat.events import SOURCE
+from bots.rocketchat.events import SOURCE, Account
 from bots.rocketchat.files import Files
 from bots.rocketchat.inbound import EventHandler
 from bots.rocketchat.posts import Posts
 from bots.rocketchat.reactions import Reactions
-from bots.rocketchat.text import LIMIT, size, written
+from bots.rocketchat.text import DIALECT, LIMIT
 from contract.agent import Question
 from contract.chat import Destination, Room, Speaker
 from contract.errors import ConfigError
 
 log = structlog.stdlib.get_logger("moot.bots")
 
-_DIALECT = Dialect(written, size, LIMIT)
 _MAX_FILE_BYTES = 20_000_000
 _FREE_DRAFT_S = 1.0
 _LIMITED_DRAFT_S = 15.0  # ten calls a minute: two turns at a time, and their ends
@@ -42,6 +39,7 @@ class RocketChatBot(PlatformBot):
     """One account on one server. login: the account's secrets."""
 
     platform = SOURCE
+    own_ids: frozenset[str] = frozenset()
 
     _posts: Posts
 
@@ -57,7 +55,7 @@ class RocketChatBot(PlatformBot):
                 f"Rocket.Chat bot {setup.name!r}: set ROCKETCHAT_TOKEN and ROCKETCHAT_USER_ID, or "
                 "ROCKETCHAT_USER and ROCKETCHAT_PASSWORD, in the environment"
             )
-        super().__init__(setup, _DIALECT)
+        super().__init__(setup, DIALECT)
         self._timeouts = timeouts
         self._api = RocketApi(url, now=setup.now)
         self._sign_in = SignIn(self._api, login, setup.name, setup.secret_found)
@@ -69,6 +67,7 @@ class RocketChatBot(PlatformBot):
             setup.own_dir / "uploads.json",
             setup.max_file_bytes or _MAX_FILE_BYTES,
         )
+        self._uploads = self._files
         self._posts = Posts(self._api, self._directory)
         self._reactions = Reactions(self._api, self._directory)
         self._delivery = Delivery(setup.name)
@@ -85,12 +84,6 @@ class RocketChatBot(PlatformBot):
         """Fewer drafts for an account whose calls are counted."""
         free = self._directory.own.unlimited
         return PlatformCapabilities(_FREE_DRAFT_S if free else _LIMITED_DRAFT_S, buttons=False)
-
-    @property
-    def own_ids(self) -> frozenset[str]:
-        """The account's user id."""
-        user_id = self._directory.own.user_id
-        return frozenset({f"{SOURCE}:{user_id}"} if user_id else ())
 
     # ── Life ────────────────────────────────────────────────────────────────────────────
 
@@ -111,13 +104,12 @@ class RocketChatBot(PlatformBot):
     async def _enter(self, ddp: Ddp) -> str:
         """Log a connection in, and learn who we are and what the server allows."""
         user_id = await self._sign_in.enter(ddp)
-        own = await self._sign_in.account()
-        self._directory.introduce(own)
+        own = await self._introduced()
         told = await rules(self._api)
         self._reactions.real_names = bool(told.real_names and own.name)
         if told.most_chars:
             limit = max(min(LIMIT, told.most_chars - _SPARE_CHARS), told.most_chars // 2)
-            self.speak(replace(_DIALECT, limit=limit))
+            self.speak(replace(DIALECT, limit=limit))
         if not own.unlimited and not self._told_limits:
             self._told_limits = True
             name = f"@{own.username}"
@@ -141,7 +133,7 @@ class RocketChatBot(PlatformBot):
     async def post(self, place: Destination, text: str, key: str) -> str:
         """Post one piece; the same key twice is one message."""
         await self._known()
-        return await self._posts.post(place, self.dialect.write(text), key)
+        return await super().post(place, text, key)
 
     async def find(
         self, place: Destination, key: str, since: datetime, known: Collection[str]
@@ -156,11 +148,11 @@ class RocketChatBot(PlatformBot):
     ) -> str:
         """Post a file with a comment; return the message's id."""
         await self._known()
-        return await self._files.upload(place, name, data, self.dialect.write(comment), key)
+        return await super().upload(place, name, data, comment, key)
 
     async def ask(self, place: Destination, question: Question, key: str) -> str:
         """Post a question, to be answered with `!1`, `!2` or the reactions 1️⃣, 2️⃣."""
-        asked = await self.post(place, question_markdown(question), key)
+        asked = await super().ask(place, question, key)
         self._posts.remember(asked, question)
         await self._reactions.offer(asked, len(question.options))
         return asked
@@ -168,7 +160,13 @@ class RocketChatBot(PlatformBot):
     async def _known(self) -> None:
         """A message's id is made from our own: asked for where nothing ran yet."""
         if not self._directory.own.user_id:
-            self._directory.introduce(await self._sign_in.account())
+            await self._introduced()
+
+    async def _introduced(self) -> Account:
+        own = await self._sign_in.account()
+        self._directory.introduce(own)
+        self.own_ids = frozenset({f"{SOURCE}:{own.user_id}"} if own.user_id else ())
+        return own
 
     # ── Reactions and people ────────────────────────────────────────────────────────────────
 

@@ -29,6 +29,7 @@ from bots.markdown.tree import (
 from bots.markdown.writer import (
     ZERO_WIDTH,
     Bit,
+    Dialect,
     MarkdownWriter,
     Style,
     WrittenRow,
@@ -317,3 +318,5 @@ def _bare(bit: Bit, after: str) -> Bit:
 
 _WRITER = _RocketChatWriter(angled=False)
 _ANGLED = _RocketChatWriter(angled=True)
+
+DIALECT = Dialect(written, size, LIMIT)

@@ -16,7 +16,6 @@ from bots.kit.events import DeletedMessage, RenamedRoom
 from bots.kit.inbound import Delivery
 from bots.kit.lanes import together
 from bots.kit.platform_bot import MAX_MEMBERS, BotSetup, PlatformBot
-from bots.markdown.writer import Dialect
 from bots.slack.api import SlackApi, SlackRefused
 from bots.slack.backfill import Backfill, Cursors
 from bots.slack.check import account, app_token_refused, findings
@@ -34,14 +33,13 @@ from bots.slack.files import Files
 from bots.slack.inbound import EventConverter
 from bots.slack.posts import PersonaPosts, Posts
 from bots.slack.reactions import Reactions
-from bots.slack.text import LIMIT_BYTES, mrkdwn, size_bytes
+from bots.slack.text import DIALECT
 from contract.agent import Question
 from contract.chat import Destination, Room, Speaker
 from contract.errors import ConfigError
 
 log = structlog.stdlib.get_logger("moot.bots")
 
-_DIALECT = Dialect(mrkdwn, size_bytes, LIMIT_BYTES)
 _MAX_FILE_BYTES = 20_000_000
 
 
@@ -87,7 +85,7 @@ class SlackBot(PlatformBot):
             raise ConfigError(
                 f"Slack bot {setup.name!r}: {key} is missing (mode {app.mode!r} needs it)"
             )
-        super().__init__(setup, _DIALECT)
+        super().__init__(setup, DIALECT)
         self._slack_app = app
         self._api = SlackApi(app.token, app.api_url, now=setup.now)
         self._directory = Directory(self._api, now=setup.now)

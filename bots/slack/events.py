@@ -195,11 +195,7 @@ def _message(
 ) -> NewMessage | EditedMessage[Channel] | DeletedMessage[Channel] | None:
     if not event.channel:
         return None
-    if event.subtype == "message_deleted":
-        gone = event.deleted_ts or (event.previous_message and event.previous_message.ts)
-        room = _channel(event.channel, event.channel_type)
-        return DeletedMessage(room, gone) if gone else None
-    if event.subtype == "message_changed":
+    if event.subtype in ("message_deleted", "message_changed"):
         return _changed(event, _channel(event.channel, event.channel_type), own)
     sender, ts = event.user or event.bot_id, event.ts
     if event.subtype not in _SAID or not ts or not sender:
@@ -229,8 +225,12 @@ def _message(
 def _changed(
     event: WireEvent, room: Channel, own: Account
 ) -> EditedMessage[Channel] | DeletedMessage[Channel] | None:
-    """An edit. Slack sends the same event when a link unfolds or a thread grows: no edit."""
+    """An edit, or a message gone. Slack sends the event of an edit also when a link unfolds or a
+    thread grows."""
     new, old = event.message, event.previous_message
+    if event.subtype == "message_deleted":
+        gone = event.deleted_ts or (old and old.ts)
+        return DeletedMessage(room, gone) if gone else None
     if not new or not new.ts:
         return None
     if new.subtype == "tombstone":  # deleted, but its thread lives on

@@ -14,7 +14,15 @@ from html import escape as escape_html
 from itertools import pairwise
 
 from bots.markdown.tree import Code, CodeBlock, Inline, Link, StyledSpan, TableBlock
-from bots.markdown.writer import ZERO_WIDTH, Bit, MarkdownWriter, WrittenRow, quiet, spelled_out
+from bots.markdown.writer import (
+    ZERO_WIDTH,
+    Bit,
+    Dialect,
+    MarkdownWriter,
+    WrittenRow,
+    quiet,
+    spelled_out,
+)
 
 # chat.update refuses a text beyond 4,000 bytes of escaped UTF-8 (msg_too_long).
 LIMIT_BYTES = 3_900
@@ -202,3 +210,5 @@ def _opens(text: str, at: int) -> bool:
 
 # A piece is written when it is split and again when it is posted.
 mrkdwn = lru_cache(maxsize=64)(_SlackWriter().write)
+
+DIALECT = Dialect(mrkdwn, size_bytes, LIMIT_BYTES)
