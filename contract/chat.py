@@ -201,6 +201,22 @@ def stands(message_id: str) -> bool:
     return not message_id.startswith((SCHEDULED, SLASH))
 
 
+_LEADING = re.compile(
+    r"\s*(?:<@[!&]?[\w|]+>"
+    r"|@[a-z0-9._=/+-]+:(?:localhost|[\w-]+(?:\.[\w-]+)+)(?::\d+)?"  # Matrix: @user:server
+    r"|@[\w.-]+"
+    r"|\w[\w .-]{0,63}:(?=\s*!\w))[,:]?\s*"  # a client's `Name: !stop`
+)
+
+
+def unaddressed(text: str) -> str:
+    """A text without the mentions it begins with: they say who is asked, not what."""
+    at = 0
+    while match := _LEADING.match(text, at):
+        at = match.end()
+    return text[at:].strip()
+
+
 @dataclass(frozen=True, slots=True)
 class Edited:
     """A stored message's text was changed on the platform."""

@@ -37,18 +37,12 @@ OPENING_BONUS = 0.2
 # blanks between words still gives some.
 _WORD = regex.compile(r"\b\w.*?\b", regex.V1 | regex.WORD | regex.DOTALL)
 _APOSTROPHES = str.maketrans("’ʼ＇", "'''")
-_ADDRESS = regex.compile(r"\A(?:\s*+(?:<@[\w|]++>|@[\w.-]++)[,:]?)++\s*+")
 
 
 def words(text: str) -> list[str]:
     """The lower-cased words of a text in their order; signs and emoji are none."""
     lowered = normalize("NFC", text).translate(_APOSTROPHES).lower()
     return _WORD.findall(lowered)
-
-
-def unaddressed(text: str) -> str:
-    """A message without the mentions it begins with: they say who is asked, not what."""
-    return _ADDRESS.sub("", text, count=1)
 
 
 def relevance(message: str, note: str, question: str = "") -> float:

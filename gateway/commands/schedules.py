@@ -6,9 +6,9 @@ from collections.abc import Callable
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
+from contract.chat import unaddressed
 from contract.errors import MootError
 from gateway.access.access import Access
-from gateway.core.addressing import unaddressed
 from gateway.core.ledger import Turn
 from gateway.core.quoting import number_in, quoted
 from gateway.schedules.scheduled import Schedule

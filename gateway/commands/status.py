@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from bots.bot import Bot
+from contract.chat import unaddressed
 from gateway.access.access import Access
-from gateway.core.addressing import unaddressed
 from gateway.core.ledger import Turn
 from gateway.core.quoting import quoted
 from gateway.core.sql_ledger import SqlLedger

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from contract.chat import Inbound
+from contract.chat import Inbound, unaddressed
 from gateway.settings.personas.personas import Persona
 
 _CODE = re.compile(r"(`{3,}|~{3,}).*?(?:\1|\Z)|`[^`\n]*`", re.DOTALL)
@@ -16,12 +16,6 @@ _ACCOUNT = re.compile(
     r"<@!?([\w.-]+)(?:\|[^<>\n]*)?>"  # Slack, Discord
     r"|(?<![\w@.<])(@[\w.=/+-]+:[A-Za-z0-9-][A-Za-z0-9.-]*(?::\d{1,5})?)"  # Matrix
     r"|(?<![\w@.<])@([a-zA-Z][\w.-]*)"
-)
-_LEADING = re.compile(
-    r"\s*(?:<@[!&]?[\w|]+>"
-    r"|@[a-z0-9._=/+-]+:(?:localhost|[\w-]+(?:\.[\w-]+)+)(?::\d+)?"  # Matrix: @user:server
-    r"|@[\w.-]+"
-    r"|\w[\w .-]{0,63}:(?=\s*!\w))[,:]?\s*"  # a client's `Name: !stop`
 )
 UNSEEN = "\u200b\u200c\u200d\u2060\ufeff"
 _SLASH = re.compile(r"/moot\b[ \t]*", re.IGNORECASE)
@@ -88,13 +82,6 @@ def route(
     if said:
         return said
     return list(personas[:1]) if inbound.mentioned or not require_mention else []
-
-
-def unaddressed(text: str) -> str:
-    """A text without the mentions it begins with."""
-    while match := _LEADING.match(text):
-        text = text[match.end() :]
-    return text.strip()
 
 
 def as_typed(text: str) -> str:

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from gateway.core.addressing import UNSEEN, as_typed, spelled, unaddressed
+from contract.chat import unaddressed
+from gateway.core.addressing import UNSEEN, as_typed, spelled
 from gateway.core.command_table import CommandSpec, entry_of
 from gateway.core.typing_errors import surely_meant
 from memory.landmarks import KINDS

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Row, bindparam, delete, insert, select, updat
 
 from contract.agent import ToolUse
 from contract.briefing import Note
+from contract.chat import unaddressed
 from memory.insights.tool_failures import Failure, failures, with_failures
 from memory.insights.writing import (
     INSTRUCTIONS,
@@ -26,7 +27,7 @@ from memory.layers import AnsweredTurn, BriefRequest, EndedSession, LayerAnswers
 from memory.model import Model, ModelOf
 from memory.private import public
 from memory.scopes import Gate, check_scope
-from memory.text import one_line, relevance, unaddressed, words
+from memory.text import one_line, relevance, words
 from store.database import Store
 from store.rows import from_row
 from store.schema import insights

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from contract.chat import Room
-from gateway.core.addressing import named, route, unaddressed
+from contract.chat import Room, unaddressed
+from gateway.core.addressing import named, route
 from gateway.settings.personas.personas import FrontMatter, Persona
 from tests.doubles.platform import ROOM, said
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.text import relevance, unaddressed, words
+from contract.chat import unaddressed
+from memory.text import relevance, words
 
 WEATHER = "What's the weather in SF today?"
 TEXTS = st.text(max_size=80) | st.lists(
@@ -64,6 +65,7 @@ def test_words_are_told_apart_in_every_script(text: str, found: list[str]) -> No
         ("@claude, @codex: deploy @home", "deploy @home"),
         ("deploy <@U1>", "deploy <@U1>"),
         ("@claude", ""),
+        ("@claude:chat.example.org deploy", "deploy"),
     ],
 )
 def test_who_is_asked_is_no_part_of_what_is_asked(text: str, left: str) -> None:
