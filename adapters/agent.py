@@ -124,7 +124,7 @@ class Agent(Protocol):
 
     @property
     def pid(self) -> int | None:
-        """Its program's process id; None for an agent without a process, or while none runs."""
+        """The program's process id; None for an agent without a process, or while none runs."""
 
     async def ask(self, prompt: str, reply: Reply) -> Answer:
         """Type the prompt and return the exact answer. AgentError is the only failure.

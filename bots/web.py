@@ -32,7 +32,7 @@ class WebBot:
     own_ids: frozenset[str] = frozenset()
 
     async def check(self) -> Sequence[str]:
-        """It needs nobody's leave."""
+        """Nothing to check: the page needs no one's permission."""
         return ()
 
     def routes(self) -> Sequence[web.RouteDef]:

@@ -56,7 +56,7 @@ _BAKED = re.compile(
 
 
 def strip_baked_prefix(text: str) -> str:
-    """For display only, and only of rows older than the contract: one baked prefix less.
+    """Remove one baked prefix, for display only, and only of rows older than the contract.
 
     In newer rows such a text was typed by its sender and must stay.
     """

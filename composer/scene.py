@@ -83,7 +83,7 @@ def _participants(
 
 
 def _distinct(speakers: Iterable[Speaker]) -> Iterable[Speaker]:
-    """Each id once, in order."""
+    """The speakers, each id once, in order."""
     by_id: dict[str, Speaker] = {}
     for speaker in speakers:
         by_id.setdefault(speaker.id, speaker)

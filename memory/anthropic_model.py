@@ -134,7 +134,7 @@ class AnthropicModel:
 
 
 def _fitting(shapes: Sequence[_Shape], tool: Tool | None) -> Sequence[_Shape]:
-    """Those that make a difference for this tool, in their order."""
+    """The shapes that make a difference for this tool, in their order."""
     if tool is None:
         return (_Shape(forced=False, strict=False),)
     able = is_strict(tool.schema)

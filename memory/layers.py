@@ -145,7 +145,7 @@ class Source(Protocol):
     deadline_s: float
 
     async def brief(self, ask: BriefRequest) -> LayerAnswers:
-        """Its part; the fields of other layers stay empty."""
+        """The layer's part of the briefing; the fields of other layers stay empty."""
 
 
 class Layers:

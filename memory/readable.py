@@ -56,7 +56,7 @@ class MessageRange:
         return tuple(people.values())
 
     def first(self, most_chars: int, message_chars: int) -> MessageRange:
-        """Its beginning of `most_chars` at most, and at least one message.
+        """The beginning, of `most_chars` at most, and at least one message.
 
         message_chars: so much of a message counts, for the rest of it is cut.
         """

@@ -46,7 +46,7 @@ def words(text: str) -> list[str]:
 
 
 def relevance(message: str, note: str, question: str = "") -> float:
-    """From 0 to 1.2: the share of the message's words that the note or its question has.
+    """The share of the message's words that the note or its question has, from 0 to 1.2.
 
     question: the message that the note was learned from. One of the message's first three words
     in the note itself adds 0.2: half of all questions open with the same words, so the question

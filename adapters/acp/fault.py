@@ -58,7 +58,7 @@ def worded(said: str, profile: Profile) -> AgentError:
 
 
 def circles(profile: Profile) -> AgentError:
-    """It goes on and on: what it works with does not fit the model."""
+    """True if a fault repeats: what the agent works with does not fit the model."""
     say = (
         f"{profile.title} went round in circles, so I ended it: the conversation does not seem to "
         "fit its model. Its next turn begins a new one, with what the room remembers: ask again."
@@ -67,7 +67,7 @@ def circles(profile: Profile) -> AgentError:
 
 
 def login_of(profile: Profile) -> AgentError:
-    """It wants a login first."""
+    """True if the agent wants a login first."""
     say = f"{profile.title} is not logged in. {profile.setup.login}"
     return AgentError("login", f"{profile.name}: it is not logged in", say=say)
 

@@ -48,7 +48,7 @@ class AcpPlace:
     memory: MemoryServer | None
 
     def given(self) -> dict[str, Any]:
-        """As the protocol has it."""
+        """The folder and servers in the protocol's form."""
         servers = [_server(self.memory)] if self.memory else []
         return {"cwd": str(self.workspace.absolute()), "mcpServers": servers}
 

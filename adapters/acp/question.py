@@ -38,7 +38,7 @@ CANCELLED: Json = {"outcome": {"outcome": "cancelled"}}
 
 
 def question_of(request: RequestPermissionRequest, call: Call) -> Question:
-    """Its own choices, those for once first. call: what is known of the use that it is about."""
+    """The agent's own choices, those for once first. call: the use that it is about."""
     options = (Option(o.name, refuses=o.kind.startswith("reject")) for o in _ordered(request))
     title = TITLES.get(call.kind) or f"Use {call.title or 'a tool'}?"
     return Question("", title, excerpt(_detail(request.tool_call, call)), tuple(options))

@@ -131,7 +131,7 @@ class AcpRun:
     # ── Its end ─────────────────────────────────────────────────────────────────────────
 
     def partial(self) -> str:
-        """Its words so far."""
+        """The agent's words so far."""
         return readable(self.turn.draft())
 
     def usage(self) -> Usage | None:

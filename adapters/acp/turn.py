@@ -68,11 +68,11 @@ class Call:
 
     @property
     def line(self) -> str:
-        """One line for people."""
+        """The use of a tool in one line, for people."""
         return self.title if self.title.startswith(self.word) else f"{self.word}: {self.title}"
 
     def use(self) -> ToolUse:
-        """For the memory."""
+        """The use of a tool, for the memory."""
         given = self.given or self.title
         if not self.given and self.paths:
             given = json.dumps({"path": self.paths[0], "title": self.title}, ensure_ascii=False)

@@ -76,7 +76,7 @@ class Conversation:
         return sum(said.chars for said in self._said)
 
     def messages(self) -> Iterator[ConversationMessage]:
-        """In turns: what a side said twice in a row, since no answer came, is one message."""
+        """The conversation in turns: what a side said twice in a row is one message."""
         begun = dropwhile(lambda said: said.role != "user", self._said)
         for role, run in groupby(begun, key=lambda said: said.role):
             yield ConversationMessage(role, tuple(text for said in run for text in said.texts))

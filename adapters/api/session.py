@@ -101,7 +101,7 @@ class ApiAgent(AgentSession["_Turn"]):
 
     @property
     def pid(self) -> None:
-        """It has no process."""
+        """None: an API has no process."""
 
     def picture(self) -> Sequence[Sequence[tuple[str, str]]]:
         """There is no terminal."""
@@ -281,7 +281,7 @@ class _Turn:
         self.uses.append(use)
 
     def partial(self) -> str:
-        """Its words until it failed."""
+        """The model's words until it failed."""
         return self.speech.all()
 
     def usage(self) -> None:

@@ -22,7 +22,7 @@ class Speech:
         self._between = False  # something that is not text came since
 
     def clear(self) -> None:
-        """Nothing of it counts."""
+        """Forget all of it: nothing of it counts."""
         self._parts.clear()
 
     def begin(self) -> None:
@@ -43,7 +43,7 @@ class Speech:
         self._between = kind != "text"
 
     def add(self, text: str) -> None:
-        """It goes on."""
+        """Append what came."""
         self._parts[-1].append(text)
         now = self._clock()
         if now >= self._next_s:

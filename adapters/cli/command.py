@@ -26,7 +26,7 @@ class NullReply(Reply):
     occasion = TurnContext()
 
     def draft(self, text: str) -> None:
-        """Of no use to anybody."""
+        """Take a draft that no one sees."""
 
     async def choose(self, question: Question) -> int:
         """The option that says no."""

@@ -127,7 +127,7 @@ class CliProcess:
         return follow(record, self._launch.home, known.fill(record.glob))
 
     def named(self, session_id: str) -> Follower | None:
-        """It told the id of its session; the record to follow from now on, if it is another."""
+        """The program has named its session; the record to follow from now on, if it is another."""
         if session_id == self.session_id:
             return None
         if not SESSION_ID.fullmatch(session_id):  # it becomes part of a glob and of an argv
@@ -148,7 +148,7 @@ class CliProcess:
             await console.close()
 
     def release(self) -> None:
-        """Its hooks are heard no more."""
+        """Stop listening to the program's hooks."""
         if self._hooks and self._hook_url:
             self._hooks.release(self._hook_url)
             self._hook_url = ""

@@ -216,7 +216,7 @@ class _Segments:
         return found
 
     def _all(self) -> Sequence[_Lines]:
-        """In order of their names, without those that are gone."""
+        """The files in order of their names, without those that are gone."""
         found = sorted(_matches(self._home, self._glob), key=lambda path: path.name)
         self._files = {path: self._files.get(path) or self._of(path) for path in found}
         return list(self._files.values())

@@ -56,7 +56,7 @@ class TurnResult:
         self._frozen = self.partial()
 
     def partial(self) -> str:
-        """Its words so far."""
+        """The program's words so far."""
         if text := self._turn.draft():
             return cut_reply(readable(text))
         if self._frozen is not None:

@@ -276,7 +276,7 @@ class PromptRun:
     # ── Its end ─────────────────────────────────────────────────────────────────────────
 
     def partial(self) -> str:
-        """Its words so far."""
+        """The program's words so far."""
         return self._ending.partial() if self.submitted else ""
 
     def usage(self) -> Usage | None:

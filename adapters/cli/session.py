@@ -98,7 +98,7 @@ class CliAgent(AgentSession[PromptRun]):
         return run
 
     async def _condense(self, error: AgentError) -> AgentError:
-        """Its context is full: make it usable again, and tell how."""
+        """Make a session usable again whose context is full; returns how."""
         failed = self._turn.failed if self._turn else None
         in_vain = failed is not None and failed.goes_on  # it compacts by itself, again and again
         if not in_vain and await self._condensed():

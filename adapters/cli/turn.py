@@ -48,7 +48,7 @@ class ToolUses:
             del self._uses[next(iter(self._uses))]
 
     def all(self) -> tuple[ToolUse, ...]:
-        """Those whose tool is known."""
+        """The uses whose tool is known."""
         return tuple(use for use in self._uses.values() if use.tool)
 
 
@@ -212,7 +212,7 @@ class TurnState:
     # ── What comes of it ────────────────────────────────────────────────────────────────
 
     def draft(self) -> str:
-        """Its words so far, "" when only the screen can tell."""
+        """The reply so far, "" when only the screen can tell."""
         parts = "\n\n".join(part.text() for part in self._parts)
         return max(parts, self._streamed.strip("\n"), key=len)
 

@@ -34,7 +34,7 @@ class Record:
             return 0
 
     def rows(self) -> list[dict[str, object]]:
-        """Everything written so far."""
+        """The rows written so far."""
         with open(self.path, encoding="utf-8") as file:
             return [json.loads(line) for line in file]
 

@@ -73,7 +73,7 @@ class Program:
     # ── Keys ────────────────────────────────────────────────────────────────────────────
 
     def press(self, key: Key, now: float) -> None:
-        """One key."""
+        """Take one key."""
         if self.turn and self.turn.ask:
             self.press_dialog(key, now)
         elif key.name in ("text", "paste"):

@@ -324,7 +324,7 @@ class _OpencodeTokens(_ProgramJson):
 
 
 class _OpencodePart(_ProgramJson):
-    """Of a `text` its words, of a `step_finish` its tokens."""
+    """The words of a `text`, the tokens of a `step_finish`."""
 
     type: str
     text: str | None = None

@@ -74,7 +74,7 @@ def update_file(_setting: profile.Setting, present: str) -> str:
 
 
 def catalog_file(setting: profile.Setting, present: str) -> str:
-    """Its copy of the list of the world's models, just written. One's own API is not in it."""
+    """hermes' copy of the list of the world's models, just written. One's own API is not in it."""
     if not (setting.env.get("OPENAI_BASE_URL") or setting.env.get("OPENAI_API_BASE")):
         return present
     return '{"custom": {"models": {}}}\n' + ("" if present.endswith("\n\n") else "\n")
@@ -188,7 +188,7 @@ IDLE = re.compile(r"^ ⚕ .*✓ .*\n─+\n❯(?:\s|$)", re.MULTILINE)
 
 
 def told(words: str) -> re.Pattern[str]:
-    """Its report behind the last prompt."""
+    """The report of hermes behind the last prompt."""
     return re.compile(rf"^\s*(?:❌|📝|💀|⚠️)[^\n]*?(?:{words})(?![\s\S]*^● )", re.MULTILINE)
 
 

@@ -94,7 +94,7 @@ def memory_server(setting: profile.Setting) -> Json:
 
 
 def registry_file(_setting: profile.Setting, present: str) -> str:
-    """It looks for a package of types at each start, unless its package manager is offline."""
+    """opencode looks for a package of types at each start, unless npm is set offline."""
     line = "offline=true"
     return present if line in present.split("\n") else f"{present.rstrip()}\n{line}\n".lstrip()
 

@@ -164,7 +164,7 @@ class Console:
 
     @property
     def exit_code(self) -> int | None:
-        """None before its end."""
+        """The program's exit code; None before its end."""
         return self._terminal.exit_code if self._terminal else None
 
     @property

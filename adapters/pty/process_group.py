@@ -26,7 +26,7 @@ def send(pid: int, number: signal.Signals, *, enclosed: bool) -> None:
 
 
 def _inmates(pid: int) -> list[int]:
-    """Those below the sandbox's own first process."""
+    """The processes below the sandbox's own first one."""
     return [inmate for first in _children(pid) for inmate in _children(first)]
 
 
@@ -59,7 +59,7 @@ class ProcessGroup(asyncio.SubprocessProtocol):
         return self._transport.get_returncode()
 
     def input(self) -> asyncio.WriteTransport:
-        """Its stdin."""
+        """The program's stdin."""
         pipe = self._transport.get_pipe_transport(0)
         assert isinstance(pipe, asyncio.WriteTransport)
         return pipe

@@ -223,7 +223,7 @@ def _standing_out(rows: Sequence[VisibleRow], starts: Sequence[int]) -> list[int
 
 
 def _content(row: VisibleRow) -> str:
-    """Its text without a frame around it; "" for a border."""
+    """The row's text without a frame around it; "" for a border."""
     return "" if _BORDER.match(row.text) else row.text.strip(" \xa0│┃║")
 
 

@@ -61,7 +61,7 @@ def visible_rows(lines: Iterable[ScreenLine], cols: int, look: ScreenProfile) ->
 
 
 def _cut(text: str, width: int) -> str:
-    """Its first columns."""
+    """The first columns of a row."""
     if text.isascii():
         return text[:width]
     end = bisect_right(range(1, len(text) + 1), width, key=lambda size: columns(text[:size]))

@@ -159,7 +159,7 @@ SAID_CHARS = 200
 
 
 def failure(error: Json, turn: str) -> events.ReplyFailed:
-    """From a turn's error: its message, and what Codex knows of its kind."""
+    """The error of a turn: its message, and what Codex knows of its kind."""
     message = " ".join(text_of(error.get("message")).split()) or "an error without a message"
     kind, remedy = _remedy(*_kind(error.get("codex_error_info")), message)
     said = _WHERE.sub("", _sentence(message))[:SAID_CHARS].rstrip(". ")
@@ -167,7 +167,7 @@ def failure(error: Json, turn: str) -> events.ReplyFailed:
 
 
 def _kind(info: object) -> tuple[str, int]:
-    """Its name for the error, and the HTTP status if it has one; "" and 0 if not."""
+    """Codex' name for the error, and the HTTP status if it has one; "" and 0 if not."""
     if isinstance(info, Mapping) and info:
         name, more = next(iter(info.items()))
         status = more.get("http_status_code") if isinstance(more, Mapping) else None

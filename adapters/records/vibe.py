@@ -54,7 +54,7 @@ def _entered(entry: Json) -> Sequence[events.TurnEvent]:
 
 
 def _compacted(entry: Json, turn: str) -> Sequence[events.TurnEvent]:
-    """Its context is condensed: in a turn, or by a command, which is a turn of its own then."""
+    """The events of a condensed context: in a turn, or by a command, a turn of its own then."""
     done = entry.get("generationStatus") == "completed"
     if turn:
         return (events.ContextCompacted(turn),) if done else ()

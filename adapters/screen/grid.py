@@ -34,7 +34,7 @@ class Grid:
         self.reset()
 
     def reset(self) -> None:
-        """As after power-on, on the main screen; the scrollback stays."""
+        """Begin as after power-on, on the main screen; the scrollback stays."""
         self.style = PLAIN
         self.lines = self._blank_rows(self.rows)
         self.alternate = False

@@ -87,7 +87,7 @@ class CellRow:
             self.chars[x - 1] = self.chars[x] = " "
 
     def text(self) -> str:
-        """Its characters: blanks at the end are dropped unless the line goes on."""
+        """The row's characters: blanks at the end are dropped unless the line goes on."""
         if self.wrapped:
             return "".join(self.chars[:-1] if self.wrapped == 2 else self.chars)
         return "".join(self.chars).rstrip(" ")

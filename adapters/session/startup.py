@@ -1,4 +1,4 @@
-"""From a profile to a program that takes prompts."""
+"""Starts the program of a profile, until it takes prompts."""
 
 from __future__ import annotations
 

@@ -192,7 +192,7 @@ class BlueBubblesBot(PlatformBot):
         await self._reactions.typing(place, begins=bool(status))
 
     async def react(self, place: Destination, message_id: str, reaction: Reaction) -> None:
-        """None: a tapback would stay on the person's message and notify them."""
+        """Do nothing: a tapback would stay on the person's message and notify them."""
 
     async def roster(self, room: Room) -> Sequence[Speaker]:
         return await self._directory.members(room)

@@ -54,7 +54,7 @@ class Webhook:
         return [web.post(self.folder + "{secret}", self._handle)]
 
     def open(self, secret: str) -> None:
-        """From now on whoever has the secret comes in; nobody did before."""
+        """Let in whoever has the secret; nobody came in before."""
         self._secret = secret
 
     def url(self, base: str) -> str:

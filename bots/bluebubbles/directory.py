@@ -254,7 +254,7 @@ def _read(model: type[W], found: Any) -> W:
 
 
 def _messages(rows: Any) -> list[WireMessage]:
-    """Those that can be read."""
+    """The messages that can be read."""
     found = []
     for row in rows if isinstance(rows, list) else ():
         try:

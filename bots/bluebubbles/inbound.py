@@ -52,7 +52,7 @@ def is_aside(said: NewMessage, chat: Chat, *, mentioned: bool) -> bool:
 
 
 class EventConverter:
-    """It never waits long: what can't be looked up in time is left out."""
+    """Completes messages. It never waits long: what can't be looked up in time is left out."""
 
     def __init__(
         self, setup: BotSetup, directory: Directory, own_posts: OwnPostDetector, files: Files

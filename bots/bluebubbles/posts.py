@@ -84,7 +84,7 @@ class OwnPostDetector:
         self._loaded = False
 
     async def load(self) -> None:
-        """From disk, once. Raises ConfigError."""
+        """Read what is on disk, once. Raises ConfigError."""
         if not self._loaded:
             kept = await self._file.demand() or OwnPosts()
             newer = list(self._posts.values())

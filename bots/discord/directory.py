@@ -209,7 +209,7 @@ class Directory(LookupDirectory):
     # ── Rosters ─────────────────────────────────────────────────────────────────────────
 
     async def members(self, channel: str, most: int) -> list[Speaker]:
-        """Those who may read the channel, this bot left out; empty where Discord doesn't tell.
+        """The people who may read the channel, this bot left out; empty where Discord doesn't tell.
 
         Only with the members intent, and where everybody in the guild may read: whom a private
         channel admits isn't worth a mistake.

@@ -127,7 +127,7 @@ class CommandUse:
 
     @property
     def text(self) -> str:
-        """As one would type it, e.g. `!new codex`."""
+        """The command as one would type it, e.g. `!new codex`."""
         return " ".join((f"!{self.name}", *(value for _, value in self.given)))
 
     def message(self) -> NewMessage:

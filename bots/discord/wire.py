@@ -24,7 +24,7 @@ Snowflake = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,20}$")]
 
 
 def _readable(model: type[BaseModel]) -> WrapValidator:
-    """Those entries of a list that can be read. At once, as long as all of them can."""
+    """The entries of a list that can be read. At once, as long as all of them can."""
 
     def keep(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
         if not value:
@@ -82,7 +82,7 @@ class WireEmbed(_Wire):
 
 
 class WireMessage(_Wire):
-    """Of MESSAGE_CREATE, MESSAGE_UPDATE (where most can be missing) and of the history."""
+    """The data of MESSAGE_CREATE, MESSAGE_UPDATE (where most can be missing) and of the history."""
 
     id: Snowflake
     channel_id: Snowflake
@@ -106,7 +106,7 @@ class WireMessage(_Wire):
 
 
 class WireDelete(_Wire):
-    """Of MESSAGE_DELETE, and of MESSAGE_DELETE_BULK with its ids."""
+    """The data of MESSAGE_DELETE, and of MESSAGE_DELETE_BULK with its ids."""
 
     id: Snowflake | None = None
     ids: list[Snowflake] = []

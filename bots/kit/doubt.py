@@ -10,5 +10,5 @@ CLOCK_SKEW = timedelta(seconds=120)
 
 
 def oldest(since: datetime) -> datetime:
-    """From when on a post that was sent at `since` is looked for, by the platform's clock."""
+    """The time, by the platform's clock, from which a post sent at `since` is looked for."""
     return since - CLOCK_SKEW

@@ -120,5 +120,5 @@ class KeptFiles(Generic[R]):
         return await keep_at(path, file, self._max_bytes, partial(self._fetched, file))
 
     async def _fetched(self, file: R) -> bytes:
-        """Its bytes, at most `_max_bytes`. Raises PlatformError."""
+        """The file's bytes, at most `_max_bytes`. Raises PlatformError."""
         raise NotImplementedError

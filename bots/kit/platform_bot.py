@@ -80,7 +80,7 @@ class OwnUploads(Protocol):
 
 
 class PlatformBot:
-    """It holds what all bots are given, and answers what most of them answer alike."""
+    """The parts that all bots have, and the answers that most of them give alike."""
 
     _posts: OwnPosts
     _uploads: OwnUploads

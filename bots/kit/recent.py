@@ -47,7 +47,7 @@ class ShownReactions(Recent[K, Reaction]):
         super().__init__(_MESSAGES)
 
     def change(self, message: K, reaction: Reaction) -> tuple[Reaction, ...] | None:
-        """Those to take back once the new one stands; None: it stands there already."""
+        """The reactions to take back once the new one stands; None: it stands there already."""
         last = self.get(message)
         if last == reaction:
             return None

@@ -26,7 +26,7 @@ def or_none(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
 
 
 def readable(model: type[M], found: object) -> list[M]:
-    """Those entries of a list that can be read; none where it is no list."""
+    """The entries of a list that can be read; none where it is no list."""
     entries = []
     for entry in found if isinstance(found, list) else ():
         try:

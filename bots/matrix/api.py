@@ -241,7 +241,7 @@ class SendBudget:
         self._owed: deque[float] = deque()  # when messages came that an answer is due to
 
     def asked(self) -> None:
-        """Somebody wants an answer."""
+        """Note that somebody wants an answer."""
         self._owed.append(self._now())
 
     def answered(self) -> None:

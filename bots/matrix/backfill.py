@@ -184,7 +184,7 @@ class Cursor:
         await self._save_waiting()
 
     async def done(self, item: UndecryptedEvent) -> None:
-        """It was read, or there is nothing more to wait for."""
+        """Note that it was read, or that there is nothing more to wait for."""
         self.waiting = [other for other in self.waiting if other is not item]
         await self._save_waiting()
 

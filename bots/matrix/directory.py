@@ -101,7 +101,7 @@ class RoomState:
         return Room(f"{SOURCE}:{self.room_id}", self.title(own), self.kind(direct))
 
     def title(self, own: OwnUser) -> str:
-        """Its name, else its alias without the server, else who is in it."""
+        """The room's name, else its alias without the server, else who is in it."""
         if self.name.strip():
             return " ".join(self.name.split())
         if self.alias:

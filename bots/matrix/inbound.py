@@ -30,7 +30,7 @@ log = structlog.stdlib.get_logger("moot.bots")
 
 
 class EventHandler:
-    """It takes a room's events one by one."""
+    """Takes a room's events one by one."""
 
     def __init__(
         self,

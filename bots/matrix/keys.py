@@ -163,7 +163,7 @@ class EncryptionKeys:
     # ── Whom we send to ─────────────────────────────────────────────────────────────────
 
     async def strangers(self, users: Collection[str]) -> list[str]:
-        """Those whose devices must be asked for."""
+        """The users whose devices must be asked for."""
         return await _off_loop(
             lambda: sorted(
                 (set(users) - self._olm.tracked_users)

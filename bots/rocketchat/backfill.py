@@ -57,7 +57,7 @@ class Cursor:
 
     @property
     def since(self) -> datetime | None:
-        """None: nothing was ever taken."""
+        """The time of the last message taken; None: nothing was ever taken."""
         times = [*self._open.values(), *([self._newest] if self._newest else [])]
         return min(times, default=None)
 

@@ -64,7 +64,7 @@ class Subscriptions:
             self._waiting.put_nowait(rid)
 
     async def rooms(self, ddp: Ddp) -> None:
-        """For ever: subscribe to the rooms that were added."""
+        """Subscribe to the rooms that are added, for ever."""
         while True:
             rid = await self._waiting.get()
             for what in (DELETED, PRUNED):
@@ -102,7 +102,7 @@ class MessageStreams:
         self.ddp: Ddp | None = None  # while it is connected and logged in
 
     async def listen(self, handler: EventHandler) -> None:
-        """For ever. Raises MootError when the account is refused, and what the handler raises."""
+        """Listen for ever. Raises MootError for a refused account, and what the handler raises."""
         failures = 0
         while True:
             try:
@@ -160,7 +160,7 @@ class MessageStreams:
             await self._cursor.save()
 
     async def _since(self) -> datetime:
-        """From when on messages count: by the server's clock."""
+        """The time from which messages count, by the server's clock."""
         if self._cursor.since is None:
             at = datetime.now(UTC)
             with suppress(ValueError, TypeError):

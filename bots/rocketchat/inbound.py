@@ -28,7 +28,7 @@ _REMEMBERED = 5_000  # messages that may come again: edited, pinned, reacted to
 
 
 class EventHandler:
-    """It takes what a connection brings; its methods return when that is on disk."""
+    """Takes what a connection brings; its methods return when that is on disk."""
 
     def __init__(
         self, setup: BotSetup, delivery: Delivery, directory: Directory, files: Files, posts: Posts

@@ -62,7 +62,7 @@ class _State(BaseModel):
 
 
 class Cursors:
-    """For each room the ts up to which all was taken, and the threads last spoken in.
+    """Places in each room: the ts up to which all was taken, and the threads last spoken in.
 
     began: when the bot was started for the first time. settled: every room of that time has its
     cursor; a new one is a room that it came into later.
@@ -298,7 +298,7 @@ class Backfill:
             log.warning("history.off", reason=error)
 
     async def _rooms(self) -> dict[str, RoomKind | None]:
-        """Those the bot is in, as far as Slack tells, and those it knew; the liveliest first."""
+        """The rooms the bot is in, as far as Slack says, and those it knew; the liveliest first."""
         joined: Mapping[str, RoomKind] = {}
         try:
             joined = await self._history.answered(self._directory.joined)

@@ -130,7 +130,7 @@ class Directory(LookupDirectory):
         return kinds
 
     async def members(self, channel: str, most: int) -> list[Speaker]:
-        """Those in the room but this bot, at most so many."""
+        """The people in the room without this bot, at most so many."""
         ids: list[str] = []
         found = self._api.pages(
             "conversations.members", "members", pages=100, channel=channel, limit=200

@@ -60,7 +60,7 @@ class Account:
 
     @cached_property
     def mention(self) -> re.Pattern[str]:
-        """Its name as Slack writes it into a text."""
+        """The user's name as Slack writes it into a text."""
         return re.compile(rf"<@{re.escape(self.user_id)}(?:\|[^<>]*)?>")
 
     def may(self, scope: str) -> bool:
@@ -113,7 +113,7 @@ class CommandUse:
 
     @property
     def reply_to(self) -> None:
-        """Nothing: it stands nowhere."""
+        """None: a slash command replies to no message."""
 
 
 PlatformEvent = (

@@ -17,7 +17,7 @@ from contract.chat import Attachment, Chosen, Deleted, Edited, Event, Inbound, P
 
 
 class EventConverter:
-    """It never waits long: what can't be looked up in time is left out."""
+    """Completes messages. It never waits long: what can't be looked up in time is left out."""
 
     def __init__(self, setup: BotSetup, directory: Directory, files: Files) -> None:
         self._setup, self._directory, self._files = setup, directory, files

@@ -30,7 +30,7 @@ class AccessOverview:
 
 @dataclass(frozen=True, slots=True)
 class Admissions:
-    """They share what is in memory of it: load it before the first message."""
+    """The parts of access share what is in memory: load it before the first message."""
 
     refusals: Refusals
     grants: Grants

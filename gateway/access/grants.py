@@ -67,7 +67,7 @@ class KeptGrant:
     at: datetime
 
     def grant(self) -> Grant:
-        """It as Access asks it."""
+        """The role in the form that Access asks for."""
         span = self.span
         return Grant(
             self.role,
@@ -102,7 +102,7 @@ class Grants:
         self.took_effect(await self.listed())
 
     async def listed(self) -> list[KeptGrant]:
-        """Those that hold now, the oldest first."""
+        """The roles that hold now, the oldest first."""
         return await self._store.read(live)
 
     async def grant(self, person: Speaker, role: Role, span: GrantSpan, by: Speaker) -> KeptGrant:
@@ -210,7 +210,7 @@ def _is_theirs(held: KeptGrant, person_id: str) -> bool:
 
 
 def live(connection: Connection) -> list[KeptGrant]:
-    """Those that hold, the oldest first."""
+    """The roles that hold, the oldest first."""
     return [_kept(row) for row in connection.execute(_LIVE)]
 
 

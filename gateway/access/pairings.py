@@ -102,7 +102,7 @@ class Pairings:
         return code
 
     def _make_room(self, connection: Connection) -> set[str]:
-        """For one more. Returns the codes that others wait with, or did till now."""
+        """Make room for one more. Returns the codes that others wait with, or did till now."""
         waiting = connection.execute(WAITING).all()
         for row in waiting[: max(0, len(waiting) - MOST_WAITING + 1)]:
             connection.execute(PUT, {"of": row.seq, "into": "displaced"})
@@ -119,7 +119,7 @@ class Pairings:
         connection.execute(ASKS, values)
 
     async def waiting(self) -> list[Pairing]:
-        """Those whose code is still good, the oldest first."""
+        """The people whose code is still good, the oldest first."""
         now = self._clock()
         return await self._store.read(lambda connection: good_ones(connection, now))
 

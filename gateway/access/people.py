@@ -48,7 +48,7 @@ class People:
         return _by_id(person_id, await self.transcript.people())
 
     async def _known(self, room: Room, bot: str) -> list[Speaker]:
-        """Each once."""
+        """The people of these ids, each once."""
         roster = await self.rosters.awaited(room, self.bots[bot]) if bot in self.bots else ()
         spoken = await self.transcript.people()
         found: dict[str, Speaker] = {}

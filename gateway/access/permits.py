@@ -29,7 +29,7 @@ class Permits:
     async def refusal(
         self, name: str, argument: str, turn: Turn, asked: StoredMessage
     ) -> str | None:
-        """None: go on. Else the reply: one line that names who may; "" for a bot."""
+        """The reply that refuses; None: go on. It is one line that names who may; "" for a bot."""
         act = act_of(name, argument)
         if self.given(act, turn, asked):
             return None

@@ -72,7 +72,7 @@ class Refusals:
         connection.execute(_OF_PERSON, {"of": person_id})
 
     def let_through(self, room: Room, person_id: str, personas: Sequence[str]) -> None:
-        """They asked these and might. What forbade it before is of no account; on disk soon."""
+        """Note that they asked these and might: earlier refusals no longer count. On disk soon."""
         if (told := self._told.get((room.id, person_id))) is None:
             return
         for reason in told & {ACCESS, *map(reason_for, personas)}:

@@ -23,7 +23,7 @@ class AccessService:
     transcript: Transcript
 
     async def overview(self) -> AccessOverview:
-        """All of it."""
+        """Everything that the page lists of it."""
         return AccessOverview(
             self.access.table.rooms,
             self.access.table.dms,

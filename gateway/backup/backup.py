@@ -180,7 +180,7 @@ class _Copies:
         return copy
 
     def database(self, url: URL) -> tuple[str, Path]:
-        """Its version, and the copy. Raises ConfigError."""
+        """The database's version, and its copy. Raises ConfigError."""
         if url.get_backend_name() != "sqlite":
             return HEAD, self._dumped(url)
         path, copy = Path(url.database or ""), self._folder / "moot.db"
@@ -231,7 +231,7 @@ def _files(
 
 
 def _data_files(data: Path, database: Path, wanted: BackupOptions) -> Iterator[tuple[str, Path]]:
-    """Those of the data folder. database: left out, its copy goes in by itself."""
+    """The files of the data folder. database: left out, its copy goes in by itself."""
     logins = {login for profile in profiles().values() for login in profile.setup.logins}
     for path in _below(data):
         parts = path.relative_to(data).parts

@@ -142,7 +142,7 @@ def since(text: str, now: datetime) -> datetime:
 
 
 def as_json(entry: AuditEntry) -> str:
-    """One line of JSON."""
+    """The entry as one line of JSON."""
     by = None if entry.by is None else {"id": entry.by.id, "name": entry.by.name}
     told = {
         "seq": entry.seq,
@@ -159,7 +159,7 @@ def as_json(entry: AuditEntry) -> str:
 
 
 def as_line(entry: AuditEntry, zone: Any) -> str:
-    """One line for people."""
+    """The entry as one line for people."""
     return printable(" ".join(_parts(entry, zone)))
 
 

@@ -103,7 +103,7 @@ class PersonaCommands:
         return f"{at:%Y-%m-%d %H:%M}"
 
     async def _diff(self, name: str, numbers: list[int]) -> str:
-        """Of the version before the newest, or of those that were named."""
+        """The difference to the version before the newest, or between those that were named."""
         versions = [v.number for v in await self._personas.versions.of(name)]
         if not numbers:
             if len(versions) < 2:

@@ -38,7 +38,7 @@ class RoleRequest:
 
 
 def parse_wish(argument: str) -> RoleRequest | None:
-    """None when it isn't one. A person's name may have blanks in it."""
+    """The role that is asked for; None when it isn't one. A person's name may have blanks in it."""
     words = argument.split()
     persona = None
     if len(words) > 2 and words[-2].lower() == "with":

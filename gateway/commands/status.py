@@ -147,7 +147,7 @@ def _counted(count: int, what: str) -> str:
 
 
 def _lasting(time: timedelta) -> str:
-    """In the largest unit that says it: `40 s`, `12 min`, `3 h`, `2 days`."""
+    """A time in the largest unit that says it: `40 s`, `12 min`, `3 h`, `2 days`."""
     seconds = max(int(time.total_seconds()), 0)
     if seconds < 60:
         return f"{seconds} s"

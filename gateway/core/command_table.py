@@ -337,7 +337,7 @@ def entry_of(name: str) -> CommandSpec | None:
 
 
 def one_line(entry: CommandSpec) -> str:
-    """It as a line of `!help`, in Markdown."""
+    """The command as a line of `!help`, in Markdown."""
     return f"- `!{entry.name}` {entry.says}"
 
 

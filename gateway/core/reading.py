@@ -146,7 +146,7 @@ class ParsedCommand:
 
     @property
     def entry(self) -> CommandSpec | None:
-        """Its entry in the table; None: there is no such command."""
+        """The command's entry in the table; None: there is no such command."""
         return entry_of(self.name)
 
     @property
@@ -201,7 +201,7 @@ class Reading:
 
     @property
     def is_pin(self) -> bool:
-        """It is a pin as a whole: no part of it asks an agent anything."""
+        """True if the message is a pin as a whole: no part of it asks an agent anything."""
         return bool(self.pins) and is_pin(self.bare)
 
 

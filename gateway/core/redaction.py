@@ -161,7 +161,7 @@ class CleanStream(io.TextIOBase):
 
     @property
     def buffer(self) -> Any:
-        """For bytes, which are not looked at."""
+        """The stream below, for bytes, which are not looked at."""
         return self._stream.buffer
 
     @property

@@ -33,7 +33,7 @@ class Accounting:
     # ── At the door ─────────────────────────────────────────────────────────────────────
 
     async def admit(self, inbound: Inbound, wanted: Sequence[TurnRequest]) -> list[TurnRequest]:
-        """Those of a message's turns that its sender's limits allow, and one line for the rest."""
+        """The turns of a message that its sender's limits allow, and one line for the rest."""
         if self.limits is None:
             return list(wanted)
         by, room = inbound.meta.speaker(), inbound.room
@@ -77,7 +77,7 @@ class Accounting:
     def took(
         self, turn: Turn, person: Speaker, agent: str, told: Usage | None, seconds: float
     ) -> None:
-        """It ended, with an answer or without one."""
+        """Note that a turn ended, with an answer or without one."""
         took = self.usage.note(
             TurnUsage(
                 turn_id=turn.id,
@@ -95,7 +95,7 @@ class Accounting:
         self.count(took)
 
     async def hand_over(self, turn: Turn, wanted: Sequence[TurnRequest]) -> list[TurnRequest]:
-        """Those of the turns that an answer asks for which its chain's beginner may still ask."""
+        """The turns that an answer asks for and its chain's beginner may still ask."""
         if self.limits is None or not wanted:
             return list(wanted)
         person = await self.ledger.beginner(turn)

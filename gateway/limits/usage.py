@@ -153,7 +153,7 @@ class UsageBook:
         )
 
     async def total(self, since: datetime, **where: str) -> Sum:
-        """All of it in one."""
+        """The sum of all of it."""
         query = select(*_SUMS).where(_U.at >= micros(since))
         query = query.where(*(_U[name] == value for name, value in where.items()))
         return await self._store.read(

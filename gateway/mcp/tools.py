@@ -159,7 +159,7 @@ class MemoryTools:
         return f"#{fact.seq} {said} {fact.kind}: {text}{origin}"
 
     def _list(self, found: Sequence[StoredFact]) -> str:
-        """A line each."""
+        """The facts, a line each."""
         return "\n".join(map(self.fact_line, found)) or NOTHING
 
 
@@ -179,12 +179,12 @@ def _query(wanted: SearchArguments) -> WorkQuery:
 
 
 def index(found: Sequence[StoredObservation]) -> str:
-    """A line each: `id | date | type | title | ~tokens`."""
+    """The observations, a line each: `id | date | type | title | ~tokens`."""
     return "\n".join(map(index_line, found)) or NOTHING
 
 
 def index_line(item: StoredObservation) -> str:
-    """One of them."""
+    """One observation as a line."""
     title = flat(item.title)[:TITLE_CHARS]
     return f"{item.id} | {item.at:%Y-%m-%d} | {item.kind} | {title} | ~{item.tokens} tokens"
 

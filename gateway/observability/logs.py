@@ -363,7 +363,7 @@ class _Level:
 
 
 def _plain(value: object) -> str:
-    """As it is where no blank, quote or control character is in it, else as JSON."""
+    """A value as it is where no blank, quote or control character is in it, else as JSON."""
     text = str(value)
     if text and text.isprintable() and not any(c in ' "=' for c in text):
         return text

@@ -191,7 +191,7 @@ class BotMetrics(Collector):
         registry.register(self)
 
     def watch(self, name: str, health: BotHealth) -> None:
-        """One more."""
+        """Watch one more bot."""
         self._health[name] = health
 
     def collect(self) -> Iterator[Metric]:

@@ -25,7 +25,7 @@ _LISTS = (  # below the heading they have a line an item
 
 
 class BoundedLabel:
-    """Those of one label: a server that invents names must not fill the registry."""
+    """The known values of one label: a server that invents names must not fill the registry."""
 
     def __init__(self) -> None:
         self._known: set[str] = set()

@@ -225,7 +225,7 @@ def trace_id(turn_id: str) -> int:
 
 
 def moot_version() -> str:
-    """Of the installed package; "0" when it runs from its folder."""
+    """The version of the installed package; "0" when it runs from its folder."""
     try:
         return version("moot")
     except PackageNotFoundError:

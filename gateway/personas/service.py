@@ -92,7 +92,7 @@ class PersonaService:
         return [self._sheet(name, newest.get(name)) for name in sorted(here | gone)]
 
     async def sheet(self, name: str) -> PersonaFile:
-        """One of them. Raises Unknown."""
+        """One persona's file. Raises Unknown."""
         check_name(name)
         await self.catch_up()
         newest = next(iter(await self.versions.of(name)), None)

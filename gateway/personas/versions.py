@@ -43,7 +43,7 @@ class Version:
 
 
 class Versions:
-    """They are only ever added to."""
+    """Versions of personas' files; they are only ever added to."""
 
     def __init__(self, store: Store, clock: Callable[[], datetime]) -> None:
         self._store = store
@@ -67,7 +67,7 @@ class Versions:
         return await self._read(query)
 
     async def get(self, name: str, number: int) -> Version | None:
-        """One of them."""
+        """One version."""
         query = select(persona_versions).where(_TABLE.name == name, _TABLE.number == number)
         return next(iter(await self._read(query)), None)
 

@@ -48,7 +48,7 @@ class PendingQuestion:
 
     @property
     def shown(self) -> Question:
-        """It as it is asked: who agreed already, or that two must."""
+        """The question as it is asked: who agreed already, or that two must."""
         if self.agreed is not None:
             return self._titled(f"{self.agreed[1].name} agreed, one more person must: ")
         return self._titled("Two people must agree: ") if self.ballot.needs > 1 else self.question
@@ -57,7 +57,7 @@ class PendingQuestion:
         return replace(self.question, title=f"{before}{self.question.title}")
 
     def card(self) -> OpenQuestion:
-        """It as the page shows it."""
+        """The question as the page shows it."""
         turn = self.turn
         return OpenQuestion(
             self.shown,

@@ -116,7 +116,7 @@ class Memories:
     def _layers(
         self, table: MemoryTable, parts: MemoryParts, learning: BackgroundLearning
     ) -> Layers:
-        """Those that give something before a turn, and those that learn from it, in their order."""
+        """The layers that give something before a turn, and those that learn from it, in order."""
         store, clock = parts.store, parts.clock
         insights = Insights(store, self._model_of("insights"), clock) if table.insights else None
         titles = observer = None
@@ -142,7 +142,7 @@ class Memories:
         )
 
     def _extraction(self, table: MemoryTable, clock: Callable[[], datetime]) -> Extraction | None:
-        """None where nothing is to be extracted, or nobody is there to do it."""
+        """The extraction; None where nothing is to be extracted, or there is no model to do it."""
         if self.calls is None or not _remembers("extracted", table, has_model=True):
             return None
         return Extraction(

@@ -38,19 +38,19 @@ class ScheduleRows:
         return None if seq is None else await self.get(seq)
 
     async def get(self, seq: int) -> Schedule | None:
-        """One that was not ended."""
+        """A schedule that was not ended."""
         return next(iter(await self._read(schedules.c.seq == seq)), None)
 
     async def of_room(self, room_id: str) -> Sequence[Schedule]:
-        """All of a room."""
+        """The schedules of a room."""
         return await self._read(schedules.c.room_id == room_id)
 
     async def all(self) -> Sequence[Schedule]:
-        """All."""
+        """Every schedule."""
         return await self._read(_LIVING)
 
     async def due(self, now: datetime) -> Sequence[Schedule]:
-        """Those whose time has come."""
+        """The schedules whose time has come."""
         return await self._read(~schedules.c.paused & (schedules.c.due_at <= micros(now)))
 
     async def next_due(self) -> datetime | None:
@@ -60,7 +60,7 @@ class ScheduleRows:
         return None if at is None else moment(at)
 
     async def ran(self, one: Schedule, due: datetime, after: datetime | None) -> None:
-        """It ran for a moment, or was skipped; its next run is `after`, or it has ended."""
+        """Note that it ran, or was skipped; its next run is `after`, or it has ended."""
         values: dict[str, Any] = {"ran_at": micros(due), "due_at": after and micros(after)}
         if after is None:
             values["ended_at"] = micros(due)

@@ -96,7 +96,7 @@ class ScheduleRunner:
                 await self._try_again(one, error)
 
     async def _try_again(self, one: Schedule, error: Exception) -> None:
-        """It stays due, and is tried again; what fails for good is paused."""
+        """Leave it due, to be tried again; pause what fails for good."""
         self._failed[one.seq] += 1
         tries = self._failed[one.seq]
         self._count("failed")

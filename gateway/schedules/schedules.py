@@ -31,7 +31,7 @@ def is_order(text: str) -> bool:
 
 
 class ScheduleError(MootError):
-    """It can't be scheduled; `say` gives the reason, `field` names what is wrong."""
+    """Something can't be scheduled; `say` gives the reason, `field` names what is wrong."""
 
     def __init__(self, say: str, field: str = "text") -> None:
         super().__init__(say)

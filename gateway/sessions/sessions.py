@@ -101,7 +101,7 @@ class LiveSession:
 
     @contextmanager
     def working(self, oldest: int = 0, newest: int = 0) -> Iterator[None]:
-        """Its agent works within the block, on a prompt that holds the messages from one seq to
+        """The agent works within the block, on a prompt that holds the messages from one seq to
         another; 0: none."""
         self.state = "working"
         try:

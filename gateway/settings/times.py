@@ -52,7 +52,7 @@ def behind(text: str) -> str:
 
 
 def told(at: Clock) -> str:
-    """As people say it: 9:05."""
+    """A time as people say it: 9:05."""
     return f"{at[0]}:{at[1]:02}"
 
 

@@ -74,7 +74,7 @@ def _check_zone(rest: str, zone: ZoneInfo) -> None:
 
 
 def read_once(text: str, *, zone: ZoneInfo, now: datetime) -> tuple[str, datetime, str]:
-    """As people say it, the moment in UTC, and the rest. Raises WhenError."""
+    """The moment as people say it, and in UTC, and the rest of the text. Raises WhenError."""
     text = text.lstrip()
     try:
         words, moment, rest = _later(text, zone, now) or _on_a_day(text, zone, now)

@@ -231,7 +231,7 @@ class TurnProgress:
         return TurnRun(turn, bot, destination, step, message_id, reading, command)
 
     def queued(self, run: TurnRun, ahead: int) -> None:
-        """It stands in its queue."""
+        """Note that a turn stands in its queue."""
         turn = run.turn
         with log_context(log_context_of(turn)):
             log.info("turn.queued", turn=turn.id, persona=turn.speaker_name, ahead=ahead)
@@ -243,7 +243,7 @@ class TurnProgress:
             self.reactions.waiting(run.turn.id, run.bot, run.destination, run.message_id)
 
     def began(self, run: TurnRun) -> None:
-        """Its session took it: it waits no more."""
+        """Note that its session took it: it waits no more."""
         if run.command is None and run.message_id is not None:
             self.reactions.began(run.turn.id, run.bot, run.destination, run.message_id)
         if run.queued_ns:
@@ -268,8 +268,11 @@ class TurnProgress:
         reaction: Literal["done", "failed"] | None,
         failed: str = "",
     ) -> None:
-        """It is over. reaction: None: nobody wants to know any more. failed: a word, of one that
-        has no answer in the room."""
+        """Note that it is over.
+
+        reaction: None: nobody wants to know any more. failed: a word, of one that has no answer
+        in the room.
+        """
         self.tell(turn)
         self.reactions.ended(turn.id, reaction)
         self._measure(turn, failed)

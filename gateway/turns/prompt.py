@@ -99,7 +99,7 @@ class Windows:
         return len(lines) > self.budget.window_messages or chars > self.budget.transcript
 
     def _newest(self, lines: Sequence[StoredMessage], turn: Turn) -> list[StoredMessage]:
-        """As many as the window holds, and the trigger."""
+        """The newest messages, as many as the window holds, and the trigger."""
         first = len(lines) - self.budget.window_messages
         return [m for i, m in enumerate(lines) if i >= first or m.seq == turn.message_seq]
 
@@ -330,7 +330,7 @@ def _scores(briefing: Briefing) -> dict[str, list[dict[str, object]]]:
 
 
 def _joined(known: Sequence[Speaker], more: Sequence[Speaker]) -> tuple[Speaker, ...]:
-    """Those who are not among them yet come last."""
+    """The speakers; those who are not among them yet come last."""
     ids = {speaker.id for speaker in known}
     return (*known, *(speaker for speaker in more if speaker.id not in ids))
 

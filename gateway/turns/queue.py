@@ -78,7 +78,7 @@ class TurnQueues:
         self.stopping = False  # no turn begins any more; what waits is on disk
 
     def serve(self, runner: Runner) -> None:
-        """From now on turns are taken. An answer makes turns, and commands look into the queues:
+        """Take turns from now on. An answer makes turns, and commands look into the queues:
         who takes turns is made after them."""
         self._runner = runner
 
@@ -245,5 +245,5 @@ class TurnQueues:
 
 
 def _is_asked_by(run: TurnRun, message_seq: int) -> bool:
-    """It answers a message, and is no command in it."""
+    """True if the turn answers a message, and is no command in it."""
     return run.command is None and run.turn.message_seq == message_seq

@@ -21,7 +21,7 @@ class UsageApi:
     book: UsageBook
 
     def routes(self) -> list[web.RouteDef]:
-        """It alone."""
+        """The one route."""
         return [web.get("/api/usage", self.usage)]
 
     async def usage(self, request: web.Request) -> web.Response:

@@ -1,4 +1,4 @@
-"""For administrators: facts by their marks, counts by scope, and the table against the index."""
+"""Counts for administrators: facts by their marks, rows by scope, the table against the index."""
 
 from __future__ import annotations
 

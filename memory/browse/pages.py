@@ -1,4 +1,4 @@
-"""For the page and the API: what scopes hold, by section, newest first, every row checked again.
+"""Pages of what scopes hold, for the page and the API: newest first, every row checked again.
 
 Functions of a connection: they run inside `Store.read`. Each takes the scopes that may be read.
 """

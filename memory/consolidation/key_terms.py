@@ -54,7 +54,7 @@ def words(text: str) -> frozenset[str]:
 
 
 def claims(text: str) -> frozenset[str]:
-    """All of it."""
+    """Every key term of a text."""
     return exact(text) | words(text)
 
 

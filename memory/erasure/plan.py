@@ -211,7 +211,7 @@ _BRACKETS = str.maketrans("[]|", "()/")  # as a label shows them
 
 
 def _plain(text: str) -> str:
-    """As a label shows it, whatever its case and white space."""
+    """A name as a label shows it, whatever its case and white space."""
     normal = unicodedata.normalize("NFC", text).translate(_BRACKETS)
     return " ".join(normal.casefold().split())
 

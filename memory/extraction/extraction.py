@@ -79,7 +79,7 @@ numbers of pull requests.
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """In which of an agent's sessions a slice was learned."""
+    """The agent's session in which a slice was learned."""
 
     session_id: str = ""
     persona: str | None = None

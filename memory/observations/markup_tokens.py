@@ -163,7 +163,7 @@ def _without_escapes(text: str, start: int) -> int:
 
 
 def covered(places: Sequence[int], spans: Sequence[tuple[int, int]]) -> list[bool]:
-    """For each place, whether it lies inside one of the spans; both are in order."""
+    """True for each place that lies inside one of the spans; both are in order."""
     reach = list(accumulate((end for _, end in spans), max))
     starts = [start for start, _ in spans]
     counts = (bisect_left(starts, place) for place in places)

@@ -56,6 +56,6 @@ class ObservationTitles:
 def newest_observations(
     connection: Connection, scope: str, persona: str
 ) -> list[StoredObservation]:
-    """Of one persona in one scope, newest first; as many as are looked at."""
+    """The newest observations of one persona in one scope, as many as are looked at."""
     rows = connection.execute(_NEWEST, {"scope": scope, "persona": persona})
     return [from_row(StoredObservation, row) for row in rows]

@@ -67,7 +67,7 @@ class Column:
 
     @property
     def values(self) -> NDArray[Any]:
-        """Its content; a view, good until the next extend."""
+        """The array's content; a view, good until the next extend."""
         return self._data[: self._size]
 
 
@@ -240,7 +240,7 @@ class InvertedIndex:
         )
 
     def frequency(self, term: str) -> int:
-        """In how many entries a term stands."""
+        """The number of entries in which a term stands."""
         number = self._ids.get(term)
         return 0 if number is None else len(self._in[number])
 

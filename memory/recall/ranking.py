@@ -278,7 +278,7 @@ class Ranking:
         return np.stack([at, before, after, before_that, after_that])
 
     def _thread_means(self, scores: Scores, head: Places) -> Scores:
-        """For each of the head, the mean of the three best entries of its source."""
+        """The mean, for each of the head, of the three best entries of its source."""
         of_all = self._lexicon.sources[head]
         order = np.lexsort((-scores, of_all))
         sources = of_all[order]

@@ -192,6 +192,6 @@ def _entry(fact: StoredFact) -> IndexEntry:
 
 
 def scopes_with_facts(connection: Connection, scopes: Iterable[str]) -> list[str]:
-    """Those of the scopes that hold anything, sorted."""
+    """The scopes that hold anything, sorted."""
     holding = _HOLDING[connection.dialect.name]
     return sorted(connection.execute(holding, {"scopes": json.dumps(list(scopes))}).scalars())

@@ -337,7 +337,7 @@ class SqliteVectors:
         self.reset()
 
     def col_info(self) -> Mapping[str, Any]:
-        """Its name and how many rows it has."""
+        """The collection's name, and its number of rows."""
         return {"name": self.collection_name, "count": self._file.count()}
 
     def search_batch(

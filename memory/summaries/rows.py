@@ -203,7 +203,7 @@ _LAST_ANSWER = (
 
 
 def weights(connection: Connection, scope: str, after: int, size: int) -> list[Weight]:
-    """Of the newest `size` messages of a scope after `after`, newest first."""
+    """The sizes of the newest `size` messages of a scope after `after`, newest first."""
     where = {"scope": scope, "after": after, "size": size}
     return [Weight(row.seq, row.chars) for row in connection.execute(_WEIGHTS, where)]
 

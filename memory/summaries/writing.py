@@ -116,7 +116,7 @@ def flattened(text: str) -> str:
 
 
 def last_part(said: Sequence[ReadableMessage], message_chars: int) -> tuple[ReadableMessage, ...]:
-    """As many of the newest messages as one call may hold."""
+    """The newest messages, as many as one call may hold."""
     room = PROMPT_CHARS
     for index in range(len(said) - 1, -1, -1):
         room -= min(len(said[index].text), message_chars)

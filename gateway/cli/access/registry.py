@@ -36,7 +36,7 @@ class Registry(Protocol):
     """JSON as the API has it (docs/api.md). Raises MootError."""
 
     async def overview(self) -> dict[str, Any]:
-        """All of it."""
+        """Everything that is listed."""
 
     async def grant(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Give a role."""

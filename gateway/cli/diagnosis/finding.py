@@ -34,7 +34,7 @@ class Finding:
 
     @property
     def mistake(self) -> bool:
-        """It does not work."""
+        """True if it does not work."""
         return self.mark == "✗"
 
 

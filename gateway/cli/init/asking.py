@@ -28,7 +28,7 @@ class Asker:
         self.quiet = quiet
 
     def say(self, text: str = "") -> None:
-        """A line for whoever reads."""
+        """Print a line."""
         self._out.write(f"{text}\n")
         self._out.flush()
 

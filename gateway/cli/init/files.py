@@ -51,7 +51,7 @@ class File:
 
 
 def read(path: Path) -> str | None:
-    """Its text; None: it isn't there. Raises ConfigError."""
+    """The file's text; None: it isn't there. Raises ConfigError."""
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:

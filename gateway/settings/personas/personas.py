@@ -225,7 +225,7 @@ class Personas:
         return CheckContext(self._agents, taken, self._section_names, _is_folder)
 
     def move(self, folder: Path) -> None:
-        """From now on the files of another folder count."""
+        """Read the files of another folder from now on."""
         self.folder = folder
         self._seen = {}
         self.refresh()
@@ -235,7 +235,7 @@ class Personas:
         return self._good
 
     def of(self, names: Iterable[str]) -> list[Persona]:
-        """Those of these names that are there, in their order: whom a bot serves."""
+        """The personas of these names that are there, in their order: a bot's."""
         return [self._good[name] for name in names if name in self._good]
 
     def gone(self, names: Iterable[str]) -> list[Persona]:

@@ -28,7 +28,7 @@ def grant_json(kept: KeptGrant) -> dict[str, Any]:
 
 
 def pairing_json(pairing: Pairing) -> dict[str, Any]:
-    """Somebody who waits."""
+    """A person who waits to be let in, as JSON."""
     return {
         "code": pairing.code,
         "person_id": pairing.person.id,
