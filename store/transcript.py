@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
-from sqlalchemy import Boolean, Connection, Row, and_, bindparam, exists, func, or_, select, update
+from sqlalchemy import (
+    Boolean,
+    Connection,
+    Select,
+    and_,
+    bindparam,
+    exists,
+    func,
+    or_,
+    select,
+    update,
+)
 
 from contract.briefing import TranscriptLine
 from contract.chat import Attachment, Deleted, Edited, Inbound, Room, Speaker
@@ -40,28 +53,6 @@ class StoredMessage:
     def line(self) -> TranscriptLine:
         """The message as the composer is given it."""
         return TranscriptLine(str(self.seq), self.by, self.content, self.sent_at, self.attachments)
-
-
-def _stored(row: Row[Any]) -> StoredMessage:
-    return StoredMessage(
-        seq=row.seq,
-        room_id=row.room_id,
-        message_id=row.message_id,
-        scope=row.scope,
-        thread_id=row.thread_id,
-        reply_to=row.reply_to,
-        by=Speaker(row.sender_id, row.sender_name, row.sender_type, row.mention),
-        persona=row.persona,
-        turn_id=row.turn_id,
-        hop=row.hop,
-        content=row.content,
-        original=row.original,
-        sent_at=moment(row.sent_at),
-        edited_at=None if row.edited_at is None else moment(row.edited_at),
-        deleted=row.deleted_at is not None,
-        attachments=tuple(Attachment(**item) for item in row.attachments),
-        meta=row.meta,
-    )
 
 
 # Statements are built once: building costs more than running them.
@@ -283,29 +274,21 @@ class Transcript:
             "after": after,
             "trigger": trigger,
         }
-        return await self._store.read(
-            lambda connection: [_stored(row) for row in connection.execute(_WINDOW, where)],
-            small=True,
-        )
+        return await self._store.read(partial(_messages, query=_WINDOW, where=where), small=True)
 
     async def thread(
         self, room_id: str, scope: str, thread_id: str, before: int
     ) -> list[StoredMessage]:
         """The newest 15 earlier messages of a thread within the scope, its root included."""
         where = {"room": room_id, "scope": scope, "thread": thread_id, "before": before}
-        return await self._store.read(
-            lambda connection: [_stored(row) for row in connection.execute(_THREAD, where)][::-1],
-            small=True,
-        )
+        found = await self._store.read(partial(_messages, query=_THREAD, where=where), small=True)
+        return found[::-1]
 
     async def get(self, seq: int) -> StoredMessage | None:
         """One message by its seq."""
-
-        def work(connection: Connection) -> StoredMessage | None:
-            row = connection.execute(_BY_SEQ, {"of": seq}).first()
-            return None if row is None else _stored(row)
-
-        return await self._store.read(work, small=True)
+        one = partial(_messages, query=_BY_SEQ, where={"of": seq})
+        found = await self._store.read(one, small=True)
+        return found[0] if found else None
 
     async def find(self, room_id: str, message_id: str) -> StoredMessage | None:
         """One message by the platform's own id."""
@@ -319,7 +302,7 @@ class Transcript:
             if before is not None:
                 end = connection.execute(_SEQ_BY_ID, {"room": room_id, "id": before}).scalar()
             where = {"room": room_id, "before": end or 0, "size": limit}
-            return [_stored(row) for row in connection.execute(_PAGE, where)][::-1]
+            return _messages(connection, _PAGE, where)[::-1]
 
         return await self._store.read(work)
 
@@ -374,6 +357,33 @@ _EMPTY: dict[str, Any] = {
 }
 
 
+def _messages(
+    connection: Connection, query: Select[Any], where: Mapping[str, Any]
+) -> list[StoredMessage]:
+    return [
+        StoredMessage(
+            seq=row.seq,
+            room_id=row.room_id,
+            message_id=row.message_id,
+            scope=row.scope,
+            thread_id=row.thread_id,
+            reply_to=row.reply_to,
+            by=Speaker(row.sender_id, row.sender_name, row.sender_type, row.mention),
+            persona=row.persona,
+            turn_id=row.turn_id,
+            hop=row.hop,
+            content=row.content,
+            original=row.original,
+            sent_at=moment(row.sent_at),
+            edited_at=None if row.edited_at is None else moment(row.edited_at),
+            deleted=row.deleted_at is not None,
+            attachments=tuple(Attachment(**item) for item in row.attachments),
+            meta=row.meta,
+        )
+        for row in connection.execute(query, where)
+    ]
+
+
 def _find(connection: Connection, room_id: str, message_id: str) -> StoredMessage | None:
-    row = connection.execute(_BY_ID, {"room": room_id, "id": message_id}).first()
-    return None if row is None else _stored(row)
+    found = _messages(connection, _BY_ID, {"room": room_id, "id": message_id})
+    return found[0] if found else None
