@@ -7,7 +7,7 @@ carry it are on disk before the first of them is sent; a post's row says whether
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from sqlalchemy import Connection
@@ -19,6 +19,8 @@ OWN_NAME = "Moot"  # stands where a persona would, in what people see of Moot's 
 PostKind = Literal["text", "file", "question"]
 TurnKind = Literal["ask", "command", "notice"]
 State = Literal["queued", "running", "answered", "posted", "dropped"]
+TurnState = Literal["queued", "running", "answered", "posted", "failed", "stopped"]
+"""In the words that people are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,19 @@ class Turn:
     def speaker_name(self) -> str:
         """The name of the one who answers, for people."""
         return self.persona or OWN_NAME
+
+    def shown_state(self, name: State) -> TurnState:
+        """One of its states as people see it: one that ended without an answer says how."""
+        if name == "dropped" or (name == "posted" and self.fault == "stopped"):
+            return "stopped"
+        if name == "posted" and self.fault is not None:
+            return "failed"
+        return name
+
+
+def session_id(persona: str, scope: str) -> str:
+    """The id of a persona's session in a scope."""
+    return f"{persona}@{scope}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +124,6 @@ class Post:
     created_at: int
     drafted: bool = False
     uncertain: bool = False
-
-    def as_sent(self, platform_id: str) -> Post:
-        """The post, arrived."""
-        return replace(self, state="sent", platform_id=platform_id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
 from weakref import WeakValueDictionary
 
-from gateway.core.ledger import Turn
-from gateway.core.views import session_id
+from gateway.core.ledger import Turn, session_id
 
 
 @dataclass(slots=True, weakref_slot=True)
@@ -64,11 +63,16 @@ def own_log_context(**more: str) -> Iterator[LogContext]:
         _now.reset(token)
 
 
-def log_context_of(turn: Turn) -> LogContext:
-    """The context of a turn; it stays the same whatever its session does next."""
+@contextmanager
+def turn_log_context(turn: Turn) -> Iterator[None]:
+    """Work for a turn within the block, whatever its session does next."""
     persona = turn.speaker_name
     session = session_id(persona, turn.scope)
-    return LogContext(turn.id, turn.room.id, persona, session, turn.bot, turn.id)
+    token = _now.set(LogContext(turn.id, turn.room.id, persona, session, turn.bot, turn.id))
+    try:
+        yield
+    finally:
+        _now.reset(token)
 
 
 class SessionLogContexts:

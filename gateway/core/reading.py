@@ -110,23 +110,17 @@ def worth_pinning(text: str) -> Literal["decision", "code"] | None:
     """
     found: Literal["decision", "code"] | None = None
     lines = list(_lines(_BREAK.sub("\n", text)))
-    if _longest_code(lines) >= CODE_LINES:
-        found = "code"
+    in_row = 0  # lines of code without a fence
+    for line, code in lines:
+        in_row = in_row + 1 if code and not _FENCE.match(line) else 0
+        if in_row >= CODE_LINES:
+            found = "code"
     prose = "\n".join(line for line, code in lines if not code)
     for match in _DECIDED.finditer(prose):
         end = _SENTENCE_END.search(prose, match.end())
         if end is None or end[0] != "?":
             found = "decision"
     return None if found and has_private(text) else found
-
-
-def _longest_code(lines: list[tuple[str, bool]]) -> int:
-    """Lines of the longest code block, without its fences."""
-    longest = current = 0
-    for line, code in lines:
-        current = current + 1 if code and not _FENCE.match(line) else 0
-        longest = max(longest, current)
-    return longest
 
 
 # ── A command, and all that a text says ────────────────────────────────────────────────

@@ -80,7 +80,7 @@ class SqlPosts:
         """The platform has the post."""
         changed = replace(post, platform_id=platform_id)
         if post.state != "draft":
-            changed = post.as_sent(platform_id)
+            changed = replace(changed, state="sent")
         values = {"of": post.key, "platform_id": platform_id, "state": changed.state}
         await self._store.write(methodcaller("execute", MARK, values))
         return changed

@@ -12,7 +12,6 @@ from typing import Any
 from contract.errors import AgentError
 
 Attribute = str | int | float | bool
-NOTHING: Mapping[str, Attribute] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +24,7 @@ class Step:
     ended_ns: int = field(default_factory=time.time_ns)
     parent: str = ""
     failed: str = ""
-    attributes: Mapping[str, Attribute] = field(default_factory=lambda: NOTHING)
+    attributes: Mapping[str, Attribute] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -86,7 +85,7 @@ class StepTimer:
                 self.ms[name] = step.ms
             if step.made is not None and name in self.reports:
                 self.reports[name](step, self.trace)
-            shown, told = _SPANS.get(name, name), step.attributes or NOTHING
+            shown, told = _SPANS.get(name, name), step.attributes
             over = Step(shown, step.began_ns, parent=parent, failed=step.failed, attributes=told)
             self.trace.steps.append(over)
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 from contract.agent import Answer, Question
 from contract.briefing import Trim
 from contract.chat import Attachment, Inbound, Room, Speaker
-from gateway.core.ledger import Post, State, Turn
+from gateway.core.ledger import Post, Turn, TurnState, session_id
 from store.timestamps import moment
 from store.transcript import StoredMessage
 
@@ -22,9 +22,6 @@ from store.transcript import StoredMessage
 @dataclass(frozen=True, slots=True)
 class View:
     """A value that is shown with all its fields, in their order."""
-
-
-TurnState = Literal["queued", "running", "answered", "posted", "failed", "stopped"]
 
 
 # ── What was said ───────────────────────────────────────────────────────────────────────
@@ -263,15 +260,6 @@ def answer(turn: Turn, first: Post, by: Speaker) -> MessageView:
     )
 
 
-def state(turn: Turn, name: State) -> TurnState:
-    """A turn's state in the page's words: one that ended without an answer says how."""
-    if name == "dropped" or (name == "posted" and turn.fault == "stopped"):
-        return "stopped"
-    if name == "posted" and turn.fault is not None:
-        return "failed"
-    return name
-
-
 def turn_view(
     turn: Turn, *, message_id: str | None = None, ahead: int = 0, draft: str = ""
 ) -> TurnView:
@@ -280,7 +268,7 @@ def turn_view(
         id=turn.id,
         room_id=turn.room.id,
         persona=turn.speaker_name,
-        state=state(turn, turn.state),
+        state=turn.shown_state(turn.state),
         at=moment(turn.states[0][1]),
         message_id=message_id,
         thread_id=turn.thread_id,
@@ -289,11 +277,6 @@ def turn_view(
         draft=draft,
         error=(turn.answer or "") if turn.fault else "",
     )
-
-
-def session_id(persona: str, scope: str) -> str:
-    """The id of a persona's session in a scope."""
-    return f"{persona}@{scope}"
 
 
 def left_out(turn: Turn) -> tuple[LeftOut, ...]:

@@ -13,7 +13,6 @@ from prometheus_client.registry import Collector
 
 from contract.agent import Usage
 from contract.chat import SenderType
-from gateway.core import views
 from gateway.core.bot_health import BotHealth
 from gateway.core.ledger import Turn
 from gateway.core.turn_usage import TurnUsage
@@ -69,7 +68,7 @@ class Metrics:
     def ended(self, turn: Turn, failed: str = "") -> None:
         """Count a turn, and measure it. failed: a word, of one that has no answer in the room: it
         is not measured."""
-        self._turns.ended.labels(turn.speaker_name, views.state(turn, turn.state)).inc()
+        self._turns.ended.labels(turn.speaker_name, turn.shown_state(turn.state)).inc()
         if failed:
             return
         for step, ms in turn.record.get("timings", {}).items():

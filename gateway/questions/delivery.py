@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 
 import structlog
 
@@ -86,7 +87,7 @@ async def _send(turn: Turn, post: Post, bot: Bot, place: Destination, ledger: Sq
                     message_id = await bot.upload(place, "answer.md", data, "", post.key)
             elif post.kind == "text" and post.drafted:
                 await bot.edit(place, message_id, post.text)
-            return post.as_sent(message_id)
+            return replace(post, state="sent", platform_id=message_id)
         except PlatformError as error:
             if error.outcome == "refused" and message_id is None:
                 raise

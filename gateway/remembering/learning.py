@@ -6,8 +6,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from gateway.core.ledger import session_id
 from gateway.core.log_context import LogContext, log_context
-from gateway.core.views import session_id
 from gateway.observability.telemetry import Telemetry
 from memory.layers import AnsweredTurn, EndedSession
 

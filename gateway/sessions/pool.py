@@ -17,10 +17,9 @@ import structlog
 
 from contract.chat import Room
 from contract.errors import AgentError
-from gateway.core.ledger import UnusedSession
+from gateway.core.ledger import UnusedSession, session_id
 from gateway.core.log_context import LogContext, log_context
 from gateway.core.sql_ledger import SqlLedger
-from gateway.core.views import session_id
 from gateway.sessions.opener import Opener
 from gateway.sessions.sessions import AgentProgram, LiveSession, Waits
 from gateway.settings.personas.personas import Persona

@@ -22,7 +22,7 @@ from gateway.access.accounts import Presence
 from gateway.core import views
 from gateway.core.events import DraftChanged, EventBus, MessagePosted, Publish
 from gateway.core.ledger import Post, Turn
-from gateway.core.log_context import log_context, log_context_of
+from gateway.core.log_context import turn_log_context
 from gateway.core.redaction import Redactor
 from gateway.core.sql_ledger import SqlLedger
 from gateway.questions.delivery import deliver, pieces, plan
@@ -88,7 +88,7 @@ class LiveReply:
 
     async def choose(self, question: Question) -> int:
         """Ask the room."""
-        with log_context(log_context_of(self._turn)), self._step("question", "agent.ask"):
+        with turn_log_context(self._turn), self._step("question", "agent.ask"):
             return await self._ask(question)
 
     @asynccontextmanager

@@ -18,7 +18,7 @@ from contract.errors import PlatformError
 from gateway.core import views
 from gateway.core.events import EventBus, TurnChanged
 from gateway.core.ledger import Turn
-from gateway.core.log_context import log_context, log_context_of
+from gateway.core.log_context import turn_log_context
 from gateway.core.reading import ParsedCommand, Reading
 from gateway.core.trace import Step, StepTimer, TurnTrace
 from gateway.settings.personas.personas import Persona, Personas
@@ -233,7 +233,7 @@ class TurnProgress:
     def queued(self, run: TurnRun, ahead: int) -> None:
         """Note that a turn stands in its queue."""
         turn = run.turn
-        with log_context(log_context_of(turn)):
+        with turn_log_context(turn):
             log.info("turn.queued", turn=turn.id, persona=turn.speaker_name, ahead=ahead)
         self.tell(turn, run.message_id, ahead=ahead)
 

@@ -13,7 +13,7 @@ import structlog
 
 from contract.chat import stands
 from gateway.core.ledger import Turn
-from gateway.core.log_context import SessionLogContexts, log_context, log_context_of
+from gateway.core.log_context import SessionLogContexts, turn_log_context
 from gateway.core.reading import Reading, reading_of
 from gateway.core.sql_ledger import SqlLedger
 from gateway.turns.progress import TurnProgress, TurnRun
@@ -163,7 +163,7 @@ class TurnQueues:
 
     async def _alone(self, run: TurnRun) -> None:
         """A turn that waits for no other one."""
-        with log_context(log_context_of(run.turn)):
+        with turn_log_context(run.turn):
             await self._guarded(run)
 
     async def _guarded(self, run: TurnRun) -> None:

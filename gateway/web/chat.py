@@ -10,7 +10,7 @@ from datetime import datetime
 from bots.bot import Bot
 from contract.chat import Room, Speaker
 from contract.errors import Rejected
-from gateway.core import views
+from gateway.core import ledger, views
 from gateway.core.events import EventBus, RoomOpened
 from gateway.core.sql_ledger import SqlLedger
 from gateway.core.views import PersonaView, RoomView, SessionView, TimelineView, TurnRecord
@@ -46,7 +46,7 @@ class AgentService:
     def picture(self, session_id: str) -> Picture | None:
         """The terminal now; None: no such session."""
         for live in self.sessions_here.all():
-            if views.session_id(live.persona, live.scope) == session_id:
+            if ledger.session_id(live.persona, live.scope) == session_id:
                 return live.agent.picture()
         return None
 

@@ -15,9 +15,9 @@ from contract.errors import Rejected
 from gateway.core import views
 from gateway.core.addressing import route
 from gateway.core.events import AppEvent, EventBus, TurnChanged
-from gateway.core.ledger import Turn
+from gateway.core.ledger import Turn, TurnState
 from gateway.core.sql_ledger import SqlLedger
-from gateway.core.views import TurnState, View
+from gateway.core.views import View
 from gateway.questions.questions import Choice, Questions
 from gateway.settings.personas.personas import Personas
 from gateway.turns.intake import Intake
@@ -151,7 +151,7 @@ class InboxService:
         finally:
             self._bus.listeners.discard(hear)
         text = turn.answer or ""
-        state = views.state(turn, turn.state)
+        state = turn.shown_state(turn.state)
         return TurnReply(turn.id, turn.speaker_name, text, state, text if turn.fault else None)
 
     async def _known(self, turn_id: str) -> Turn:

@@ -8,7 +8,7 @@ from contract.agent import Answer
 from contract.briefing import Trim
 from contract.chat import Room
 from gateway.core import views
-from gateway.core.ledger import Post, Turn
+from gateway.core.ledger import Post, Turn, session_id
 from gateway.core.views import (
     PersonaView,
     PostRecord,
@@ -35,7 +35,7 @@ def persona_view(persona: Persona, program: AgentProgram) -> PersonaView:
 def session(live: LiveSession) -> SessionView:
     """A living session for a list."""
     return SessionView(
-        id=views.session_id(live.persona, live.scope),
+        id=session_id(live.persona, live.scope),
         persona=live.persona,
         room_id=live.room.id,
         state=live.state,
@@ -66,7 +66,7 @@ def turn_record(turn: Turn, asked: StoredMessage, agent: str, posts: list[Post])
         trims=tuple(Trim(**item) for item in record.get("trims", [])),
         left_out=views.left_out(turn),
         timings=_timings(turn),
-        states=tuple(StateChange(views.state(turn, name), moment(at)) for name, at in turn.states),  # type: ignore[arg-type]
+        states=tuple(StateChange(turn.shown_state(name), moment(at)) for name, at in turn.states),  # type: ignore[arg-type]
         answer=answer,
         posts=tuple(PostRecord(p.key, p.platform_id, p.state, moment(p.created_at)) for p in posts),
         hop=turn.hop,

@@ -31,6 +31,7 @@ from gateway.core.events import (
     TurnChanged,
     TypingChanged,
 )
+from gateway.core.ledger import TurnState
 from gateway.core.views import (
     LeftOut,
     MessageView,
@@ -45,7 +46,6 @@ from gateway.core.views import (
     TimelineView,
     Timing,
     TurnRecord,
-    TurnState,
     TurnView,
 )
 from gateway.questions.questions import Choice

@@ -12,8 +12,8 @@ from zoneinfo import ZoneInfo
 
 from contract.chat import Room, Speaker
 from gateway.audit.audit import Audit
-from gateway.core import views
 from gateway.core.bot_health import BotHealth
+from gateway.core.ledger import session_id
 from gateway.core.views import RoomView
 from gateway.observability.metering import Taken, measure
 from gateway.questions.questions import Questions
@@ -253,7 +253,7 @@ class AdminServices:
 
 
 def _id(live: LiveSession) -> str:
-    return views.session_id(live.persona, live.scope)
+    return session_id(live.persona, live.scope)
 
 
 def _scope(room: Room) -> str:
