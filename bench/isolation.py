@@ -405,12 +405,12 @@ class Day:
         world.messages.append((room, number, sender))
         if kind == "unsay":
             world.gone.add(code)
-            await self._opened.house.door.receive(Deleted(room, number), self._opened.bot)
+            await self._opened.house.intake.receive(Deleted(room, number), self._opened.bot)
         elif kind == "hide":
             await self._settle()
             world.private.add(code)
             hidden = Edited(room, number, f"{words} <private>{canary}</private>", now)
-            await self._opened.house.door.receive(hidden, self._opened.bot)
+            await self._opened.house.intake.receive(hidden, self._opened.bot)
             await asyncio.sleep(0.05)  # what was learned of it follows in the background
 
     def _number(self, room: Room, otherwise: str) -> str:

@@ -35,7 +35,7 @@ class Admissions:
     refusals: Refusals
     grants: Grants
     pairings: Pairings
-    strangers: UnknownUsers
+    unknown_users: UnknownUsers
 
     @classmethod
     def over(
@@ -53,8 +53,8 @@ class Admissions:
         refusals = Refusals(store)
         grants = Grants(store, access, refusals, audit, clock, changed)
         pairings = Pairings(store, ledger, grants, audit, clock, start, changed)
-        strangers = UnknownUsers(access, refusals, pairings, audit, clock, changed)
-        return cls(refusals, grants, pairings, strangers)
+        unknown_users = UnknownUsers(access, refusals, pairings, audit, clock, changed)
+        return cls(refusals, grants, pairings, unknown_users)
 
     async def load(self) -> None:
         """Read what an earlier process left."""

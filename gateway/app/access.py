@@ -41,7 +41,7 @@ def make_questions(context: Context) -> Questions:
     )
 
 
-def make_books(context: Context) -> Accounting:
+def make_accounting(context: Context) -> Accounting:
     """The audit log, the usage and the limits."""
     config = context.config
     limits = None

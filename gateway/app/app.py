@@ -7,7 +7,7 @@ from collections.abc import Callable
 import structlog
 
 from adapters.cli.hooks import HookListener
-from gateway.app.access import make_admissions, make_books, make_questions
+from gateway.app.access import make_accounting, make_admissions, make_questions
 from gateway.app.context import Context
 from gateway.app.ending import Ends, finish
 from gateway.app.handlers import make_commands
@@ -65,11 +65,11 @@ class App:
         self._url = ""
 
         # Who may do what, and what is written down of it
-        self.rooms, self._progress = make_queues(context)
-        self.admissions = make_admissions(context, self.rooms.start)
+        self.queues, self._progress = make_queues(context)
+        self.admissions = make_admissions(context, self.queues.start)
         self.questions = make_questions(context)
-        self.books = make_books(context)
-        self.usage = self.books.usage
+        self.accounting = make_accounting(context)
+        self.usage = self.accounting.usage
 
         # What is remembered, and who answers
         self.memories = make_memories(context, index, model, learn_after_s)
@@ -90,16 +90,16 @@ class App:
         self.visibility = make_visibility(context, self.memories)
         self.prompts = make_prompts(context, self.memories)
         self.schedules = make_schedules(context)
-        self.idle = make_idle(context, self.memories, self.rooms.busy)
-        self.door = make_intake(
+        self.idle = make_idle(context, self.memories, self.queues.busy)
+        self.intake = make_intake(
             context,
-            self.rooms,
+            self.queues,
             self.memories,
             admissions=self.admissions,
             questions=self.questions,
-            books=self.books,
+            accounting=self.accounting,
         )
-        self.rooms.serve(self._runner())
+        self.queues.serve(self._runner())
         self.supervisor = make_supervisor(context)
 
     def _services(self) -> Services:
@@ -108,18 +108,18 @@ class App:
             sessions=self.sessions,
             questions=self.questions,
             supervisor=self.supervisor,
-            queues=self.rooms,
+            queues=self.queues,
             idle=self.idle,
         )
         return make_services(
             self.context,
-            intake=self.door,
-            queues=self.rooms,
+            intake=self.intake,
+            queues=self.queues,
             sessions=self.sessions,
             questions=self.questions,
             memories=self.memories,
             schedules=self.schedules,
-            accounting=self.books,
+            accounting=self.accounting,
             admissions=self.admissions,
             admin=admin,
             supervisor=self.supervisor,
@@ -132,24 +132,24 @@ class App:
         return self._url
 
     def _runner(self) -> TurnRunner:
-        ground = self.context
+        context = self.context
         return make_runner(
-            ground,
+            context,
             self.sessions,
             self.memories,
             commands=CommandRunner(
                 self._commands(),
-                ground.transcript,
-                ground.personas,
-                ground.accounts,
-                self.rooms,
+                context.transcript,
+                context.personas,
+                context.accounts,
+                self.queues,
             ),
             visibility=self.visibility,
             prompts=self.prompts,
             persona_service=self.persona_service,
             admissions=self.admissions,
             questions=self.questions,
-            books=self.books,
+            accounting=self.accounting,
             progress=self._progress,
         )
 
@@ -164,7 +164,7 @@ class App:
             questions=self.questions,
             admissions=self.admissions,
             usage=self.usage,
-            queue=self.rooms.queue,
+            queue=self.queues.queue,
             page_url=self.page_url,
             ended=self.idle.end,
         )
@@ -182,7 +182,7 @@ class App:
             schedules=make_schedule_runner(self.context, self.schedules),
             memories=self.memories,
             supervisor=self.supervisor,
-            door=self.door,
+            intake=self.intake,
         )
         await self.persona_service.catch_up()
         webhooks = [route for bot in self.bots.values() for route in bot.routes()]
@@ -195,7 +195,7 @@ class App:
             await ends.stop.wait()
             notify("STOPPING=1\nSTATUS=finishing what runs")
             self.context.bus.publish(Stopping())
-            await finish(self.rooms, config.gateway.shutdown_s, ends.at_once)
+            await finish(self.queues, config.gateway.shutdown_s, ends.at_once)
 
     async def _take_up(self) -> None:
         """Take up what an earlier process left, and what the configuration says now."""
@@ -204,7 +204,7 @@ class App:
         await self.audit.started(config.file)
         await self.services.chat.open_lobby()
         self.memories.hearing.begin()
-        recovered = await self.rooms.recover()
+        recovered = await self.queues.recover()
         if recovered:
             log.info("turns.recovered", count=recovered)
         await self.schedules.take_configured(config.schedules, self.bots)

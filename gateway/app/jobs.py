@@ -35,15 +35,15 @@ def begin_jobs(
     schedules: ScheduleRunner,
     memories: Memories,
     supervisor: Supervisor,
-    door: Intake,
+    intake: Intake,
 ) -> None:
     """Sessions fall asleep, schedules come due, bots listen, and at night things are tidied."""
     group, config = context.group, context.config
     group.create_task(idle.run(), name="idle sessions")
     group.create_task(sessions.run(), name="sleeping sessions")
-    group.create_task(schedules.run(door), name="schedules")
+    group.create_task(schedules.run(intake), name="schedules")
     for bot in context.bots.values():
-        group.create_task(supervisor.run(bot, door.receive), name=f"bot {bot.name}")
+        group.create_task(supervisor.run(bot, intake.receive), name=f"bot {bot.name}")
     tidy = memories.consolidation.run_all
     _nightly(context, "memory consolidates", config.memory.consolidates, tidy)
     copy = partial(back_up_daily, config, clean=context.redactor)

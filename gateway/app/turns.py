@@ -1,4 +1,4 @@
-"""The way of a message: through the door into a room's queue, to a session and back."""
+"""The way of a message: through the intake into a session's queue, to a session and back."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def make_intake(
     *,
     admissions: Admissions,
     questions: Questions,
-    books: Accounting,
+    accounting: Accounting,
 ) -> Intake:
     """The intake of every event of every platform."""
     config = context.config
@@ -73,7 +73,7 @@ def make_intake(
             max_hops=config.turns.max_hops,
         ),
         admission=Admission(
-            context.access, admissions.strangers, books, refused=context.metrics.refused
+            context.access, admissions.unknown_users, accounting, refused=context.metrics.refused
         ),
         ledger=context.ledger,
         queues=queues,
@@ -118,16 +118,16 @@ def make_runner(
     persona_service: PersonaService,
     admissions: Admissions,
     questions: Questions,
-    books: Accounting,
+    accounting: Accounting,
     progress: TurnProgress,
 ) -> TurnRunner:
     """The runner of turns."""
-    delivery = _delivery(context, memories, admissions, questions, books, progress)
+    delivery = _delivery(context, memories, admissions, questions, accounting, progress)
     caller = AgentCaller(
         visibility=visibility,
         prompts=prompts,
         ledger=context.ledger,
-        accounting=books,
+        accounting=accounting,
         delivery=delivery,
         progress=progress,
         clock=clock,
@@ -150,7 +150,7 @@ def _delivery(
     memories: Memories,
     admissions: Admissions,
     questions: Questions,
-    books: Accounting,
+    accounting: Accounting,
     progress: TurnProgress,
 ) -> Delivery:
     return Delivery(
@@ -161,9 +161,9 @@ def _delivery(
             context.rosters,
             context.config.turns.max_hops,
             context.access,
-            admissions.strangers,
+            admissions.unknown_users,
             context.ledger,
-            books,
+            accounting,
             make_suggestions(context, memories),
         ),
         presence=context.presence,

@@ -44,17 +44,17 @@ class Opened:
 
     async def hear(self, inbound: Inbound) -> Accepted:
         """Deliver a message, as the platform does."""
-        return await self.house.door.message(inbound, self.bot)
+        return await self.house.intake.message(inbound, self.bot)
 
     async def receive(self, event: Event, *bots: FakeBot) -> None:
         """Deliver an event to these bots, as a platform does to all that are in the room."""
         for bot in bots or (self.bot,):
-            await self.house.door.receive(event, bot)
+            await self.house.intake.receive(event, bot)
 
     async def settle(self) -> None:
         """Wait until no turn waits or runs."""
         async with asyncio.timeout(20):
-            while self.house.rooms.waiting() or await self.house.ledger.open_turns():
+            while self.house.queues.waiting() or await self.house.ledger.open_turns():
                 await asyncio.sleep(0.005)
 
     def texts(self) -> list[str]:
@@ -135,7 +135,7 @@ async def gateway(
                     learn_after_s=0.0,
                 )
                 await house.admissions.load()
-                await house.rooms.recover()
+                await house.queues.recover()
                 yield Opened(house, bot, scripted)
                 await house.sessions.close()
                 raise _Killed

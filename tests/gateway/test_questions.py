@@ -188,7 +188,7 @@ async def test_the_wrong_person_is_told_once_and_noted_once(tmp_path: Path) -> N
             await press(moot, 0, EVE)
             await moot.hear(said("!1", by="eve"))
         await press(moot, 0, replace(OLIVIA, kind="bot"))
-        await until(lambda: not moot.house.rooms.waiting() or len(moot.texts()) >= 2)
+        await until(lambda: not moot.house.queues.waiting() or len(moot.texts()) >= 2)
         await press(moot, 2, OLIVIA)
         await moot.settle()
         assert sum("may not answer" in text for text in moot.texts()) == 1

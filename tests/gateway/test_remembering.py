@@ -63,8 +63,8 @@ async def test_a_message_that_is_edited_or_deleted_is_not_recalled_as_it_was(
         await opened.hear(said("@demo hello"))
         await learned(opened)
         event = Edited(ROOM, "m-a", "the staging port is 5999", said("x").sent_at)
-        await opened.house.door.receive(event, opened.bot)
-        await opened.house.door.receive(Deleted(ROOM, "m-b"), opened.bot)
+        await opened.house.intake.receive(event, opened.bot)
+        await opened.house.intake.receive(Deleted(ROOM, "m-b"), opened.bot)
         await until(
             lambda: [e.text for e in index.entries.values()] == ["the staging port is 5999"]
         )
@@ -153,7 +153,7 @@ async def test_what_is_declared_private_later_is_taken_out_of_what_was_learned(
         await opened.hear(said("@demo the lab opens with a1b2c3d4, note it.", by="budi"))
         await learned(opened)
         assert len(await known(opened)) == 2
-        await opened.house.door.receive(
+        await opened.house.intake.receive(
             Edited(ROOM, "m-a", f"<private>{text}</private>", said("x").sent_at), opened.bot
         )
         await until(lambda: not index.entries)

@@ -140,7 +140,7 @@ async def test_an_edit_changes_the_text_and_never_asks_again(tmp_path: Path) -> 
         await moot.hear(said("@demo one", message_id="m1"))
         await moot.settle()
         edited = Edited(ROOM, "m1", "@demo one, please", datetime.now(UTC))
-        await moot.house.door.receive(edited, moot.bot)
+        await moot.house.intake.receive(edited, moot.bot)
         await moot.hear(said("@demo one, please", message_id="m1"))
         await moot.settle()
         assert len(moot.texts()) == 1
@@ -158,7 +158,7 @@ async def test_a_message_deleted_while_it_waits_is_not_answered(tmp_path: Path) 
     async with gateway(tmp_path, programs=ScriptedPrograms(slow)) as moot:
         await moot.hear(said("@demo one"))
         await moot.hear(said("@demo two", message_id="m2"))
-        await moot.house.door.receive(Deleted(ROOM, "m2"), moot.bot)
+        await moot.house.intake.receive(Deleted(ROOM, "m2"), moot.bot)
         gate.set()
         await moot.settle()
         assert moot.texts() == ["done"]

@@ -74,7 +74,7 @@ def schedules_of(
         zone=ZoneInfo("UTC"),
         clock=clock,
     )
-    made.intake = house.door
+    made.intake = house.intake
     made.runner = ScheduleRunner(
         made,
         ledger=house.ledger,

@@ -145,7 +145,7 @@ async def test_a_mention_while_it_falls_asleep_waits_for_its_end_and_is_answered
         age(only(moot), 901)
         moot.house.sessions.look()
         await ask(moot, "a")
-        await until(lambda: moot.house.rooms.waiting() == 1)
+        await until(lambda: moot.house.queues.waiting() == 1)
         for _ in range(20):
             await asyncio.sleep(0)
         assert programs.starting == 1

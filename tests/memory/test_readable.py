@@ -82,7 +82,7 @@ async def test_deleted_messages_and_their_answers_are_left_out(tmp_path: Path) -
         asked = said("@demo oops")
         await opened.hear(asked)
         await opened.settle()
-        await opened.house.door.receive(Deleted(ROOM, asked.message_id), opened.bot)
+        await opened.house.intake.receive(Deleted(ROOM, asked.message_id), opened.bot)
         assert await texts(slices) == []
 
 
@@ -163,7 +163,7 @@ async def test_an_answer_to_what_was_private_once_is_left_out(tmp_path: Path) ->
         await opened.hear(said("@demo <private>who heals me?</private>", message_id="1"))
         await opened.settle()
         edited = Edited(ROOM, "1", "@demo never mind", datetime.now(UTC))
-        await opened.house.door.receive(edited, opened.bot)
+        await opened.house.intake.receive(edited, opened.bot)
         assert await texts(slices) == ["@demo never mind"]
 
 
