@@ -93,9 +93,10 @@ class Lookup(Generic[K, V]):
 
     async def get(self, key: K) -> V | None:
         """The answer, or a stale one, or None if there is none in time. Never raises."""
-        if (answer := self.known(key)) is not None:
-            return answer
-        if self._now() >= self._rests.get(key, 0.0):
+        answer, now = self._answers.get(key), self._now()
+        if answer and now < answer[1]:
+            return answer[0]
+        if now >= self._rests.get(key, 0.0):
             clock = asyncio.get_running_loop().time
             if key not in self._asking:
                 task = asyncio.create_task(self._ask(key), name=f"look up {self._name} {key}")

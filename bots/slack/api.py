@@ -99,10 +99,16 @@ class SlackApi:
                 f"Slack asked to wait with {method}", outcome="retry", retry_after_s=wait_s
             )
         self._closed_until.pop(place, None)
+        # The one shape of arguments that every method takes.
+        form = {
+            name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            for name, value in args.items()
+            if value is not None
+        }
         try:
             async with asyncio.timeout(self._timeout_s):
                 client = self._client or self._opened()
-                return await client.api_call(method, data=_form(args))
+                return await client.api_call(method, data=form)
         except SlackApiError as error:
             failed = _failure(method, error)
             if failed.outcome == "retry":
@@ -170,17 +176,6 @@ class SlackApi:
             self._token, self._url, session=session, retry_handlers=[], logger=SDK_LOG
         )
         return self._client
-
-
-def _form(args: Mapping[str, object]) -> dict[str, str]:
-    """Arguments as a form, the one shape that every method takes."""
-    form: dict[str, str] = {}
-    for name, value in args.items():
-        if isinstance(value, str):
-            form[name] = value
-        elif value is not None:
-            form[name] = json.dumps(value, ensure_ascii=False)
-    return form
 
 
 def _failure(method: str, error: SlackApiError) -> PlatformError:

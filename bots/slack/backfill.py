@@ -210,7 +210,8 @@ class Backfill:
         self._directory = directory
         self._history = HistoryPages(api, now=now, sleep=sleep)
         self._cursors, self._take, self._now = cursors, take, now
-        self._taken: Recent[tuple[str, str], str | None] = Recent(_REMEMBERED)  # and its thread
+        # The last messages that are on disk, by room and ts, and the thread of each.
+        self.taken: Recent[tuple[str, str], str | None] = Recent(_REMEMBERED)
         self._due = asyncio.Event()
         self._cuts = 0
         self._complete = False  # nothing is missing but in `_behind`
@@ -230,19 +231,11 @@ class Backfill:
 
     def took(self, channel: str, ts: str, thread: str | None) -> None:
         """A message is on disk."""
-        self._taken[channel, ts] = thread
+        self.taken[channel, ts] = thread
         if thread:
             self._cursors.spoke(channel, thread)
         if self._complete and channel not in self._behind:
             self._cursors.advance(channel, earlier(ts, _LATE_S))
-
-    def has(self, channel: str, ts: str) -> bool:
-        """True if a message of the last ones is on disk."""
-        return (channel, ts) in self._taken
-
-    def removed(self, channel: str, ts: str) -> None:
-        """A message was deleted."""
-        self._taken.pop((channel, ts), None)
 
     # ── What it does ────────────────────────────────────────────────────────────────────
 
@@ -311,7 +304,7 @@ class Backfill:
         if since is None:
             await self._start(channel)
             since = self._cursors.began
-        known = {ts: thread for (room, ts), thread in self._taken.items() if room == channel}
+        known = {ts: thread for (room, ts), thread in self.taken.items() if room == channel}
         found = _by_ts(await self._history.messages(channel, since))
         missing = _missing(found, (ts for ts, thread in known.items() if thread is None))
         for root in self._threads(channel, found.values(), since):
@@ -342,7 +335,7 @@ class Backfill:
         ts, edit = str(message["ts"]), message.get("edited") or {}
         place = _place(channel, kind)
         events: list[dict[str, Any]] = []
-        if after(ts, since) and (channel, ts) not in self._taken:
+        if after(ts, since) and (channel, ts) not in self.taken:
             events.append({**message, **place, "event_ts": ts})
         if after(str(edit.get("ts") or START), since):
             events.append({**place, "subtype": "message_changed", "message": dict(message)})

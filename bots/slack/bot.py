@@ -178,7 +178,7 @@ class SlackBot(PlatformBot):
                     self._directory.forget_room(found.room)
                 case NewMessage():
                     async with self._delivery.in_room(found.room.id):
-                        if self._backfill.has(found.room.id, found.id):
+                        if (found.room.id, found.id) in self._backfill.taken:
                             return  # a mention comes twice, and what was not acknowledged too
                         await self._delivery.give(await self._converter.message(found))
                         self._backfill.took(found.room.id, found.id, found.thread_id)
@@ -188,7 +188,7 @@ class SlackBot(PlatformBot):
                     async with self._delivery.in_room(found.room.id):
                         await self._delivery.give(await self._converter.event(found))
                         if isinstance(found, DeletedMessage):
-                            self._backfill.removed(found.room.id, found.id)
+                            self._backfill.taken.pop((found.room.id, found.id), None)
 
     # ── Posts ───────────────────────────────────────────────────────────────────────────
 

@@ -35,6 +35,7 @@ _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
 _LINKED = re.compile(r"(?:https?|ftp|mailto|tel|slack):", re.IGNORECASE)
 _MARKS = {"strong": "*", "emphasis": "_", "strike": "~"}
 _FORMATTING = re.compile(r"[*_~`]")
+_MISREAD = re.compile(r"[*_~`]|&gt;")
 _CLOSING = {m: re.compile(rf"[^\s{m}]{re.escape(m)}(?![\w{m}])") for m in "*_~`"}
 _QUOTE_SIGN = re.compile(r"^[ \t]*(?=&gt;)", re.MULTILINE)
 
@@ -145,7 +146,7 @@ class _SlackWriter(MarkdownWriter):
             shown += ZERO_WIDTH if closes and _hides_marks(after.text[:1]) else ""
             text += shown
             literal += [bit.role == "text"] * len(shown)
-        return _defused(text, literal)
+        return _defused(text, literal) if _MISREAD.search(text) else text
 
 
 def _without(kind: str, content: Iterable[Inline]) -> Iterator[Inline]:
