@@ -70,14 +70,17 @@ class Windows:
             covered = await self.covered(turn.scope)
             return Window(await self._after(turn, covered), False, covered)
         new = await self._after(turn, session.given, more=1)
-        over = self._over(new)
+        most = self.budget.window_messages
+        chars = sum(min(len(m.content), self.budget.message) + LABEL_CHARS for m in new)
+        over = len(new) > most or chars > self.budget.transcript  # a header would leave some out
+        covered = 0
         if over or session.compacted:
             covered = await self.covered(turn.scope)
             if over and covered > session.given:
                 return Window(await self._after(turn, covered), True, covered)
-            if session.compacted:
-                return Window(self._newest(new, turn), True, covered)
-        return Window(self._newest(new, turn), True)
+        first = len(new) - most
+        newest = [m for i, m in enumerate(new) if i >= first or m.seq == turn.message_seq]
+        return Window(newest, True, covered if session.compacted else 0)
 
     async def without_summary(self, turn: Turn, session: SessionContext, window: Window) -> Window:
         """The same when the summary could not be had: nothing is left out for it."""
@@ -92,16 +95,6 @@ class Windows:
             after=seq,
             trigger=turn.message_seq,
         )
-
-    def _over(self, lines: Sequence[StoredMessage]) -> bool:
-        """True if a header would leave some of them out."""
-        chars = sum(min(len(m.content), self.budget.message) + LABEL_CHARS for m in lines)
-        return len(lines) > self.budget.window_messages or chars > self.budget.transcript
-
-    def _newest(self, lines: Sequence[StoredMessage], turn: Turn) -> list[StoredMessage]:
-        """The newest messages, as many as the window holds, and the trigger."""
-        first = len(lines) - self.budget.window_messages
-        return [m for i, m in enumerate(lines) if i >= first or m.seq == turn.message_seq]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +119,14 @@ class Prompt:
 
     def record(self) -> dict[str, object]:
         """The record that the page's "why" shows, as JSON values."""
-        header, known, scores = self.header, self.known, _scores(self.briefing)
+        header, known, briefing = self.header, self.known, self.briefing
+        scores = {  # of what was chosen by one, by the first word of its section's name
+            "RECALL": [{"text": f.text, "score": f.score} for f in briefing.recall],
+            "PINS": [{"text": n.text, "score": n.score} for n in briefing.pins],
+            "RECOMMENDATIONS": [
+                {"text": n.text, "score": n.score} for n in briefing.recommendations
+            ],
+        }
         return {
             "sections": [
                 {**asdict(section), "items": scores.get(section.name.split(" ")[0], [])}
@@ -215,8 +215,11 @@ class Prompts:
             briefing, known = await self._brief(turn, asked, session, window, reading)
             brief.made = (window, known)
         with step("compose") as composed:
-            names = self._names() if session.program.typed else None
-            briefing = await copy_attachments(briefing, session.files)
+            names = None
+            if session.program.typed:
+                names = [n for persona in self._personas.all().values() for n in persona.names]
+            if session.files is not None:
+                briefing = await copy_attachments(briefing, session.files)
             briefing, header, text = finished(briefing, self._redactor, names)
             composed.made = header
         shown = window.lines
@@ -229,9 +232,6 @@ class Prompts:
         size = self._settings.budget.window_messages
         return Window([*window.lines, message][-size:], False, window.covered)
 
-    def _names(self) -> list[str]:
-        return [name for persona in self._personas.all().values() for name in persona.names]
-
     async def _brief(
         self,
         turn: Turn,
@@ -242,7 +242,12 @@ class Prompts:
     ) -> tuple[Briefing, LayerAnswers]:
         """All that the prompt is made of, and what the memory had a part in."""
         message, lines, again = asked.message, window.lines, window.again
-        thread = await self._thread(turn, message)
+        thread: Sequence[StoredMessage] = ()
+        if message.thread_id is not None:
+            room_id, earlier_than = turn.room.id, message.seq
+            thread = await self._transcript.thread(
+                room_id, turn.scope, message.thread_id, earlier_than
+            )
         since = [m.by for m in lines if m.seq > message.seq and m.by.kind == "human"]
         known = await self._remembered(asked, session, window)
         if window.covered and not known.summary:
@@ -280,26 +285,20 @@ class Prompts:
     async def _present(
         self, turn: Turn, asked: Asked, lines: Sequence[StoredMessage]
     ) -> tuple[Speaker, ...]:
-        """The participants: the people, then the other personas."""
-        roster = self._accounts.introduced(asked.roster)
-        known = _participants(roster, lines, asked.message, turn.persona)
-        return _joined(known, await self._peers(turn))
-
-    async def _peers(self, turn: Turn) -> list[Speaker]:
-        """The other personas in the room: whom an answer can hand over to."""
-        if not turn.room.is_shared:
-            return []
-        peers = await self._accounts.peers(turn.room, self._bots[turn.bot])
-        names = [peer.persona.name for peer in peers]
-        return [persona_speaker(name) for name in names if name != turn.persona]
-
-    async def _thread(self, turn: Turn, message: StoredMessage) -> list[StoredMessage]:
-        """The earlier messages in the thread of the question."""
-        if message.thread_id is None:
-            return []
-        return await self._transcript.thread(
-            turn.room.id, turn.scope, message.thread_id, message.seq
-        )
+        """The people, then the other personas in a shared room, to whom an answer can
+        hand over to. People are those of the roster where it is known, else who spoke in the
+        window and who asked; without ourselves."""
+        known = self._accounts.introduced(asked.roster)
+        if not known:
+            others = (m for m in lines if m.persona != turn.persona and m.by.id != MOOT.id)
+            known = [*(line.by for line in others), asked.message.by]
+        found = {speaker.id: speaker for speaker in known}
+        if turn.room.is_shared:
+            for peer in await self._accounts.peers(turn.room, self._bots[turn.bot]):
+                if peer.persona.name != turn.persona:
+                    speaker = persona_speaker(peer.persona.name)
+                    found.setdefault(speaker.id, speaker)
+        return tuple(found.values())
 
     async def _remembered(
         self, asked: Asked, session: SessionContext, window: Window
@@ -320,38 +319,12 @@ class Prompts:
         )
 
 
-def _scores(briefing: Briefing) -> dict[str, list[dict[str, object]]]:
-    """The items that were chosen by a score, by the first word of their section's name."""
-    return {
-        "RECALL": [{"text": f.text, "score": f.score} for f in briefing.recall],
-        "PINS": [{"text": n.text, "score": n.score} for n in briefing.pins],
-        "RECOMMENDATIONS": [{"text": n.text, "score": n.score} for n in briefing.recommendations],
-    }
-
-
-def _joined(known: Sequence[Speaker], more: Sequence[Speaker]) -> tuple[Speaker, ...]:
-    """The speakers; those who are not among them yet come last."""
-    ids = {speaker.id for speaker in known}
-    return (*known, *(speaker for speaker in more if speaker.id not in ids))
-
-
-def _participants(
-    roster: Sequence[Speaker], lines: Sequence[StoredMessage], asked: StoredMessage, persona: str
-) -> tuple[Speaker, ...]:
-    """The roster where known, else who spoke in the window and who asked; without ourselves."""
-    if roster:
-        return tuple(roster)
-    others = (line for line in lines if line.persona != persona and line.by.id != MOOT.id)
-    speakers = [*(line.by for line in others), asked.by]
-    return tuple({speaker.id: speaker for speaker in speakers}.values())
-
-
 log = structlog.stdlib.get_logger("moot.lending")
 
 
-async def copy_attachments(briefing: Briefing, folder: Path | None) -> Briefing:
-    """The briefing, with attachments as `folder` has them. None: as they are."""
-    if folder is None or not any(line.attachments for line in briefing.transcript):
+async def copy_attachments(briefing: Briefing, folder: Path) -> Briefing:
+    """The briefing, with attachments as `folder` has them."""
+    if not any(line.attachments for line in briefing.transcript):
         return briefing
     return await asyncio.to_thread(_lend, briefing, folder)
 

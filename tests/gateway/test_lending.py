@@ -37,8 +37,3 @@ async def test_one_that_is_gone_is_told_of_without_a_path(tmp_path: Path) -> Non
     given = briefing(Attachment("gone.txt", "text/plain", 5, str(tmp_path / "gone.txt")))
     lent = await copy_attachments(given, tmp_path / "files")
     assert lent.transcript[0].attachments[0].path is None
-
-
-async def test_without_a_sandbox_nothing_is_copied(tmp_path: Path) -> None:
-    given = briefing(Attachment("x", "text/plain", 5, str(tmp_path / "x")))
-    assert await copy_attachments(given, None) is given
