@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-
-from sqlalchemy import Connection, select
+from functools import partial
 
 from composer.guard import flat
 from contract.chat import Room
@@ -14,10 +13,9 @@ from gateway.settings.personas.personas import Persona
 from gateway.turns.commands import CommandRequest
 from memory.observations.rows import StoredObservation
 from memory.observations.work_log import WorkReader
-from memory.recall.facts import StoredFact, facts_by_id
+from memory.recall.facts import StoredFact, facts_numbered
 from memory.scopes import Gate, Invocation
 from store.database import Store
-from store.schema import facts
 
 SHOWN = 5
 NARRATIVE_CHARS = 1200
@@ -58,12 +56,8 @@ class RecallCommands:
         return "\n".join(lines).strip() or "I remember nothing about that here."
 
     async def _fact(self, number: int, reader: WorkReader) -> StoredFact | None:
-        def work(connection: Connection) -> list[StoredFact]:
-            of = select(facts.c.id).where(facts.c.seq == number)
-            ids = connection.execute(of).scalars().all()
-            return list(facts_by_id(connection, ids).values())
-
-        found = reader.gate.admit("recall", await self._store.read(work))
+        known = await self._store.read(partial(facts_numbered, number=number))
+        found = reader.gate.admit("recall", known)
         return next((fact for fact in found if fact.replaced_by is None), None)
 
 

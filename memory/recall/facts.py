@@ -157,6 +157,12 @@ def facts_by_id(connection: Connection, ids: Sequence[str]) -> dict[str, StoredF
     return {fact.id: fact for fact in map(_fact, rows)}
 
 
+def facts_numbered(connection: Connection, number: int) -> list[StoredFact]:
+    """The fact that people know by this number; none: there is none."""
+    ids = connection.execute(select(facts.c.id).where(facts.c.seq == number)).scalars().all()
+    return list(facts_by_id(connection, ids).values())
+
+
 def facts_in(
     connection: Connection,
     scopes: Iterable[str],
