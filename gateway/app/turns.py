@@ -168,7 +168,6 @@ def _delivery(
         ),
         presence=context.presence,
         progress=progress,
-        bus=context.bus,
         stored=context.metrics.stored,
         redactor=context.redactor,
         clock=clock,

@@ -20,7 +20,7 @@ from contract.chat import MOOT, SenderType, persona_speaker
 from contract.errors import PlatformError
 from gateway.access.accounts import Presence
 from gateway.core import views
-from gateway.core.events import DraftChanged, EventBus, MessagePosted, Publish
+from gateway.core.events import DraftChanged, MessagePosted, Publish
 from gateway.core.ledger import Post, Turn
 from gateway.core.log_context import turn_log_context
 from gateway.core.redaction import Redactor
@@ -171,7 +171,6 @@ class Delivery:
         hand_over: HandOver,
         presence: Presence,
         progress: TurnProgress,
-        bus: EventBus,
         stored: Callable[[SenderType], None],
         redactor: Redactor,
         clock: Callable[[], datetime],
@@ -181,7 +180,6 @@ class Delivery:
         self._hand_over = hand_over
         self._presence = presence
         self._progress = progress
-        self._bus = bus
         self._stored = stored
         self.redactor = redactor
         self._clock = clock
@@ -191,7 +189,7 @@ class Delivery:
         return LiveReply(
             run,
             self._ledger,
-            self._bus.publish,
+            self._progress.bus.publish,
             self._clock,
             ask=lambda question: self._questions.ask(
                 question, run.turn, run.bot, run.destination, workspace
@@ -240,8 +238,8 @@ class Delivery:
         done, seq, more = await self._ledger.posted(turn, sent, by, wanted, self._clock())
         if seq is not None:
             self._stored("bot")
-            if self._bus.listeners:
-                self._bus.publish(MessagePosted(views.answer(done, sent[0], by)))
+            if self._progress.bus.listeners:
+                self._progress.bus.publish(MessagePosted(views.answer(done, sent[0], by)))
         self._progress.ended(done, run.step.trace, "failed" if done.fault else "done")
         log.info("turn.posted", turn=turn.id, persona=turn.speaker_name, posts=len(sent))
         return more

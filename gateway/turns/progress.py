@@ -203,7 +203,7 @@ class TurnProgress:
         self._bots = bots
         self._personas = personas
         self.reactions = reactions
-        self._bus = bus
+        self.bus = bus
         self._traced = traced
         self._waited = waited
         self._measure = measure
@@ -256,10 +256,10 @@ class TurnProgress:
         self, turn: Turn, message_id: str | None = None, *, ahead: int = 0, status: str = ""
     ) -> None:
         """A turn entered a state."""
-        if not self._bus.listeners:
+        if not self.bus.listeners:
             return
         card = views.turn_view(turn, message_id=message_id, ahead=ahead)
-        self._bus.publish(TurnChanged(replace(card, status=status) if status else card))
+        self.bus.publish(TurnChanged(replace(card, status=status) if status else card))
 
     def ended(
         self,
