@@ -161,3 +161,18 @@ def test_a_reserved_name_is_refused_in_a_sentence(name: str) -> None:
     assert checked.front is None
     told = f"no persona can be called {name!r}: the name is reserved (take another one)"
     assert [str(found) for found in checked.errors] == [told]
+
+
+@pytest.mark.parametrize("alias", sorted(RESERVED))
+def test_a_reserved_alias_is_refused_in_a_sentence(alias: str) -> None:
+    text = f"---\nagent: codex\naliases: [cx, {alias}]\n---\nHi\n"
+    checked = check_persona("ada", text)
+    assert checked.front is None
+    (finding,) = checked.errors
+    told = f"aliases: no persona can be called {alias!r}: the name is reserved (take another one)"
+    assert (str(finding), finding.line, finding.column) == (told, 3, 15)
+
+
+def test_the_demo_agent_may_have_the_name_of_moot_and_no_other_that_is_reserved() -> None:
+    assert check_persona("demo", "---\nagent: demo\naliases: [moot]\n---\nHi\n").findings == ()
+    assert check_persona("demo", "---\nagent: demo\naliases: [here]\n---\nHi\n").front is None

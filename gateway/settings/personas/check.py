@@ -102,7 +102,8 @@ def check(name: str, text: str, model: type[Front], around: CheckContext) -> Che
         if front is not None:
             _look_around(page, front, name, around)
     _look_at_body(page, body_at, around.sections, alone=match is None)
-    usable = NAME.fullmatch(name) is not None and not reserved(name) and "\x00" not in text
+    named = NAME.fullmatch(name) is not None and not reserved(name)
+    usable = named and not (front and _reserved_aliases(front)) and "\x00" not in text
     findings = tuple(sorted(page.findings, key=lambda f: (f.line, f.column, f.severity)))
     return Checked(front if usable else None, text[body_at:].strip(), findings)
 
@@ -255,12 +256,24 @@ def _look_around(page: _Page, front: BaseModel, name: str, around: CheckContext)
         page.add("error", *span, f"workspace: there is no folder {workspace}", "make it first")
     if (owner := around.taken.get(name)) is not None:
         page.add("error", 0, 3, f"@{owner} has {name!r} as an alias", "take another name")
+    kept = _reserved_aliases(front)
     for number, alias in enumerate(given.get("aliases", ())):
         span = page.values.get(("aliases", str(number))) or page.values[("aliases",)]
-        if (owner := around.taken.get(alias)) is not None:
+        if alias in kept:
+            page.add("error", *span, f"aliases: {kept[alias]}", "take another one")
+        elif (owner := around.taken.get(alias)) is not None:
             page.add("error", *span, f"aliases: {alias!r} is a name of @{owner}")
         elif alias == name:
             page.add("warning", *span, f"aliases: {alias!r} is its name anyway")
+
+
+def _reserved_aliases(front: BaseModel) -> dict[str, str]:
+    """The aliases that no persona can have, each with the reason. Only the demo agent, which is
+    Moot's own, may be called by Moot's name."""
+    given = front.model_dump()
+    asked = {alias: reserved(alias) for alias in given.get("aliases", ())}
+    own = "moot" if given.get("agent") == "demo" else ""
+    return {alias: why for alias, why in asked.items() if why and alias != own}
 
 
 # ── The body ────────────────────────────────────────────────────────────────────────────
