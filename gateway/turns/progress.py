@@ -69,44 +69,7 @@ class TurnReactions:
         self._turns: dict[str, _Message] = {}
         self._soon: dict[str, asyncio.TimerHandle] = {}
 
-    def waiting(self, turn_id: str, bot: Bot, place: Destination, message_id: str) -> None:
-        """The turn waits behind others; told twice it is marked once."""
-        if self._knows(turn_id, bot, place, message_id):
-            self._calm(turn_id)
-            self._enter(turn_id, "waiting")
-
-    def began(self, turn_id: str, bot: Bot, place: Destination, message_id: str) -> None:
-        """The turn has begun."""
-        if self._shown == "all" and self._knows(turn_id, bot, place, message_id):
-            self.goes_on(turn_id)
-
-    def goes_on(self, turn_id: str) -> None:
-        """The turn may have had to wait since it began, and doesn't any more."""
-        if self._shown == "all" and turn_id in self._turns and turn_id not in self._soon:
-            loop = asyncio.get_running_loop()
-            later = loop.call_later(WORKING_AFTER_S, self._enter, turn_id, "working")
-            self._soon[turn_id] = later
-
-    def _calm(self, turn_id: str) -> None:
-        if (soon := self._soon.pop(turn_id, None)) is not None:
-            soon.cancel()
-
-    def ended(self, turn_id: str, mark: Literal["done", "failed"] | None) -> None:
-        """The turn is over. None: nobody is there any more who would want to know."""
-        message = self._turns.pop(turn_id, None)
-        if message is None:
-            return
-        self._calm(turn_id)
-        message.open.discard(turn_id)
-        if mark is None:
-            message.turns.pop(turn_id, None)
-        elif self._shown == "all" or message.shown is not None:
-            message.turns[turn_id] = mark
-        else:
-            message.turns.pop(turn_id, None)
-        self._line_up(message)
-
-    def _knows(self, turn_id: str, bot: Bot, place: Destination, message_id: str) -> bool:
+    def knows(self, turn_id: str, bot: Bot, place: Destination, message_id: str) -> bool:
         """Remember whose message it is; False where nothing is marked."""
         if self._shown == "off" or bot.name not in self._lines:
             return False
@@ -115,6 +78,36 @@ class TurnReactions:
         message.open.add(turn_id)
         self._turns[turn_id] = message
         return True
+
+    def waiting(self, turn_id: str, bot: Bot, place: Destination, message_id: str) -> None:
+        """The turn waits behind others; told twice it is marked once."""
+        if self.knows(turn_id, bot, place, message_id):
+            if (soon := self._soon.pop(turn_id, None)) is not None:
+                soon.cancel()
+            self._enter(turn_id, "waiting")
+
+    def goes_on(self, turn_id: str) -> None:
+        """The turn may have had to wait since it began, and doesn't any more."""
+        if self._shown == "all" and turn_id in self._turns and turn_id not in self._soon:
+            loop = asyncio.get_running_loop()
+            later = loop.call_later(WORKING_AFTER_S, self._enter, turn_id, "working")
+            self._soon[turn_id] = later
+
+    def ended(self, turn_id: str, mark: Literal["done", "failed"] | None) -> None:
+        """The turn is over. None: nobody is there any more who would want to know."""
+        message = self._turns.pop(turn_id, None)
+        if message is None:
+            return
+        if (soon := self._soon.pop(turn_id, None)) is not None:
+            soon.cancel()
+        message.open.discard(turn_id)
+        if mark is None:
+            message.turns.pop(turn_id, None)
+        elif self._shown == "all" or message.shown is not None:
+            message.turns[turn_id] = mark
+        else:
+            message.turns.pop(turn_id, None)
+        self._line_up(message)
 
     def _enter(self, turn_id: str, mark: Reaction) -> None:
         if (message := self._turns.get(turn_id)) is not None:
@@ -245,7 +238,8 @@ class TurnProgress:
     def began(self, run: TurnRun) -> None:
         """Note that its session took it: it waits no more."""
         if run.command is None and run.message_id is not None:
-            self.reactions.began(run.turn.id, run.bot, run.destination, run.message_id)
+            self.reactions.knows(run.turn.id, run.bot, run.destination, run.message_id)
+            self.reactions.goes_on(run.turn.id)
         if run.queued_ns:
             run.step.trace.steps.append(Step("queue", run.queued_ns))
             waited_s = (time.time_ns() - run.queued_ns) / 1e9
