@@ -19,15 +19,15 @@ def send(pid: int, number: signal.Signals, *, enclosed: bool) -> None:
     """
     with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS: EPERM of zombies
         if enclosed and number != signal.SIGKILL:
-            for child in _inmates(pid):  # a session of its own
+            for child in _enclosed(pid):  # a session of its own
                 os.killpg(os.getpgid(child), number)
         else:
             os.killpg(pid, number)
 
 
-def _inmates(pid: int) -> list[int]:
+def _enclosed(pid: int) -> list[int]:
     """The processes below the sandbox's own first one."""
-    return [inmate for first in _children(pid) for inmate in _children(first)]
+    return [child for first in _children(pid) for child in _children(first)]
 
 
 def _children(pid: int) -> list[int]:

@@ -104,7 +104,7 @@ class Encryption:
         never with an unknown outcome: nothing has been said yet."""
         async with self._rooms[room_id]:
             try:
-                await self._query(await self._keys.strangers(users))
+                await self._query(await self._keys.unqueried(users))
                 await self._claim(users)
                 await self._share(room_id, users)
             except PlatformError as error:

@@ -162,7 +162,7 @@ class EncryptionKeys:
 
     # ── Whom we send to ─────────────────────────────────────────────────────────────────
 
-    async def strangers(self, users: Collection[str]) -> list[str]:
+    async def unqueried(self, users: Collection[str]) -> list[str]:
         """The users whose devices must be asked for."""
         return await _off_loop(
             lambda: sorted(

@@ -98,8 +98,8 @@ class UnknownUsers:
         known = self._access.role(room, person.id, refusal.persona) is not None
         if not known and room.kind == "dm" and self._access.table.dms == "pairing":
             asked = refusal.persona if refusal.is_question else None
-            knock = PairingRequest(person, room, refusal.bot, seq, asked)
-            code = self._pairings.offer(connection, knock, now)
+            request = PairingRequest(person, room, refusal.bot, seq, asked)
+            code = self._pairings.offer(connection, request, now)
             owned = self._access.has_owner(room)
             return ("code", _code_line(code, owned=owned)) if code else ("", "")
         least = self._least(refusal, known=known)

@@ -44,18 +44,18 @@ class Telemetry:
         self._ids = ids
         self._redactor = redactor
 
-    def turn(self, turn: Turn, trail: TurnTrace) -> None:
+    def turn(self, turn: Turn, traced: TurnTrace) -> None:
         """A turn that is over: a root span, and below it a span a step; linked to the turn whose
         answer handed over to it."""
-        if not trail.steps:
+        if not traced.steps:
             return
-        began_ns = min(step.began_ns for step in trail.steps)
-        ended_ns = max(step.ended_ns for step in trail.steps)
+        began_ns = min(step.began_ns for step in traced.steps)
+        ended_ns = max(step.ended_ns for step in traced.steps)
         self._ids.next_trace, self._ids.next_span = trace_id(turn.id), _root_id(turn.id)
-        failed = trail.failed or turn.fault or ""
+        failed = traced.failed or turn.fault or ""
         whole = Step("turn", began_ns, ended_ns, "", failed, _of_turn(turn))
-        spans = {"": self._span(whole, None, linked_to=trail.after)}
-        for step in sorted(trail.steps, key=lambda step: (step.parent != "", step.began_ns)):
+        spans = {"": self._span(whole, None, linked_to=traced.after)}
+        for step in sorted(traced.steps, key=lambda step: (step.parent != "", step.began_ns)):
             above = spans.get(step.parent) or spans[""]
             spans[step.name] = self._span(step, above)
 

@@ -45,7 +45,7 @@ def _check_folder(folder: Path) -> list[Finding]:
     if not folder.exists():
         return [Finding("✓", "data", f"{folder} is not there yet: `moot run` makes it")]
     if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
-        remedy = f"let it belong to whom runs Moot: chown -R USER {folder}"
+        remedy = f"let it belong to the user that runs Moot: chown -R USER {folder}"
         return [Finding("✗", "data", f"{folder} can't be written", remedy)]
     lines = [_space(folder)]
     if folder.stat().st_mode & (stat.S_IROTH | stat.S_IXOTH | stat.S_IWOTH):

@@ -34,26 +34,26 @@ async def delete_person(on: MemoryContext) -> int:
     if not is_person(person):
         raise MootError(f"{person!r} is not a sender id, e.g. slack:U06STGBF4Q0")
     if on.given.dry_run or not on.given.yes:
-        doomed, on_disk = await _look(on, person)
-        _tell(on, doomed, on_disk, "would go; say --yes to delete it")
-        return 0 if _is_known(doomed, on_disk) else 1
+        plan, on_disk = await _look(on, person)
+        _tell(on, plan, on_disk, "would go; say --yes to delete it")
+        return 0 if _is_known(plan, on_disk) else 1
     with hold(on.config.gateway.data_dir):
-        doomed, on_disk = await _look(on, person)
-        await _carry_out(on, doomed, on_disk)
-    _tell(on, doomed, on_disk, "deleted")
-    return 0 if _is_known(doomed, on_disk) else 1
+        plan, on_disk = await _look(on, person)
+        await _carry_out(on, plan, on_disk)
+    _tell(on, plan, on_disk, "deleted")
+    return 0 if _is_known(plan, on_disk) else 1
 
 
 async def _look(on: MemoryContext, person: str) -> tuple[ErasurePlan, OnDisk]:
-    doomed = await on.store.read(partial(plan_erasure, person=person))
+    plan = await on.store.read(partial(plan_erasure, person=person))
     find_files = partial(
         find,
         on.config.gateway.data_dir,
-        attachments=doomed.files,
-        scopes=doomed.own | doomed.knowing,
+        attachments=plan.files,
+        scopes=plan.own | plan.knowing,
         workspaces=_workspaces(on),
     )
-    return doomed, await asyncio.to_thread(find_files)
+    return plan, await asyncio.to_thread(find_files)
 
 
 def _workspaces(on: MemoryContext) -> list[Path]:
@@ -64,13 +64,13 @@ def _workspaces(on: MemoryContext) -> list[Path]:
     return [workspace for workspace in given if workspace is not None]
 
 
-async def _carry_out(on: MemoryContext, doomed: ErasurePlan, on_disk: OnDisk) -> None:
+async def _carry_out(on: MemoryContext, plan: ErasurePlan, on_disk: OnDisk) -> None:
     """The database last: what was broken off is found again by the next call."""
     if on.index is not None:
-        await on.index.remove(sorted(doomed.facts | doomed.reworded))
+        await on.index.remove(sorted(plan.facts | plan.reworded))
     await asyncio.to_thread(remove, on_disk, on.config.gateway.data_dir)
-    head = await on.store.write(partial(erase_noted, doomed=doomed, now=micros(clock())))
-    await on.store.write(partial(forget_choices, ids=person_ids(doomed.person)))
+    head = await on.store.write(partial(erase_noted, plan=plan, now=micros(clock())))
+    await on.store.write(partial(forget_choices, ids=person_ids(plan.person)))
     if head:
         write_anchor(on.config.gateway.data_dir / ANCHOR, head)
     await on.store.scrub()
@@ -80,49 +80,49 @@ async def _carry_out(on: MemoryContext, doomed: ErasurePlan, on_disk: OnDisk) ->
         await index_what_waits(on)
 
 
-def erase_noted(connection: Connection, doomed: ErasurePlan, now: int) -> str:
+def erase_noted(connection: Connection, plan: ErasurePlan, now: int) -> str:
     """Erase, and note in the same commit which rows of the audit log lost a half; its new head."""
-    erase_person(connection, doomed)
+    erase_person(connection, plan)
     head = ""
-    for half, seqs in erased_rows(doomed).items():
+    for half, seqs in erased_rows(plan).items():
         if seqs:
             detail = {"half": half, "rows": ranges(seqs)}
             head = append(connection, act=ERASE, by=MOOT, at=now, detail=detail)
     return head
 
 
-def _is_known(doomed: ErasurePlan, on_disk: OnDisk) -> bool:
-    return bool(doomed.counts() or doomed.changed or on_disk.files or on_disk.folders)
+def _is_known(plan: ErasurePlan, on_disk: OnDisk) -> bool:
+    return bool(plan.counts() or plan.changed or on_disk.files or on_disk.folders)
 
 
-def _tell(on: MemoryContext, doomed: ErasurePlan, on_disk: OnDisk, what: str) -> None:
+def _tell(on: MemoryContext, plan: ErasurePlan, on_disk: OnDisk, what: str) -> None:
     changed = {
-        name: len([key for key in rows if key not in doomed.rows[name]])
-        for name, rows in doomed.changed.items()
+        name: len([key for key in rows if key not in plan.rows[name]])
+        for name, rows in plan.changed.items()
     }
     if on.given.json:
         on.say(
             "",
-            person=doomed.person,
+            person=plan.person,
             deleted=what == "deleted",
-            rows=doomed.counts(),
+            rows=plan.counts(),
             changed=changed,
-            scopes=sorted(doomed.own),
-            sessions=sorted(doomed.knowing),
+            scopes=sorted(plan.own),
+            sessions=sorted(plan.knowing),
             files=[str(path) for path in on_disk.files],
             folders=[str(path) for path in on_disk.folders],
             left=[str(path) for path in on_disk.left],
         )
         return
-    if not _is_known(doomed, on_disk):
-        on.say(f"there is nothing of {doomed.person}")
+    if not _is_known(plan, on_disk):
+        on.say(f"there is nothing of {plan.person}")
         return
-    on.say(f"of {doomed.person} {what}:")
-    for name, count in doomed.counts().items():
+    on.say(f"of {plan.person} {what}:")
+    for name, count in plan.counts().items():
         on.say(f"{count} of {name}")
     for name, count in changed.items():
         on.say(f"{count} of {name} lose what they carry of them")
-    for scope in sorted(doomed.knowing):
+    for scope in sorted(plan.knowing):
         on.say(f"the agents' sessions in {scope}: they begin again, with empty folders")
     for path in (*on_disk.files, *on_disk.folders):
         on.say(str(path))

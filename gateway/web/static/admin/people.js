@@ -18,7 +18,7 @@ const WHERE = { rooms: "in rooms", dms: "in direct messages" };
 const RULES = {
   closed: "closed: only those named below",
   open: "open to everybody",
-  pairing: "strangers get a code that you approve",
+  pairing: "unknown users get a code that you approve",
 };
 
 /** @type {Page.Section} */
