@@ -31,7 +31,7 @@ class KnownSessions(Protocol):
     """The sessions of an agent that can be resumed."""
 
     async def agent_session(self, persona: str, scope: str, agent: str) -> str | None:
-        """See Ledger."""
+        """See SqlLedger."""
 
 
 class _NoSessions:
