@@ -86,7 +86,7 @@ class Person:
 
 @dataclass
 class World:
-    """Who is where, and what may be told to whom, by the rules.
+    """The people and their rooms, and what the rules let each of them see.
 
     homes: of each canary, all places where it was said. shared: the people's and projects'
     scopes that it was put into by their own word. told: what each session was ever given.

@@ -104,7 +104,7 @@ def invocation(briefing: Briefing, messages: Sequence[TranscriptLine], labels: L
 
 
 def _addressees(briefing: Briefing, messages: Sequence[TranscriptLine], labels: Labels) -> str:
-    """Who triggered, then the other people who spoke since the first message that asked."""
+    """The sender of the trigger, then the others who spoke since the first message that asked."""
     asker, since = briefing.triggered_by, briefing.spoke_since
     if not since:
         asked = (i for i, line in enumerate(messages) if line.id in briefing.trigger_ids)

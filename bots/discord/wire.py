@@ -188,7 +188,7 @@ class WireChannel(_Wire):
 
     @property
     def overwrites(self) -> list[WireOverwrite]:
-        """Who may do more or less here than in the guild, those that can be read."""
+        """The roles and people that may do more or less here than in the guild, if readable."""
         return _OVERWRITES.validate_python(self.permission_overwrites)
 
     @property

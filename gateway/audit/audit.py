@@ -156,7 +156,7 @@ class Audit:
         turn_id: str | None,
         detail: Detail,
     ) -> Callable[[Connection], str]:
-        """What appends a row of this moment, and gives its hash."""
+        """The work that appends a row of this moment, and gives its hash."""
         told = {
             key: self._clean(value) if isinstance(value, str) else value
             for key, value in detail.items()
