@@ -289,7 +289,21 @@ def _connected(url: str, *, read_only: bool) -> Store:
 def _async_engine(url: URL) -> AsyncEngine:
     from sqlalchemy.ext.asyncio import create_async_engine  # 60 ms of start-up that few need
 
-    return create_async_engine(url)
+    engine = create_async_engine(url, hide_parameters=True)
+    event.listen(engine.sync_engine, "handle_error", _without_values)
+    return engine
+
+
+def _without_values(context: Any) -> None:
+    """Takes PostgreSQL's DETAIL, which quotes the row, from an error that a log may show."""
+    error = context.sqlalchemy_exception or context.original_exception
+    while error is not None:
+        error.args = tuple(
+            arg.partition("\nDETAIL:")[0] if isinstance(arg, str) else arg for arg in error.args
+        )
+        if getattr(error, "detail", None) and isinstance(error.detail, str):
+            error.detail = None
+        error = error.__cause__ or getattr(error, "orig", None)
 
 
 def _only_read(url: URL) -> URL:
@@ -305,7 +319,7 @@ def _sqlite(url: URL) -> Store:
         engine = _async_engine(url)
         event.listen(engine.sync_engine, "connect", pragmas)
         return AsyncStore(engine)
-    sync_engine = create_engine(url)
+    sync_engine = create_engine(url, hide_parameters=True)  # they are what people wrote
     event.listen(sync_engine, "connect", pragmas)
     return ThreadStore(sync_engine)
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+import traceback
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,20 @@ async def test_one_callers_failure_leaves_the_others_writes_whole(url: str) -> N
             "c",
         ]
         assert await store.read(ids) == ["a", "b", "c"]
+
+
+async def test_an_error_tells_no_value_of_a_row(url: str) -> None:
+    def nothing(connection: Connection) -> None:
+        values = {"id": "r1", "name": "PLANTED", "kind": None, "created_at": 0}
+        connection.execute(rooms.insert().values(values))
+
+    async with Store.open(url) as store:
+        await store.write(insert("PLANTED"))
+        for work in (insert("PLANTED"), nothing):
+            with pytest.raises(IntegrityError) as caught:
+                await store.write(work)
+            assert "rooms" in str(caught.value)
+            assert "PLANTED" not in "".join(traceback.format_exception(caught.value))
 
 
 async def test_the_migrations_make_exactly_the_tables_of_the_schema(url: str) -> None:
