@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
@@ -79,6 +79,10 @@ class MemoryServer:
     reads: tuple[Path, ...] = ()
 
 
+def _nobody(_secrets: Sequence[str]) -> None:
+    """For a program whose login is nobody's to know."""
+
+
 @dataclass(frozen=True, slots=True)
 class Launch:
     """The folders and settings of one session's program.
@@ -89,7 +93,7 @@ class Launch:
     memory: None when the session's program has no look into the memory. login: a HOME whose login
     and settings the program is given; None: it has its own. driver: None: the agent's own.
     sandbox: None: the program may do what Moot's own account may. files: what a sandbox shows of
-    attachments, read-only.
+    attachments, read-only. learn: told of what is secret in the login, before the program has it.
     """
 
     home: Path
@@ -106,6 +110,7 @@ class Launch:
     driver: Driver | None = None
     sandbox: Sandbox | None = None
     files: Path | None = None
+    learn: Callable[[Sequence[str]], None] = _nobody
 
 
 @runtime_checkable

@@ -124,6 +124,21 @@ class Environment:
 
 
 @dataclass(frozen=True, slots=True)
+class Renewal:
+    """A login file in JSON that a program renews: the only one that a scope may give back.
+
+    Each place is the keys that lead to a value, also into the claims of a JSON Web Token.
+    """
+
+    file: str
+    """One of `Setup.logins`."""
+    renews: tuple[tuple[str, ...], ...]
+    """The places of what a renewal changes."""
+    account: tuple[tuple[str, ...], ...]
+    """The places that name the account."""
+
+
+@dataclass(frozen=True, slots=True)
 class Setup:
     """An administrator's share: the installation, its version, a login."""
 
@@ -133,7 +148,9 @@ class Setup:
     """One sentence with the remedy."""
     logins: tuple[str, ...] = ()
     """Its own files with a login, relative to HOME, that an administrator may share (see
-    `adapters.session.startup.share`)."""
+    `adapters.session.login.share`)."""
+    renewals: tuple[Renewal, ...] = ()
+    """Those of them that tell their account. A renewal of any other stays in its scope."""
     configs: tuple[str, ...] = ()
     """The same for files with settings."""
     version: tuple[str, ...] = ("--version",)

@@ -360,6 +360,33 @@ def process_line(pid: int) -> list[str]:
     return leaks(" ".join(" ".join(process.cmdline()) for process in processes))
 
 
+async def test_a_shared_login_is_a_secret_too_also_of_an_agent_that_has_none(
+    tmp_path: Path,
+) -> None:
+    for name, folder, file in (
+        ("codex", "admin", ".codex/auth.json"),
+        ("gemini", "other", ".gemini/oauth_creds.json"),
+    ):
+        path = tmp_path / folder / file
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps({"tokens": {"access_token": f"canary-30-{name}-token"}}))
+    personas = tmp_path / "personas"
+    personas.mkdir()
+    (personas / "demo.md").write_text("---\nagent: demo\n---\nYou are demo.\n")
+    (personas / "gem.md").write_text("---\nagent: gemini\nlogin: other\n---\nYou are gem.\n")
+    config = (
+        '[gateway]\nlisten = "127.0.0.1:0"\ndata_dir = "data"\npersonas_dir = "personas"\n'
+        '[access]\nrooms = "open"\n[agents.codex]\nprofile = "codex"\nlogin = "admin"\n'
+    )
+    token = CANARIES["MOOT_TOKEN"]
+    async with service(tmp_path, config, ("--log", "DEBUG"), MOOT_TOKEN=token) as moot:
+        headers = {"Authorization": f"Bearer {token}"}
+        async with aiohttp.ClientSession(moot.url, headers=headers) as client:
+            said = await say(client, 1, "@demo echo canary-30-codex-token, CANARY-30-GEMINI-TOKEN")
+    assert "[secret removed], [secret removed]" in said
+    assert "canary-30" not in moot.log()
+
+
 def moot_says(folder: Path, config: str, *words: str, **environment: str) -> str:
     """What a command prints."""
     (folder / "moot.toml").write_text(config, encoding="utf-8")

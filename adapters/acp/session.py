@@ -21,6 +21,7 @@ from adapters.acp.turn import AcpTurn, lines_of
 from adapters.agent import ACP_SESSION, Launch, MemoryServer, Reply
 from adapters.cli_profile import Profile, Setting
 from adapters.sandbox.enclosure import enclose
+from adapters.session.login import give_back
 from adapters.session.session import EXIT_S, AgentSession
 from adapters.session.startup import prepare, setting_of
 from contract.agent import Answer
@@ -75,6 +76,9 @@ class AcpAgent(AgentSession[AcpRun]):
                 await self._end()
                 self._session, self.session_id = "", None
             raise
+
+    def _rest(self) -> None:
+        give_back(self._profile, self._launch)
 
     # ── The program ─────────────────────────────────────────────────────────────────────
 

@@ -17,6 +17,7 @@ from adapters.cli.run import PromptRun
 from adapters.cli.turn import TurnState
 from adapters.cli_profile import Profile
 from adapters.screen.signals import Signal
+from adapters.session.login import give_back
 from adapters.session.session import AgentSession, refuse
 from adapters.turn_events import HookQuestion, SessionNamed, State
 from contract.agent import Answer
@@ -38,6 +39,7 @@ class CliAgent(AgentSession[PromptRun]):
     def __init__(self, profile: Profile, launch: Launch, hooks: HookListener | None = None) -> None:
         super().__init__(profile.name, profile.title)
         self._profile = profile
+        self._launch = launch
         self._process = CliProcess(profile, launch, hooks, self._on_signal, self._on_hook)
         self._turn: TurnState | None = None  # the last one, whose late events are dropped
         self._past: list[str] = []  # ids of those before
@@ -139,6 +141,9 @@ class CliAgent(AgentSession[PromptRun]):
     @resumed.setter
     def resumed(self, resumed: bool) -> None:
         self._process.resumed = resumed
+
+    def _rest(self) -> None:
+        give_back(self._profile, self._launch)
 
     # ── The program ─────────────────────────────────────────────────────────────────────
 

@@ -205,6 +205,20 @@ LOOK = ScreenProfile(
     older=(LOOK_2025,),
 )
 
+_TOKENS, _CLAIMS = ("tokens",), ("https://api.openai.com/auth", "chatgpt_account_id")
+RENEWAL = profile.Renewal(
+    file=".codex/auth.json",
+    renews=(
+        *((*_TOKENS, name) for name in ("id_token", "access_token", "refresh_token")),
+        ("last_refresh",),
+    ),
+    account=(
+        (*_TOKENS, "account_id"),
+        (*_TOKENS, "id_token", *_CLAIMS),
+        (*_TOKENS, "access_token", *_CLAIMS),
+    ),
+)
+
 CODEX = profile.Profile(
     name="codex",
     title="Codex",
@@ -233,6 +247,7 @@ CODEX = profile.Profile(
         missing="Install npm's `@openai/codex`, or say where it is with `command`.",
         login="Give Moot an OPENAI_API_KEY, or log in once with `codex login` and share that HOME.",
         logins=(".codex/auth.json",),
+        renewals=(RENEWAL,),
         configs=(".codex/config.toml",),
         # older ones were not seen to tell their state, nor to know `--no-daemon`
         at_least="0.169.0",

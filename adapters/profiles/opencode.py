@@ -195,6 +195,13 @@ LOOK_1_0 = replace(
 
 LOOK = replace(_LOOK, older=(LOOK_1_0,))
 
+_CLAIMS = ("https://api.openai.com/auth", "chatgpt_account_id")
+RENEWAL = profile.Renewal(
+    file=".local/share/opencode/auth.json",
+    renews=tuple(("openai", name) for name in ("access", "refresh", "expires")),
+    account=(("openai", "accountId"), ("openai", "access", *_CLAIMS)),
+)
+
 OPENCODE = profile.Profile(
     name="opencode",
     title="opencode",
@@ -219,6 +226,7 @@ OPENCODE = profile.Profile(
         missing="Install npm's `opencode-ai`, or say where it is with `command`.",
         login="Give Moot an API's key, or OPENAI_BASE_URL, or a login of `opencode auth login`.",
         logins=(".local/share/opencode/auth.json",),
+        renewals=(RENEWAL,),
         configs=(".config/opencode/opencode.json", ".config/opencode/opencode.jsonc"),
         at_least="1.18.0",
         tested="1.18.33",

@@ -28,7 +28,7 @@ def enclose(profile: Profile, launch: Launch, command: StartCommand) -> StartCom
         return command
     system = _system(command.env)
     found = _needed(profile, launch, command)
-    writes = _written(profile, launch, sandbox, found)
+    writes = _written(launch, sandbox, found)
     for path in (launch.workspace, *(mount.path for mount in sandbox.mounts)):
         _check_way(path, writes)
     own = launch.home.parent.resolve()
@@ -55,12 +55,9 @@ def _needed(profile: Profile, launch: Launch, command: StartCommand) -> Installa
     return found
 
 
-def _written(profile: Profile, launch: Launch, sandbox: Sandbox, found: Installation) -> list[Path]:
+def _written(launch: Launch, sandbox: Sandbox, found: Installation) -> list[Path]:
     """The paths it may write; the mounts that it may only read are added to `found`."""
     writes = [found.follow(launch.home), found.follow(launch.workspace)]
-    if launch.login:
-        logins = (launch.login.absolute() / name for name in profile.setup.logins)
-        writes += [found.follow(path) for path in logins if path.is_file()]
     for mount in sandbox.mounts:
         real = found.follow(mount.path)
         if not real.exists():

@@ -74,6 +74,9 @@ class AgentSession(Generic[R]):
         """End the program if one runs."""
         raise NotImplementedError
 
+    def _rest(self) -> None:
+        """An ask has ended, however it did."""
+
     async def _within(self, limit_s: float | None, work: Coroutine[Any, Any, T]) -> T:
         """The result of the work, unless it is interrupted or takes too long. Raises AgentError."""
         self._interrupted = False
@@ -96,6 +99,7 @@ class AgentSession(Generic[R]):
             raise self._fault("timeout", f"no end within {limit_s:.0f} s", say) from None
         finally:
             self._work = None
+            self._rest()
             self._begin_settling()  # breaks off what the ask left unfinished
             if not self._settling or self._settling.done():
                 self._run = None

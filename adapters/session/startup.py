@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-
-import structlog
 
 from adapters.agent import Launch
 from adapters.catalog import find_program
 from adapters.cli_profile import HomeFile, Profile, Setting
 from adapters.pty.terminal import StartCommand
+from adapters.session.login import share
 from contract.errors import AgentError
 
 PATH = "/usr/local/bin:/usr/bin:/bin"
@@ -55,8 +52,7 @@ def prepare(profile: Profile, launch: Launch, setting: Setting) -> StartCommand:
     for folder in (launch.home, launch.workspace):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     _refuse_links(profile, launch, setting)
-    if launch.login:
-        share(launch.login, launch.home, profile.setup.logins, profile.setup.configs)
+    share(profile, launch)
     for file in profile.environment.files:
         write_home_file(setting, file)
     if profile.environment.memory and setting.memory:
@@ -100,55 +96,3 @@ def write_home_file(setting: Setting, file: HomeFile) -> None:
     except OSError:  # a full disk: not even the half of it stays
         Path(name).unlink(missing_ok=True)
         raise
-
-
-log = structlog.stdlib.get_logger("moot.adapters.login")
-
-
-def share(login: Path, home: Path, logins: Iterable[str], configs: Iterable[str]) -> None:
-    """Bring an administrator's files into a HOME, before its program starts.
-
-    logins: linked, so that a login that is renewed in one HOME is new in all of them; a program
-    that puts a new file in the link's place has its file moved to where the link led. configs:
-    copied when the administrator's is newer: the program, and Moot, write into their own copy.
-    All paths are relative to both folders; what is not there is left out. Raises OSError.
-    """
-    login = login.absolute()
-    for path in logins:
-        _link(login / path, home / path)
-    for path in configs:
-        _copy(login / path, home / path)
-
-
-def _link(shared: Path, own: Path) -> None:
-    if own.is_symlink():
-        if own.readlink() == shared:
-            return
-        own.unlink()
-    if own.is_file():
-        if shared.is_file() and shared.stat().st_mtime_ns >= own.stat().st_mtime_ns:
-            own.unlink()
-        else:
-            _put(own, shared)
-            own.unlink()
-            log.info("login.renewed", file=shared.name)
-    if shared.is_file():
-        own.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        own.symlink_to(shared)
-
-
-def _copy(shared: Path, own: Path) -> None:
-    if not shared.is_file():
-        return
-    if own.exists() and own.stat().st_mtime_ns >= shared.stat().st_mtime_ns:
-        return
-    _put(shared, own)
-
-
-def _put(source: Path, target: Path) -> None:
-    """A copy for its owner's eyes only, all of it or nothing."""
-    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=target.parent)
-    with os.fdopen(handle, "wb") as out, source.open("rb") as file:
-        shutil.copyfileobj(file, out)
-    Path(name).replace(target)

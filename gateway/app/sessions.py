@@ -13,6 +13,7 @@ from gateway.observability.metering import memory_bytes, most_sessions
 from gateway.personas.service import PersonaService
 from gateway.personas.versions import Versions
 from gateway.remembering.memories import Memories
+from gateway.sessions.logins import LoginSecrets
 from gateway.sessions.opener import Opener
 from gateway.sessions.pool import SessionPool
 from gateway.sessions.sandbox import Sandboxing
@@ -43,6 +44,8 @@ def make_sessions(
     endpoint = None
     if hooks and config.memory.mcp:
         endpoint = McpEndpoint(hooks, memories.tools, context.spawn)
+    logins = LoginSecrets(context.redactor.learn)
+    logins.learn_all(config, context.personas)
     opener = Opener(
         programs=programs,
         ledger=context.ledger,
@@ -50,6 +53,7 @@ def make_sessions(
         clock=clock,
         sandboxing=sandboxing,
         memory_door=endpoint,
+        learn=logins,
     )
     return SessionPool(
         opener=opener,

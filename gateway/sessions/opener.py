@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from datetime import datetime
@@ -51,6 +51,7 @@ class Opener:
         clock: Callable[[], datetime],
         memory_door: McpEndpoint | None = None,
         sandboxing: Sandboxing | None = None,
+        learn: Callable[[Sequence[str]], None] = lambda secrets: None,
     ) -> None:
         self.programs = programs
         self._ledger = ledger
@@ -58,6 +59,7 @@ class Opener:
         self._clock = clock
         self._memory_door = memory_door
         self._sandboxing = sandboxing
+        self._learn = learn
         self._starting = asyncio.Semaphore(OPEN_AT_ONCE)
 
     def apart(self, data_dir: Path) -> Opener:
@@ -117,6 +119,7 @@ class Opener:
             memory=self._memory_door.open(grant) if self._memory_door else None,
             sandbox=sandbox,
             files=folder / "files" if sandbox else None,
+            learn=self._learn,
         )
 
     async def _sandbox(self, persona: Persona, program: AgentProgram, room: Room) -> Sandbox | None:

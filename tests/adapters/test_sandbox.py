@@ -161,7 +161,7 @@ async def test_the_inner_of_two_mounts_decides(house: House) -> None:
     assert sorted(path.name for path in private.rglob("*")) == ["inner", "secret", "yes"]
 
 
-async def test_of_a_login_home_only_the_login_is_there_to_be_renewed(house: House) -> None:
+async def test_of_a_login_home_nothing_is_there_but_a_copy_of_the_login(house: House) -> None:
     login = house.root / "login"
     login.mkdir()
     for name in ("token", "diary"):
@@ -173,12 +173,12 @@ async def test_of_a_login_home_only_the_login_is_there_to_be_renewed(house: Hous
         assert "No such file" in said
         assert "the old diary" not in said
     other = obedient(house.scope("third"), house.sandbox(), login=login)
-    assert await ran(other, "cat ~/token") == "new"
+    assert await ran(other, "cat ~/token") == "the old token"
     await other.close()
     again = obedient(house.scope("mine"), house.sandbox(), login=login)
     assert await ran(again, "cat ~/token") == "newer"
     await again.close()
-    assert (login / "token").read_text() == "newer"
+    assert (login / "token").read_text() == "the old token"
 
 
 async def test_sockets_of_the_machine_are_not_there(house: House, inside: CliAgent) -> None:

@@ -12,11 +12,13 @@ import pytest
 
 from adapters.agent import Launch, Sandbox
 from adapters.cli.session import CliAgent
+from adapters.cli_profile import Setup
 from adapters.profiles.generic import GenericSettings, generic_profile
 from tests.doubles.programs import changed
 from tests.doubles.replies import Replies
 
 SHELL = Path(__file__).parent / "tuis" / "shell.py"
+TOKEN = Setup(logins=("token",))
 SETTINGS = {
     "ready": "^you> ?$",
     "echo": "you> (.+)",
@@ -46,10 +48,15 @@ def bwrap() -> Path:
 
 
 def obedient(
-    folder: Path, sandbox: Sandbox | None, *, login: Path | None = None, **changes: object
+    folder: Path,
+    sandbox: Sandbox | None,
+    *,
+    login: Path | None = None,
+    setup: Setup = TOKEN,
+    **changes: object,
 ) -> CliAgent:
-    """The agent, with its HOME and workspace in a scope's folder. login: a HOME whose file `token`
-    is its login."""
+    """The agent, with its HOME and workspace in a scope's folder. login: a HOME with the logins of
+    `setup`."""
     command = [sys.executable, "-u", str(SHELL)]
     settings = GenericSettings.model_validate({"command": command, **SETTINGS, **changes})
     launch = Launch(
@@ -61,7 +68,7 @@ def obedient(
         cols=300,
         login=login,
     )
-    return CliAgent(changed(generic_profile("obedient", settings), logins=("token",)), launch)
+    return CliAgent(changed(generic_profile("obedient", settings), setup=setup), launch)
 
 
 async def ran(agent: CliAgent, command: str) -> str:
