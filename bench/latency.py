@@ -36,6 +36,7 @@ from bench.rig import (
     share,
     spread_ms,
 )
+from tests.doubles.credentials import headers_of
 from tests.doubles.service import Service
 
 WARM_UP = 10
@@ -84,8 +85,9 @@ async def block(
 
 
 async def records(url: str, turns: Sequence[str]) -> list[dict[str, Any]]:
-    """Moot's record of these turns."""
-    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(10)) as http:
+    """What Moot has on record of these turns."""
+    timeout = aiohttp.ClientTimeout(10)
+    async with aiohttp.ClientSession(timeout=timeout, headers=headers_of(url)) as http:
         found = []
         for turn in turns:
             async with http.get(f"{url.rstrip('/')}/api/turns/{turn}") as answer:

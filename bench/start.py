@@ -39,7 +39,7 @@ async def by_page(folder: Path, asked: Asked, number: int) -> tuple[float, float
         }
         timeout = aiohttp.ClientTimeout(ANSWER_S)
         async with (
-            aiohttp.ClientSession(timeout=timeout) as http,
+            aiohttp.ClientSession(timeout=timeout, headers=running.headers) as http,
             http.post(f"{running.url.rstrip('/')}/api/submit", json=body) as answer,
         ):
             told = await answer.json()

@@ -22,6 +22,7 @@ from gateway.cli.command_line import add_config, configured, environment_of
 from gateway.cli.diagnosis.commands import add_agents, add_check, add_doctor
 from gateway.cli.init.command import add_init
 from gateway.cli.memory.command import add_memory
+from gateway.cli.page.commands import add_page
 from gateway.core.redaction import CleanStream, Redactor, secrets_in
 from gateway.observability.logs import log_plainly
 from gateway.settings.logs import LogFormat, LogLevel
@@ -94,6 +95,7 @@ def _parser() -> argparse.ArgumentParser:
     add_audit(commands)
     add_doctor(commands)
     add_backup(commands)
+    add_page(commands)
     return parser
 
 
@@ -135,8 +137,12 @@ def _run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _started(url: str) -> None:
+def _started(url: str, link: str) -> None:
+    """A journal keeps what is printed: there the link is for `moot open` to print."""
     print(f"Moot is at {url}", flush=True)  # noqa: T201
+    if "JOURNAL_STREAM" in os.environ:
+        return
+    print(f"Sign in once, within 30 minutes: {link}", flush=True)  # noqa: T201
 
 
 def _header(arguments: argparse.Namespace) -> int:

@@ -193,3 +193,50 @@ figures = Table(  # what each turn that ended came to; narrow, for lists and plo
     Index("ix_figures_person", "person_id", "seq"),
     Index("ix_figures_state", "state", "seq"),
 )
+
+# ── People of the page ──────────────────────────────────────────────────────────────────
+
+page_users = Table(  # who has an account on the page; their roles are grants
+    "page_users",
+    metadata,
+    Column("id", String, primary_key=True),  # the sender id, e.g. web:andi
+    Column("name", String, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("ended_at", BigInteger),  # the account was closed; its id is still nobody else's
+)
+
+page_sessions = Table(  # where they are signed in
+    "page_sessions",
+    metadata,
+    Column("id", String, primary_key=True),  # to name it; proves nothing
+    Column("hash", String, nullable=False, unique=True),  # SHA-256 of the cookie's value
+    Column("person_id", String, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("seen_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+    Column("user_agent", String, nullable=False),
+    Column("address", String, nullable=False),
+    Index("ix_page_sessions_person", "person_id"),
+)
+
+page_links = Table(  # links that sign in once and were not used yet
+    "page_links",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("hash", String, nullable=False, unique=True),  # SHA-256 of the code in the link
+    Column("person_id", String),  # null: the house owner's, who has no account yet
+    Column("person_name", String, nullable=False),
+    Column("role", String),  # which they get; null: as they have
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+)
+
+page_tokens = Table(  # of programs; the value follows from the owner's secret and the salt
+    "page_tokens",
+    metadata,
+    Column("name", String, primary_key=True),
+    Column("salt", String, nullable=False),
+    Column("reads", String, nullable=False),  # metrics; "": everything an owner may
+    Column("created_at", BigInteger, nullable=False),
+    Column("used_at", BigInteger),
+)

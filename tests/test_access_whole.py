@@ -71,12 +71,11 @@ async def test_a_stranger_is_let_in_while_it_runs_and_while_it_does_not(tmp_path
     async with SlackDouble.open() as slack:
         config = CONFIG.format(owner=ASH, api_url=slack.api_url)
         secrets = {"SLACK_BOT_TOKEN": slack.bot_token, "SLACK_APP_TOKEN": slack.app_token}
-        async with service(tmp_path, config, **secrets, MOOT_TOKEN="letters") as at:
+        async with service(tmp_path, config, **secrets) as at:
             await slack.delivery.connected()
             await slack.say("echo word one", channel=DM)
             [line] = await has(slack, 1)
-            assert (await moot(at, "pair", code_in(line)))[0] == 2  # it wants the token
-            code, printed = await moot(at, "pair", code_in(line), MOOT_TOKEN="letters")
+            code, printed = await moot(at, "pair", code_in(line))
             assert (code, f"(slack:{OLIVIA}) is a member" in printed) == (0, True), printed
             await has(slack, 3)
             await settled(slack)
@@ -85,7 +84,7 @@ async def test_a_stranger_is_let_in_while_it_runs_and_while_it_does_not(tmp_path
                 "word one",
             ]
             revoke = ("access", "revoke", f"slack:{OLIVIA}")
-            assert (await moot(at, *revoke, MOOT_TOKEN="letters"))[0] == 0
+            assert (await moot(at, *revoke))[0] == 0
             await slack.say("echo word two", channel=DM)
             line = (await has(slack, 4))[-1]
 

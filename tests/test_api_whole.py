@@ -7,9 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-import aiohttp
-
 from tests.doubles.api_stage import KEY, BareAPI
+from tests.doubles.credentials import program_at
 from tests.doubles.model_steps import Fault, Message, Text, ToolUse
 from tests.doubles.service import service
 
@@ -44,7 +43,7 @@ async def say(url: str, number: int, text: str) -> dict[str, Any]:
         "wait": 60,
     }
     async with (
-        aiohttp.ClientSession(url) as client,
+        program_at(url) as client,
         client.post("/api/submit", json=body) as response,
     ):
         assert response.status in (200, 202), await response.text()
@@ -53,7 +52,10 @@ async def say(url: str, number: int, text: str) -> dict[str, Any]:
 
 
 async def get(url: str, path: str) -> Any:
-    async with aiohttp.ClientSession(url) as client, client.get(path) as response:
+    async with (
+        program_at(url) as client,
+        client.get(path) as response,
+    ):
         return await response.json()
 
 
@@ -144,7 +146,7 @@ async def drafted(url: str, text: str, ready: asyncio.Event) -> None:
     """Wait until the page was shown a draft; `ready`: it looks."""
     async with (
         asyncio.timeout(30),
-        aiohttp.ClientSession(url) as client,
+        program_at(url) as client,
         client.get("/api/events") as response,
     ):
         ready.set()

@@ -139,7 +139,7 @@ async def test_elsewhere_the_webhook_is_open_and_the_page_is_not_and_a_question_
 ) -> None:
     async with (
         BlueBubblesDouble.open() as server,
-        house(server, tmp_path, "0.0.0.0", MOOT_TOKEN="a-token") as moot,
+        house(server, tmp_path, "0.0.0.0", MOOT_TOKEN="a-token-of-32-characters-or-more") as moot,
         aiohttp.ClientSession() as client,
     ):
         await server.say("permission")

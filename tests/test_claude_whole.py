@@ -8,9 +8,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-import aiohttp
 import pytest
 
+from tests.doubles.credentials import program_at
 from tests.doubles.messages_api import MessagesAPI
 from tests.doubles.model_steps import ToolUse
 from tests.doubles.service import HOUSE, service
@@ -69,7 +69,7 @@ async def posts(slack: SlackDouble, count: int) -> list[str]:
 
 
 async def last_turn(url: str) -> dict[str, object]:
-    async with aiohttp.ClientSession(url) as client:
+    async with program_at(url) as client:
         async with client.get("/api/rooms/slack:C0GENERAL/messages") as response:
             messages = (await response.json())["messages"]
         turn_id = [m["turn_id"] for m in messages if m["turn_id"]][-1]

@@ -44,7 +44,7 @@ async def tell(moot: Service, content: str) -> None:
     room = {"id": "web:general", "name": "general"}
     body = {"content": content, "metadata": meta, "room": room, "wait": 20}
     async with (
-        aiohttp.ClientSession(moot.url) as client,
+        aiohttp.ClientSession(moot.url, headers=moot.headers) as client,
         client.post("/api/submit", json=body) as answer,
     ):
         assert answer.status == 200, await answer.text()

@@ -19,6 +19,7 @@ import pytest
 from gateway.settings.env_file import with_secrets
 from tests.doubles import bluebubbles, discord, rocketchat, slack
 from tests.doubles.bluebubbles_stage import free_port
+from tests.doubles.credentials import bearer
 from tests.doubles.service import Service
 from tests.doubles.synapse import SERVER, Person, Synapse
 
@@ -209,7 +210,9 @@ async def test_on_the_page_alone_it_takes_no_token(tmp_path: Path) -> None:
                 "room": "web:lobby",
                 "wait": True,
             }
-            async with client.post(f"http://{listen}/api/submit", json=body) as answer:
+            headers = bearer(tmp_path)
+            at = f"http://{listen}/api/submit"
+            async with client.post(at, json=body, headers=headers) as answer:
                 found.extend(reply["text"] for reply in (await answer.json())["replies"])
 
         async def answers() -> Sequence[str]:

@@ -12,7 +12,7 @@ from playwright.async_api import Page, async_playwright, expect
 
 from memory.recall.facts import not_indexed
 from store.database import Store
-from tests.doubles.browser import CHROMIUM_ARGS, chromium, enter
+from tests.doubles.browser import CHROMIUM_ARGS, chromium
 from tests.doubles.remembered import fill
 from tests.doubles.service import Service, service
 
@@ -26,7 +26,11 @@ async def newcomer(moot: Service) -> AsyncIterator[Page]:
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=path, args=CHROMIUM_ARGS)
         page = await browser.new_page()
-        await enter(page, moot.url, "Andi")
+        page.set_default_timeout(10_000)
+        await page.goto(moot.link)
+        await page.get_by_label("Your name").fill("Andi")
+        await page.keyboard.press("Enter")
+        await expect(page.locator("#me")).to_contain_text("Andi")
         yield page
         await browser.close()
 

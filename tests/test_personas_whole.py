@@ -52,7 +52,7 @@ async def test_claude_code_goes_on_with_the_edited_persona(tmp_path: Path) -> No
         config = PAGE + AGENT.format(claude=CLAUDE, api=api.url)
         async with (
             service(tmp_path, config, ANTHROPIC_API_KEY=KEY) as moot,
-            aiohttp.ClientSession(moot.url) as client,
+            aiohttp.ClientSession(moot.url, headers=moot.headers) as client,
         ):
             assert (await ask(client, "@claude first"))["text"] == "One."
             sheet = await call(client, "GET", f"{FILE}/claude")
@@ -81,7 +81,7 @@ async def test_the_first_edit_makes_the_folder_and_its_history_survives_a_kill(
     tmp_path: Path,
 ) -> None:
     async with service(tmp_path, PAGE) as moot:
-        async with aiohttp.ClientSession(moot.url) as client:
+        async with aiohttp.ClientSession(moot.url, headers=moot.headers) as client:
             listed = await call(client, "GET", FILE)
             assert listed["folder"]["moves_to"] == str(tmp_path / "personas")
             sheet = await call(client, "GET", f"{FILE}/demo")
@@ -93,7 +93,7 @@ async def test_the_first_edit_makes_the_folder_and_its_history_survives_a_kill(
         assert (tmp_path / "personas" / "demo.md").read_text().endswith("More.\n")
         assert (tmp_path / "personas" / "persona.schema.json").exists()
         await moot.start()
-        async with aiohttp.ClientSession(moot.url) as client:
+        async with aiohttp.ClientSession(moot.url, headers=moot.headers) as client:
             history = await call(client, "GET", f"{FILE}/demo/history")
             assert [version["number"] for version in history["versions"]] == [2, 1]
             await call(client, "POST", f"{FILE}/demo/rollback", {"number": None, "by": BY})

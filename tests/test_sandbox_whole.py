@@ -119,16 +119,15 @@ ASK_THE_PAGE = (
 
 
 @pytest.mark.parametrize("mode", ["on", "off"])
-async def test_an_agent_in_a_sandbox_may_not_open_the_page_on_loopback(
-    tmp_path: Path, mode: str
-) -> None:
+async def test_an_agent_may_not_open_the_page_on_loopback(tmp_path: Path, mode: str) -> None:
     bwrap()
     async with service(tmp_path, furnish(tmp_path, mode)) as moot:
         command = ASK_THE_PAGE.format(python=PYTHON, url=moot.url)
         said = await told(moot.url, "ana", command)
-        assert said == (
-            "200" if mode == "off" else "urllib.error.HTTPError: HTTP Error 403: Forbidden"
-        )
+        assert said == "urllib.error.HTTPError: HTTP Error 401: Unauthorized"
+        secret = tmp_path / "data" / "owner.secret"
+        seen = await told(moot.url, "ana", f"wc -c < {secret} 2>&1 | tail -1")
+        assert ("No such file" in seen) == (mode == "on")  # docs/sandbox.md says so
 
 
 async def test_what_moot_keeps_is_for_its_own_account(tmp_path: Path) -> None:

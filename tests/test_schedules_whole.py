@@ -33,7 +33,7 @@ AHEAD_S = 2.0
 
 
 async def api(running: Service, path: str, **body: Any) -> Any:
-    async with aiohttp.ClientSession(running.url) as client:
+    async with aiohttp.ClientSession(running.url, headers=running.headers) as client:
         method = "POST" if body else "GET"
         async with client.request(method, path, json=body or None) as got:
             assert got.status == 200, await got.text()

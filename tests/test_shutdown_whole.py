@@ -9,8 +9,7 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 
-import aiohttp
-
+from tests.doubles.credentials import program_at
 from tests.doubles.obedience import furnish, messages, say
 from tests.doubles.service import Service, service
 
@@ -30,7 +29,10 @@ async def begun(moot: Service, folder: Path, go: Path) -> None:
 
 
 async def health(url: str) -> tuple[int, str]:
-    async with aiohttp.ClientSession(url) as client, client.get("/healthz") as response:
+    async with (
+        program_at(url) as client,
+        client.get("/healthz") as response,
+    ):
         return response.status, (await response.json())["detail"]["gateway"]
 
 

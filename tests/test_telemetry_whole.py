@@ -8,10 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import aiohttp
-
 from tests.doubles.api_stage import KEY, BareAPI
 from tests.doubles.collector import Collector, Span
+from tests.doubles.credentials import program_at
 from tests.doubles.service import HOUSE, service
 from tests.test_api_whole import folder, get, say
 
@@ -91,7 +90,10 @@ async def spans_of(collector: Collector, turn: str) -> dict[str, Span]:
 async def test_a_command_and_a_permission_question_are_told(tmp_path: Path) -> None:
     async with Collector.open() as collector:
         config = CONFIG.format(url=collector.url, metrics="true")
-        async with service(tmp_path, config) as moot, aiohttp.ClientSession(moot.url) as client:
+        async with (
+            service(tmp_path, config) as moot,
+            program_at(moot.url) as client,
+        ):
             [told] = (await say(moot.url, 2, "@demo !status"))["turn_ids"]
             command = await spans_of(collector, told)
             assert command["command"].attributes == {"moot.command": "status"}
@@ -158,7 +160,10 @@ async def test_a_collector_that_is_away_costs_no_turn_and_no_end(tmp_path: Path)
     async with service(tmp_path, CONFIG.format(url="http://127.0.0.1:9", metrics="false")) as moot:
         receipt = await say(moot.url, 1, "@demo echo hello")
         assert receipt["replies"][0]["text"] == "hello"
-        async with aiohttp.ClientSession(moot.url) as client, client.get("/metrics") as response:
+        async with (
+            program_at(moot.url) as client,
+            client.get("/metrics") as response,
+        ):
             assert response.status == 404
         await moot.stop()  # raises when that takes long
 

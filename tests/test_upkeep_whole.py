@@ -10,6 +10,7 @@ from typing import Any
 
 import aiohttp
 
+from tests.doubles.credentials import headers_of
 from tests.doubles.service import service
 from tests.test_commands import moot
 
@@ -26,7 +27,10 @@ async def say(url: str, person: str, text: str, **more: Any) -> str:
     }
     body = {"content": text, "room": "web:general", "wait": 30, "metadata": metadata, **more}
     submit = f"{url}api/submit"
-    async with aiohttp.ClientSession() as client, client.post(submit, json=body) as response:
+    async with (
+        aiohttp.ClientSession(headers=headers_of(url)) as client,
+        client.post(submit, json=body) as response,
+    ):
         answer = await response.json()
         assert response.status == 200, answer
     return str(answer["replies"][0]["text"])
@@ -37,7 +41,10 @@ async def upload(url: str, word: str) -> dict[str, Any]:
     form = aiohttp.FormData()
     form.add_field("file", word.encode(), filename="plan.txt")
     to = f"{url}api/files"
-    async with aiohttp.ClientSession() as client, client.post(to, data=form) as response:
+    async with (
+        aiohttp.ClientSession(headers=headers_of(url)) as client,
+        client.post(to, data=form) as response,
+    ):
         assert response.status == 201, await response.text()
         files: list[dict[str, Any]] = (await response.json())["files"]
     return files[0]

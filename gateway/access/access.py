@@ -11,7 +11,7 @@ from gateway.access.acts import least_role
 from gateway.settings.access import EVERYBODY, AccessTable, Role, SecondPerson
 from gateway.settings.person_ids import is_person_id, unaliased
 
-TRUSTED = frozenset({"web"})  # sources whose people reached the loopback page or hold its token
+TRUSTED = frozenset({"web"})  # sources whose people came by an owner's token, or have an account
 Where = Literal["", "rooms", "dms"]
 _RANK = {role: rank for rank, role in enumerate(get_args(Role))}
 
@@ -49,10 +49,12 @@ class Grant:
 
 @dataclass(slots=True)
 class Access:
-    """See AccessTable. kept: grants beside the configuration's, as they are now."""
+    """See AccessTable. kept: grants beside the configuration's, as they are now. page_users: ids of
+    those who have an account on the page, where they have the roles that they were given."""
 
     table: AccessTable
     kept: Sequence[Grant] = ()
+    page_users: frozenset[str] = frozenset()
     configured: tuple[Grant, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -63,7 +65,7 @@ class Access:
 
         persona: None: with whichever, so what is about all of them asks `is_owner`.
         """
-        if room.source in TRUSTED:
+        if self._is_trusted(room, person_id):
             return "owner"
         held = [
             grant.role
@@ -131,7 +133,7 @@ class Access:
 
     def is_owner(self, room: Room, person_id: str, persona: str | None = None) -> bool:
         """True if this person administers Moot here. persona: None: all of them."""
-        if room.source in TRUSTED:
+        if self._is_trusted(room, person_id):
             return True
         return any(
             grant.role == "owner"
@@ -149,7 +151,7 @@ class Access:
 
     def is_owner_everywhere(self, room: Room, person_id: str) -> bool:
         """True if this person may decide what holds beyond this room."""
-        if room.source in TRUSTED:
+        if self._is_trusted(room, person_id):
             return True
         owners = (g for g in (*self.configured, *self.kept) if g.role == "owner")
         return any(
@@ -163,6 +165,10 @@ class Access:
             return False
         named = unaliased(person_id)
         return any(named in grant.people for grant in (*self.configured, *self.kept))
+
+    def _is_trusted(self, room: Room, person_id: str) -> bool:
+        """True on the page for names without an account: only an owner's token brings these."""
+        return room.source in TRUSTED and person_id not in self.page_users
 
     def _rule(self, persona: str, what: str) -> Role:
         own = self.table.personas.get(persona)

@@ -13,7 +13,7 @@ from gateway.app.ending import Ends, finish
 from gateway.app.handlers import make_commands
 from gateway.app.jobs import begin_jobs, make_supervisor
 from gateway.app.memory import make_idle, make_memories
-from gateway.app.page import make_admin, make_page_settings, make_services
+from gateway.app.page import make_admin, make_page_settings, make_services, make_visitors
 from gateway.app.service_manager import Notify, keep_alive, nobody
 from gateway.app.sessions import make_persona_service, make_sessions
 from gateway.app.turns import (
@@ -28,7 +28,7 @@ from gateway.app.turns import (
 )
 from gateway.core.clock import clock
 from gateway.core.events import Stopping
-from gateway.core.lock import tell_address
+from gateway.core.lock import reached, tell_address
 from gateway.remembering.memories import LEARN_AFTER_S
 from gateway.sessions.sandbox import Sandboxing
 from gateway.sessions.sessions import AgentProgram, RoomSettings
@@ -36,8 +36,12 @@ from gateway.turns.commands import CommandRunner, Commands
 from gateway.turns.turn import TurnRunner
 from gateway.web.page import open_page
 from gateway.web.services import Services
+from gateway.web.signin.owner_api import link_address
 from memory.model import Model
 from memory.recall.index import Index
+
+Started = Callable[[str, str], None]
+"""Told the page's address when it is served, and a link that signs its owner in, once."""
 
 log = structlog.stdlib.get_logger("moot.app")
 
@@ -57,7 +61,7 @@ class App:
         learn_after_s: float = LEARN_AFTER_S,
         sandboxing: Sandboxing | None = None,
     ) -> None:
-        """page_token: None when only this machine may open the page."""
+        """page_token: MOOT_TOKEN; None: there is none."""
         self.context = context
         self.personas, self.bots, self.bus = context.personas, context.bots, context.bus
         self.transcript, self.ledger = context.transcript, context.ledger
@@ -81,8 +85,9 @@ class App:
 
         self._make_way()
         # The page
+        self.visitors = make_visitors(context, self.admissions, page_token)
         self.services = self._services()
-        self._page = make_page_settings(context, page_token)
+        self._page = make_page_settings(context)
 
     def _make_way(self) -> None:
         """The way of a message: from the intake through a queue to a session, and back."""
@@ -125,6 +130,7 @@ class App:
             supervisor=self.supervisor,
             personas=self.persona_service,
             dry_runs=make_rehearsal(self.context, self.visibility, self.prompts, self.sessions),
+            visitors=self.visitors,
         )
 
     def page_url(self) -> str:
@@ -169,9 +175,7 @@ class App:
             ended=self.idle.end,
         )
 
-    async def serve(
-        self, started: Callable[[str], None], ends: Ends, notify: Notify = nobody
-    ) -> None:
+    async def serve(self, started: Started, ends: Ends, notify: Notify = nobody) -> None:
         """Take up what an earlier process left, then serve until the end."""
         config = self.context.config
         await self._take_up()
@@ -189,7 +193,8 @@ class App:
         async with open_page(self.services, self._page, webhooks) as url:
             self._url = url
             tell_address(config.gateway.data_dir, url)
-            started(url)
+            link = await self.visitors.people.owner_link()
+            started(url, link_address(self._page.access.public_url or reached(url), link.code))
             self.context.group.create_task(keep_alive(notify), name="watchdog")
             notify(f"READY=1\nSTATUS=serving {url}")
             await ends.stop.wait()
@@ -201,6 +206,7 @@ class App:
         """Take up what an earlier process left, and what the configuration says now."""
         config = self.context.config
         await self.admissions.load()
+        await self.visitors.load()
         await self.audit.started(config.file)
         await self.services.chat.open_lobby()
         self.memories.hearing.begin()

@@ -7,6 +7,7 @@ from gateway.access.service import AccessService
 from gateway.app.context import Context
 from gateway.app.supervisor import Supervisor
 from gateway.core.clock import clock
+from gateway.core.events import AccessChanged
 from gateway.limits.accounting import Accounting
 from gateway.personas.dry_run import DryRuns
 from gateway.personas.service import PersonaService
@@ -16,7 +17,7 @@ from gateway.remembering.memories import Memories
 from gateway.schedules.schedules import Schedules
 from gateway.schedules.service import ScheduleService
 from gateway.sessions.pool import SessionPool
-from gateway.sessions.sandbox import any_wanted
+from gateway.settings.config import Config
 from gateway.turns.intake import Intake
 from gateway.turns.queue import TurnQueues
 from gateway.web.admin.service import Activity, AdminOverview, AdminServices, DataDisk, SessionAdmin
@@ -26,7 +27,8 @@ from gateway.web.inbox import InboxService
 from gateway.web.memory.room_memory import RoomMemoryService
 from gateway.web.monitor import Monitor
 from gateway.web.page import PageSettings
-from gateway.web.services import Services
+from gateway.web.services import Services, Visitors, visitors_of
+from gateway.web.signin.secret import owner_secret
 
 
 def make_services(
@@ -44,6 +46,7 @@ def make_services(
     supervisor: Supervisor,
     personas: PersonaService,
     dry_runs: DryRuns,
+    visitors: Visitors,
 ) -> Services:
     """The services that the page's routes ask."""
     transcript, bots = context.transcript, context.bots
@@ -64,6 +67,7 @@ def make_services(
         schedules=ScheduleService(schedules, transcript, context.personas, bots, clock),
         personas=personas,
         dry_runs=dry_runs,
+        visitors=visitors,
     )
 
 
@@ -118,15 +122,35 @@ def make_admin(
     )
 
 
-def make_page_settings(context: Context, token: str | None) -> PageSettings:
-    """token: None when nobody but this machine may look."""
+def make_visitors(context: Context, admissions: Admissions, own: str | None) -> Visitors:
+    """Who may come to the page. own: MOOT_TOKEN; None: there is none."""
+    return visitors_of(
+        context.store,
+        context.access,
+        admissions.grants,
+        context.audit,
+        secret=owner_secret(context.config.gateway.data_dir),
+        own=own,
+        changed=lambda: context.bus.publish(AccessChanged()),
+        learn=context.redactor.learn_one,
+    )
+
+
+def make_page_settings(context: Context) -> PageSettings:
+    """How the page is served."""
     config = context.config
     return PageSettings(
         files=config.gateway.data_dir / "files",
         host=config.gateway.host,
         port=config.gateway.port,
-        access=PageAuth(token=token),
+        access=page_auth(config),
         redactor=context.redactor,
         metrics=config.telemetry.metrics,
-        encloses=lambda: any_wanted(config, context.personas),
+        webhooks=config.gateway.webhooks_address,
     )
+
+
+def page_auth(config: Config) -> PageAuth:
+    """By which names the page is reached."""
+    gateway = config.gateway
+    return PageAuth(gateway.host, gateway.public_url or "", gateway.hosts)

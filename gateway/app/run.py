@@ -11,9 +11,10 @@ import structlog
 from adapters.cli.hooks import HookListener
 from composer.headings import HEADINGS
 from gateway.access.access import Access
-from gateway.app.app import App
+from gateway.app.app import App, Started
 from gateway.app.context import Context, Instruments
 from gateway.app.ending import Ends
+from gateway.app.page import page_auth
 from gateway.app.platforms import make_bots
 from gateway.app.service_manager import Notify, nobody
 from gateway.core.lock import hold
@@ -28,6 +29,7 @@ from gateway.sessions.programs import Programs, agent_names
 from gateway.sessions.sandbox import Sandboxing
 from gateway.settings.config import Config
 from gateway.settings.personas.personas import Personas
+from gateway.web.signin.tokens import check_own
 from store.database import Store
 
 log = structlog.stdlib.get_logger("moot.app")
@@ -41,13 +43,13 @@ async def run(
     config: Config,
     environment: Mapping[str, str],
     *,
-    started: Callable[[str], None],
+    started: Started,
     stop: asyncio.Event,
     redactor: Redactor | None = None,
     at_once: asyncio.Event | None = None,
     notify: Notify = nobody,
 ) -> None:
-    """Run Moot until `stop` is set. `started` is told the page's address.
+    """Run Moot until `stop` is set.
 
     Turns that run then may go on for `[gateway] shutdown_s`, or until `at_once` is set; what is not
     over is taken up again by the next start. notify: see gateway/app/service_manager.py.
@@ -62,7 +64,7 @@ async def run(
 async def _run(
     config: Config,
     environment: Mapping[str, str],
-    started: Callable[[str], None],
+    started: Started,
     ends: Ends,
     notify: Notify,
     redactor: Redactor,
@@ -70,6 +72,7 @@ async def _run(
     personas = Personas(config.gateway.personas_folder, tuple(HEADINGS), agent_names(config.agents))
     access = Access(config.access)
     bots = make_bots(config, environment, personas, access, redactor.learn_one)
+    own = check_own(environment, beyond=page_auth(config).is_beyond)
     gc.freeze()  # what is imported stays: to look through it for garbage takes 80 ms each time
     async with (
         open_model(config, environment) as model,
@@ -87,7 +90,7 @@ async def _run(
                 programs=Programs(config.agents, environment, hooks),
                 index=index,
                 model=model,
-                page_token=environment.get("MOOT_TOKEN") or None,
+                page_token=own,
                 hooks=hooks,
                 sandboxing=Sandboxing(config, environment.get("PATH", "")),
             )
@@ -97,7 +100,7 @@ async def _run(
 
 async def _serve(
     make_app: Callable[[asyncio.TaskGroup], App],
-    started: Callable[[str], None],
+    started: Started,
     ends: Ends,
     notify: Notify,
 ) -> None:

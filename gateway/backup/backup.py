@@ -28,6 +28,7 @@ from gateway.audit.chain import ANCHOR
 from gateway.backup.archive import ArchiveWriter, Manifest, writing
 from gateway.core.lock import ADDRESS
 from gateway.core.lock import NAME as LOCK_NAME
+from gateway.core.private_folders import OWNER_SECRET
 from gateway.core.redaction import Redactor, secrets_in, without_secrets
 from gateway.settings.config import Config
 from gateway.settings.env_file import NAME as ENV_NAME
@@ -252,8 +253,8 @@ def _is_passing(parts: tuple[str, ...]) -> bool:
 
 
 def _is_secret(parts: tuple[str, ...], logins: set[str]) -> bool:
-    if parts[0] == "bots":
-        return parts[-1] in SECRET_FILES
+    if parts[0] in ("bots", OWNER_SECRET):
+        return parts[-1] in {*SECRET_FILES, OWNER_SECRET}
     login = any("/".join(parts).endswith(f"/{login}") for login in logins)
     return parts[0] in SCOPES and (login or _LOGIN_LIKE.search(parts[-1]) is not None)
 

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from contract.errors import MootError
 
@@ -59,6 +60,16 @@ def address_of(folder: Path) -> str | None:
         return (folder / ADDRESS).read_text().strip() or None
     except OSError:
         return None
+
+
+ANY = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  (where it listens, and how it is reached)
+
+
+def reached(url: str) -> str:
+    """The address by which this machine reaches a page that listens on all of them."""
+    at = urlsplit(url)
+    host = ANY.get(at.hostname or "", at.hostname or "")
+    return f"{at.scheme}://{f'[{host}]' if ':' in host else host}:{at.port}/"
 
 
 def holder(folder: Path) -> int | None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 OTHERS = 0o007
 SCOPES = "scopes"
+OWNER_SECRET = "owner.secret"  # noqa: S105  (a file in the data directory)
 
 
 def keep_private(data_dir: Path) -> None:

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 PAGE = "the page"
-"""Whoever answers on the page or by the API: one token, so one person, whatever name they give."""
+"""Whoever answers by the API with an owner's token: one person, whatever name it gives."""
+ACCOUNT = "web:"
+"""Begins the ids of people who signed in on the page."""
 
 Outcome = Literal["decided", "waits", "again"]
 """waits: one more person must choose the same. again: this person chose it already."""
@@ -23,11 +25,19 @@ class Ballot:
     _said: set[str] = field(default_factory=set)  # the ids that the page gave
 
     def choose(self, option: int, person_id: str, *, by_page: bool = False) -> Outcome:
-        """Take a person's choice; a later one replaces it."""
+        """Take a person's choice; a later one replaces it.
+
+        by_page: it came with a token. Nobody knows which account of the page is whom on a platform:
+        so two accounts agree, or two people of the platform, and never one of each.
+        """
         person = self._one(person_id, by_page=by_page)
         before = self._chosen.get(person)
         self._chosen[person] = option
-        same = sum(chosen == option for chosen in self._chosen.values())
+        side = person.startswith(ACCOUNT)
+        same = sum(
+            chosen == option and other.startswith(ACCOUNT) == side
+            for other, chosen in self._chosen.items()
+        )
         if option in self.refusing or same >= self.needs:
             return "decided"
         return "again" if before == option else "waits"

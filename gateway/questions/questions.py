@@ -150,9 +150,10 @@ class Questions:
         if not two:
             return ""
         who = self._access.approvers(turn.room, turn.persona)
-        page = turn.room.source == "web"  # there the page is the only one who could answer
-        enough = not page and (EVERYBODY in who or len(who) > 1)
-        return "" if enough else ALONE
+        if turn.room.source == "web":  # only accounts of the page are proven to be two people
+            accounts = self._access.page_users
+            who = accounts if EVERYBODY in who else who & accounts
+        return "" if EVERYBODY in who or len(who) > 1 else ALONE
 
     async def _refuse_at_once(
         self, question: Question, turn: Turn, bot: Bot, place: Destination, why: str
@@ -204,11 +205,17 @@ class Questions:
     # ── Answering ───────────────────────────────────────────────────────────────────────
 
     def choose(
-        self, question_id: str, option: int, by: Speaker, *, trusted: bool = False
+        self,
+        question_id: str,
+        option: int,
+        by: Speaker,
+        *,
+        trusted: bool = False,
+        via: str = "room",
     ) -> Choice:
         """Answer a question. Raises Rejected when it has no such option.
 
-        trusted: it was answered on the page or by the API, by whoever may reach these.
+        trusted: it was answered with an owner's token, in whosever name. via: for the audit log.
         """
         entry = self._open.get(question_id)
         if entry is None:
@@ -222,7 +229,6 @@ class Questions:
             return "forbidden"
         if entry.answer.done():
             return "closed"
-        via = "page" if trusted else "room"
         match entry.ballot.choose(option, by.id, by_page=trusted):
             case "decided":
                 entry.answer.set_result((option, by, via))

@@ -121,7 +121,7 @@ class ScheduleRunner:
             await intake.message(
                 run_message(one, room, due, now),
                 self._bots[one.bot],
-                trusted=not is_owned(one),
+                trusted=not self._is_owned(one),
                 notice=_late(one, due) if missed else "",
             )
             self._count("ran")
@@ -135,13 +135,17 @@ class ScheduleRunner:
             return f"the bot {one.bot} is not configured any more"
         if self._personas.get(one.persona) is None:
             return f"there is no persona {one.persona} any more"
-        if is_owned(one) and not self._may(one, room):
+        if self._is_owned(one) and not self._may(one, room):
             return f"{one.by.name} may not ask @{one.persona} here any more"
         if one.ran_at and (last := await self._transcript.find(room.id, run_id(one, one.ran_at))):
             turns = await self._ledger.turns_of(last.seq)
             if any(turn.state == "dropped" for turn in turns):
                 return "the last answer could not be posted here"
         return None
+
+    def _is_owned(self, one: Schedule) -> bool:
+        """True if somebody whose role counts made it: in a chat, or with an account on the page."""
+        return is_owned(one) or one.by.id in self._access.page_users
 
     def _may(self, one: Schedule, room: Room) -> bool:
         """True if its author may still ask, and still schedule."""

@@ -40,8 +40,8 @@ class Schedule:
 
 
 def is_owned(one: Schedule) -> bool:
-    """True if a person made it in a chat, and not whoever administers Moot."""
-    return one.key is None and one.by.id.partition(":")[0] != "web"
+    """True if a person made it in a chat, and not a program with an owner's token."""
+    return one.key is None and one.by.id.partition(":")[0] not in ("web", "moot")
 
 
 def run_id(one: Schedule, due: datetime) -> str:

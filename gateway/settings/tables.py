@@ -10,6 +10,7 @@ import re
 from datetime import time
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, available_timezones
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator
@@ -28,6 +29,9 @@ SHIPPED_PERSONAS = Path(__file__).parents[2] / "personas"
 """The personas that come with Moot."""
 
 
+_HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?")
+
+
 class GatewayTable(Table):
     """[gateway] in moot.toml."""
 
@@ -35,6 +39,9 @@ class GatewayTable(Table):
     data_dir: Path = Path("data")
     personas_dir: Path = Path("personas")
     listen: str = "127.0.0.1:8377"
+    public_url: str | None = None
+    hosts: tuple[str, ...] = ()
+    webhooks_listen: str | None = None
     shutdown_s: Annotated[float, Field(ge=0)] = 15.0
 
     @field_validator("timezone")
@@ -46,13 +53,41 @@ class GatewayTable(Table):
             raise ValueError(f"{value!r} is not an IANA time zone{hint}")
         return value
 
-    @field_validator("listen")
+    @field_validator("listen", "webhooks_listen")
     @classmethod
-    def _address(cls, value: str) -> str:
+    def _address(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
         host, colon, port = value.rpartition(":")
         if not colon or not host or not port.isdecimal() or int(port) > 65535:
             raise ValueError(f"{value!r} is not host:port, e.g. 127.0.0.1:8377")
         return value
+
+    @field_validator("public_url")
+    @classmethod
+    def _public(cls, value: str | None) -> str | None:
+        parts = urlsplit(value or "")
+        if value and (parts.scheme not in ("http", "https") or not parts.hostname):
+            raise ValueError(f"{value!r} is not an address, e.g. https://moot.example.org")
+        if parts.path.strip("/") or parts.query or parts.fragment:
+            raise ValueError(f"{value!r} has a path; Moot needs a name of its own")
+        return value
+
+    @field_validator("hosts")
+    @classmethod
+    def _names(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for name in value:
+            if not _HOST.fullmatch(name):
+                raise ValueError(f"{name!r} is not a host's name, e.g. moot.example.org")
+        return value
+
+    @property
+    def webhooks_address(self) -> tuple[str, int] | None:
+        """Where platforms' calls come in; None: where the page is."""
+        if self.webhooks_listen is None:
+            return None
+        host, _, port = self.webhooks_listen.rpartition(":")
+        return host.strip("[]"), int(port)
 
     @property
     def personas_folder(self) -> Path:

@@ -1,26 +1,51 @@
-"""Access to the page: this machine, or whoever has the token; no other web site.
+"""Who may talk to the page and the API: by our own name, from no other site, with a credential.
 
-The page listens on loopback. A browser on this machine also runs other people's web sites, so
-loopback alone is no proof: the Host header must be ours (a foreign name that resolves to
-127.0.0.1 is DNS rebinding), and a call that another origin started is refused.
+Being on this machine is no proof: agents run here, and a browser here also runs other people's web
+sites. So every caller is somebody who signed in, or a program with a token; the Host header must be
+ours (a foreign name that resolves to 127.0.0.1 is DNS rebinding), and a call that another origin
+started is refused.
 """
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from contract.errors import ConfigError
+from gateway.web.signin.caller import Caller, RequestRefused
+from gateway.web.signin.people import PagePeople
+from gateway.web.signin.rooms import RoomGuard
+from gateway.web.signin.tokens import PageTokens
 
-COOKIE = "moot"
-OPEN_PATHS = frozenset({"/healthz", "/static/signin.css", "/static/mark.svg"})
-"""For a probe, and for the form that asks for the token."""
-COOKIE_S = 30 * 24 * 3600
+OPEN = frozenset(
+    {
+        *("GET /healthz", "GET /sign-in", "POST /api/sign-in"),
+        *("GET /static/signin.css", "GET /static/signin.js", "GET /static/mark.svg"),
+    }
+)
+"""For a probe, and for whoever has yet to sign in: methods and paths."""
+
+FOR_EVERYBODY = frozenset(
+    {
+        *("GET /", "GET /static/{name}", "GET /api/schema", "GET /api/commands"),
+        *("GET /api/me", "GET /api/me/sessions", "DELETE /api/me/sessions/{id}"),
+        *("POST /api/sign-out", "POST /api/submit", "POST /api/passive"),
+        *("GET /api/rooms", "POST /api/rooms", "GET /api/rooms/{room_id}/messages"),
+        *("GET /api/turns/{turn_id}", "GET /api/personas", "GET /api/people", "GET /api/sessions"),
+        *("GET /api/events", "POST /api/questions/{question_id}"),
+        *("POST /api/files", "GET /api/files/{file_id}"),
+        *("GET /api/rooms/{room_id}/memory", "GET /api/rooms/{room_id}/memory/facts"),
+        "GET /api/rooms/{room_id}/memory/observations",
+        "GET /api/rooms/{room_id}/memory/observations/{observation_id}",
+        "GET /api/rooms/{room_id}/memory/search",
+    }
+)
+"""For whoever signed in, each asking which rooms they may read; everything else is an owner's."""
+
+READS = {"metrics": frozenset({"GET /metrics"})}
+"""The routes of tokens that are good for one thing alone."""
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; object-src 'none'; base-uri 'none'; "
@@ -31,47 +56,54 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-
-
-class RequestRefused(Exception):
-    """A request that is turned away: the HTTP status, and a sentence with the remedy."""
-
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(message)
-        self.status = status
+NEEDED = (
+    "sign in first: `moot open` makes a link for the browser; programs send "
+    "Authorization: Bearer with what `moot token` prints"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class PageAuth:
-    """The rules of who may come in. hosts: names besides loopback's at which the page is."""
+    """By which names the page is reached. listen: the address that it listens on. public_url: its
+    address for people, behind a proxy; "": they use the one that it listens on. hosts: further
+    names.
+    """
 
-    token: str | None = None
+    listen: str = "127.0.0.1"
+    public_url: str = ""
     hosts: tuple[str, ...] = ()
 
-    def check(self, listen_host: str) -> None:
-        """Raise ConfigError when this would let anybody in."""
-        if self.token:
-            return
-        remedy = "set a token for the page, or use 127.0.0.1"
-        if not is_loopback(listen_host):
-            raise ConfigError(f"the page would listen on {listen_host} without a token: {remedy}")
-        for host in self.hosts:
-            if not is_loopback(host):
-                raise ConfigError(f"the page would answer as {host} without a token: {remedy}")
+    @property
+    def names(self) -> frozenset[str]:
+        """Every name beside loopback's, in lower case."""
+        public = urlsplit(self.public_url).hostname
+        return frozenset(name.lower() for name in (*self.hosts, *([public] if public else [])))
+
+    @property
+    def is_beyond(self) -> bool:
+        """True if others than this machine may reach it."""
+        return not is_loopback(self.listen) or not all(map(is_loopback, self.names))
 
     def knows(self, host: str) -> bool:
         """True if a Host header's name is ours. An address cannot be rebound by DNS."""
-        named = host.lower() in {name.lower() for name in self.hosts}
-        return named or is_loopback(host) or (self.token is not None and _address(host) is not None)
+        if host.lower() in self.names or is_loopback(host):
+            return True
+        return not is_loopback(self.listen) and _address(host) is not None
 
-    def cookie(self) -> str:
-        """The cookie's value: proves the token and does not tell it."""
-        assert self.token is not None
-        return hmac.new(self.token.encode(), b"moot page cookie", hashlib.sha256).hexdigest()
+    def is_secure(self, request: web.Request) -> bool:
+        """True if the browser came by TLS: here, or at a proxy on this machine."""
+        proxied = is_loopback(request.remote or "") and (
+            request.headers.get("X-Forwarded-Proto", "").lower() == "https"
+        )
+        public = urlsplit(self.public_url)
+        named = public.scheme == "https" and host_name(request).lower() == public.hostname
+        return request.secure or proxied or named
 
-    def proves(self, token: str) -> bool:
-        """True if this is the token."""
-        return self.token is not None and _same(token, self.token)
+    def address(self, request: web.Request) -> str:
+        """The caller's address; behind a proxy on this machine the one that it adds."""
+        remote = request.remote or ""
+        told = request.headers.get("X-Forwarded-For", "").rpartition(",")[2].strip()
+        return told if is_loopback(remote) and _address(told) is not None else remote
 
 
 def is_loopback(host: str) -> bool:
@@ -91,7 +123,9 @@ def _address(host: str) -> IPv4Address | IPv6Address | None:
 
 
 def is_local(request: web.Request) -> bool:
-    """True if the caller is on this machine and came by no other name."""
+    """True if the caller is on this machine and came by no other name and no proxy."""
+    if "X-Forwarded-For" in request.headers or "Forwarded" in request.headers:
+        return False
     return is_loopback(request.remote or "") and is_loopback(host_name(request))
 
 
@@ -103,17 +137,54 @@ def host_name(request: web.Request) -> str:
         return ""
 
 
-def check_request(request: web.Request, access: PageAuth) -> None:
-    """Raise Refused unless this request may go on."""
-    if not access.knows(host_name(request)):
-        raise RequestRefused(421, "this host name is not mine: add it to the page's hosts")
-    if not access.token and not is_loopback(request.remote or ""):
-        raise RequestRefused(403, "only this machine may come in: set a token for the page")
-    _refuse_other_sites(request, access)
-    if access.token and request.path not in OPEN_PATHS and not _has_token(request, access):
-        raise RequestRefused(
-            401, "a token is needed: send it as Authorization: Bearer, or open /?token="
-        )
+def cookie_name(request: web.Request) -> str:
+    """The cookie's name. Browsers keep cookies by host without its port, and another Moot may be on
+    this one."""
+    ours = request.transport.get_extra_info("sockname") if request.transport else None
+    return f"moot-{ours[1]}" if ours else "moot"
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """Finds out who sends a request, and whether they may. rooms: asks who is an owner."""
+
+    access: PageAuth
+    people: PagePeople
+    tokens: PageTokens
+    rooms: RoomGuard
+
+    def check_site(self, request: web.Request) -> None:
+        """Raise RequestRefused for a name that isn't ours, and for another web site's call."""
+        if not self.access.knows(host_name(request)):
+            raise RequestRefused(
+                421, "this host name is not mine: add it to `hosts` under [gateway] in moot.toml"
+            )
+        _refuse_other_sites(request, self.access)
+
+    def caller(self, request: web.Request, route: str) -> Caller:
+        """Who sends it. route: method and path as they were written. Raises RequestRefused."""
+        caller = self._known(request)
+        if caller.is_person:
+            if route not in FOR_EVERYBODY and not self.rooms.is_owner(caller):
+                raise RequestRefused(403, "this is for owners of this Moot")
+        elif caller.reads and route not in READS.get(caller.reads, ()):
+            raise RequestRefused(403, f"this token is good for {caller.reads} alone")
+        return caller
+
+    def is_live(self, caller: Caller) -> bool:
+        """True while what the caller showed is still good."""
+        if caller.is_person:
+            return self.people.is_signed_in(caller)
+        return self.tokens.is_good(caller)
+
+    def _known(self, request: web.Request) -> Caller:
+        scheme, _, given = request.headers.get("Authorization", "").partition(" ")
+        if scheme.lower() == "bearer" and given.strip():
+            return self.tokens.by_bearer(given.strip(), self.access.address(request))
+        caller = self.people.by_cookie(request.cookies.get(cookie_name(request), ""))
+        if caller is None:
+            raise RequestRefused(401, NEEDED)
+        return caller
 
 
 def _refuse_other_sites(request: web.Request, access: PageAuth) -> None:
@@ -131,18 +202,5 @@ def _refuse_other_sites(request: web.Request, access: PageAuth) -> None:
 def _is_ours(origin: str, host: str, access: PageAuth) -> bool:
     """The page's own origin, also when a proxy before it changed the Host header."""
     scheme, _, rest = origin.lower().partition("://")
-    named = rest.partition(":")[0] in {name.lower() for name in access.hosts}
+    named = rest.partition(":")[0] in access.names
     return scheme in ("http", "https") and (named or rest == host.lower())
-
-
-def _has_token(request: web.Request, access: PageAuth) -> bool:
-    scheme, _, given = request.headers.get("Authorization", "").partition(" ")
-    if scheme.lower() == "bearer" and access.proves(given.strip()):
-        return True
-    if request.path == "/" and access.proves(request.query.get("token", "")):
-        return True
-    return _same(request.cookies.get(COOKIE, ""), access.cookie())
-
-
-def _same(given: str, expected: str) -> bool:
-    return hmac.compare_digest(given.encode(errors="replace"), expected.encode())

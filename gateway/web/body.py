@@ -85,10 +85,6 @@ class ChoosingBody(BaseModel):
 
     by: str | Chooser
 
-    def speaker(self) -> Speaker:
-        """The person who chose. Raises Rejected when the id is none."""
-        return speaker_of(self.by)
-
 
 def speaker_of(given: str | Chooser) -> Speaker:
     """The person who does it. Raises Rejected when the id is none."""

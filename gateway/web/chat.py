@@ -82,6 +82,10 @@ class ChatService:
         """Every room, the one with the newest message first."""
         return [RoomView(room, at) for room, at in await self._transcript.rooms()]
 
+    async def room(self, room_id: str) -> Room | None:
+        """One room; None: there is none."""
+        return await self._transcript.room(room_id)
+
     async def create_room(self, name: str) -> RoomView:
         """Open `web:<slug of name>`, or return it when it is there."""
         slug = re.sub(r"[^\w]+", "-", name.strip().lower().lstrip("#")).strip("-")[:64]

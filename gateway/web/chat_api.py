@@ -14,15 +14,19 @@ from aiohttp import BodyPartReader, web
 from contract.chat import Attachment
 from contract.errors import Rejected
 from gateway.web import stream
-from gateway.web.auth import is_local
+from gateway.web.auth import Credentials, is_local
 from gateway.web.body import ChoiceBody, RoomNameBody, answer, error, parse, read_object
 from gateway.web.chat import AgentService, ChatService
 from gateway.web.inbox import InboxService
-from gateway.web.submission import SubmitBody, wait_seconds
+from gateway.web.signin.caller import acting, caller_of
+from gateway.web.signin.rooms import RoomGuard, Sight
+from gateway.web.signin.speech import in_own_name, room_id_of
+from gateway.web.submission import DIRECT, SubmitBody, wait_seconds
 from gateway.web.uploads import SAFE_IMAGES, TooLarge, Uploads
 
 PICTURE_EVERY_S = 0.125  # 8 pictures a second: smoother is not readable
 MESSAGES, MOST_MESSAGES = 50, 200
+MOST_WAIT_S = 3_600.0
 MOST_FILES = 10
 CHUNK_BYTES = 1 << 16
 ROOM_NAME = re.compile(r"[^\x00-\x1f\x7f]{1,80}")
@@ -39,7 +43,7 @@ CHOICES = {
 
 @dataclass(frozen=True, slots=True)
 class ChatApi:
-    """The routes. wait_s: how long `wait: true` is; most_wait_s: the longest wait allowed.
+    """The routes. wait_s: how long `wait: true` is.
     mask: covers secrets in a terminal's picture."""
 
     inbox: InboxService
@@ -47,9 +51,13 @@ class ChatApi:
     agents: AgentService
     hub: stream.Hub
     files: Uploads
+    credentials: Credentials
     wait_s: float = 300.0
-    most_wait_s: float = 3_600.0
     mask: Callable[[stream.Picture], stream.Picture] = lambda picture: picture
+
+    @property
+    def _guard(self) -> RoomGuard:
+        return self.credentials.rooms
 
     def routes(self) -> list[web.RouteDef]:
         """Every route under /api."""
@@ -76,29 +84,45 @@ class ChatApi:
 
     async def submit(self, request: web.Request) -> web.Response:
         raw = await self._submission(request)
-        return answer(await self.inbox.submit(raw, wait_s=self._wait(raw)))
+        trusted = not caller_of(request).is_person
+        return answer(await self.inbox.submit(raw, wait_s=self._wait(raw), trusted=trusted))
 
     async def inject(self, request: web.Request) -> web.Response:
         raw = await self._submission(request)
         return answer(await self.inbox.inject(raw, wait_s=self._wait(raw)))
 
     async def passive(self, request: web.Request) -> web.Response:
-        return answer(await self.inbox.store_passive(await self._submission(request)))
+        raw = await self._submission(request)
+        trusted = not caller_of(request).is_person
+        return answer(await self.inbox.store_passive(raw, trusted=trusted))
 
     async def schema(self, request: web.Request) -> web.Response:
         return answer(SubmitBody.model_json_schema())
 
     def _wait(self, raw: Mapping[str, Any]) -> float | None:
-        return wait_seconds(raw, default_s=self.wait_s, most_s=self.most_wait_s)
+        return wait_seconds(raw, default_s=self.wait_s, most_s=MOST_WAIT_S)
 
     async def _submission(self, request: web.Request) -> dict[str, Any]:
-        """The body, with uploaded files looked up: it then says where their bytes are."""
-        raw = await read_object(request)
+        """The body, with uploaded files looked up: it then says where their bytes are. Somebody who
+        signed in says it in their own name, and where they may read."""
+        raw, caller = await read_object(request), caller_of(request)
+        if caller.is_person:
+            raw = in_own_name(caller, raw, owner=self._guard.is_owner(caller))
+            if (room_id := room_id_of(raw)) is not None:
+                await self._guard.check(caller, room_id)
+        else:
+            self._check_account(room_id_of(raw))
         given = raw.get("attachments")
         if isinstance(given, list):
             local = is_local(request)
             raw["attachments"] = [await self._attachment(i, a, local) for i, a in enumerate(given)]
         return raw
+
+    def _check_account(self, room_id: str | None) -> None:
+        """Raise Rejected where a program would speak in the direct message of an account."""
+        direct = DIRECT.fullmatch(room_id or "")
+        if direct and self.credentials.people.has_account(f"web:{direct['person']}"):
+            raise Rejected("room", "is somebody's direct message: they sign in to write there")
 
     async def _attachment(self, index: int, given: object, local: bool) -> object:
         if not isinstance(given, dict):
@@ -124,7 +148,9 @@ class ChatApi:
     # ── Rooms, turns, people ────────────────────────────────────────────────────────────
 
     async def rooms(self, request: web.Request) -> web.Response:
-        return answer({"rooms": await self.chat.rooms()})
+        caller = caller_of(request)
+        rooms = await self.chat.rooms()
+        return answer({"rooms": [one for one in rooms if self._guard.may_read(caller, one.room)]})
 
     async def create_room(self, request: web.Request) -> web.Response:
         name = " ".join(parse(RoomNameBody, await read_object(request)).name.split())
@@ -136,8 +162,10 @@ class ChatApi:
         limit = request.query.get("limit", str(MESSAGES))
         if not re.fullmatch(r"[0-9]{1,4}", limit) or not 1 <= int(limit) <= MOST_MESSAGES:
             raise Rejected("limit", f"must be 1 to {MOST_MESSAGES}")
+        room_id = request.match_info["room_id"]
+        await self._guard.check(caller_of(request), room_id)
         timeline = await self.chat.messages(
-            request.match_info["room_id"],
+            room_id,
             before=request.query.get("before") or None,
             limit=int(limit),
         )
@@ -147,21 +175,38 @@ class ChatApi:
 
     async def turn(self, request: web.Request) -> web.Response:
         record = await self.chat.turn(request.match_info["turn_id"])
-        return error(404, "there is no such turn") if record is None else answer(record)
+        if record is None:
+            return error(404, "there is no such turn")
+        caller = caller_of(request)
+        await self._guard.check(caller, record.turn.room_id)
+        asked_by = record.raw.get("metadata", {}).get("sender_id")
+        if not self._guard.is_owner(caller) and asked_by != caller.person.id:
+            return error(403, "the record of a turn is for who asked, and for owners")
+        return answer(record)
 
     async def personas(self, request: web.Request) -> web.Response:
         return answer({"personas": await self.agents.personas()})
 
     async def people(self, request: web.Request) -> web.Response:
-        return answer({"people": await self.chat.people()})
+        people = await self.chat.people()
+        if not self._guard.is_owner(caller_of(request)):
+            people = [one for one in people if one.id.startswith("web:")]
+        return answer({"people": people})
 
     async def sessions(self, request: web.Request) -> web.Response:
-        return answer({"sessions": await self.agents.sessions()})
+        sight = await self._sight(request)
+        living = await self.agents.sessions()
+        return answer({"sessions": [one for one in living if sight.sees_room(one.room_id)]})
 
     async def choose(self, request: web.Request) -> web.Response:
         body = parse(ChoiceBody, await read_object(request))
-        question_id = request.match_info["question_id"]
-        choice = await self.inbox.choose(question_id, body.option, body.speaker())
+        question_id, caller = request.match_info["question_id"], caller_of(request)
+        by = acting(request, body.by)
+        room_id = self.inbox.room_of_question(question_id)
+        if caller.is_person and room_id is not None:
+            await self._guard.check(caller, room_id)
+        trusted = not caller.is_person
+        choice = await self.inbox.choose(question_id, body.option, by, trusted=trusted)
         refused = CHOICES.get(choice)
         return error(*refused) if refused else answer({"choice": choice})
 
@@ -169,18 +214,30 @@ class ChatApi:
 
     async def events(self, request: web.Request) -> web.StreamResponse:
         after = request.headers.get("Last-Event-ID") or request.query.get("after")
-        with self.hub.listen(request.query.get("room") or None, after) as outbox:
+        room_id, caller = request.query.get("room") or None, caller_of(request)
+        if room_id is not None:
+            await self._guard.check(caller, room_id)
+        sight = await self._sight(request)
+        with self.hub.listen(room_id, after, sight.sees) as outbox:
             response = await stream.open_stream(request)
-            await stream.send_all(response, outbox)
+            await stream.send_all(response, outbox, lambda: self.credentials.is_live(caller))
         return response
 
+    async def _sight(self, request: web.Request) -> Sight:
+        rooms = [one.room for one in await self.chat.rooms()]
+        return self._guard.sight(caller_of(request), rooms)
+
     async def terminal(self, request: web.Request) -> web.StreamResponse:
-        session_id = request.match_info["session_id"]
-        if self.agents.picture(session_id) is None:
+        session_id, caller = request.match_info["session_id"], caller_of(request)
+        sight = await self._sight(request)
+        living = [one for one in await self.agents.sessions() if one.id == session_id]
+        hidden = not all(sight.sees_room(one.room_id) for one in living)
+        if hidden or self.agents.picture(session_id) is None:
             return error(404, "there is no such session")
 
         def now() -> stream.Picture | None:
-            picture = None if self.hub.closed else self.agents.picture(session_id)
+            over = self.hub.closed or not self.credentials.is_live(caller)
+            picture = None if over else self.agents.picture(session_id)
             return picture and self.mask(picture)
 
         response = await stream.open_stream(request)

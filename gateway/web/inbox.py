@@ -76,9 +76,12 @@ class InboxService:
         self._bots = bots
         self._clock = clock
 
-    async def submit(self, raw: Mapping[str, Any], *, wait_s: float | None = None) -> Receipt:
-        """Store a message; it may run agents. wait_s: stay that long for their replies."""
-        return await self._take(parse_submission(raw, now=self._clock()), wait_s)
+    async def submit(
+        self, raw: Mapping[str, Any], *, wait_s: float | None = None, trusted: bool = True
+    ) -> Receipt:
+        """Store a message; it may run agents. wait_s: stay that long for their replies. trusted: it
+        came with an owner's token; what somebody who signed in may is asked of their roles."""
+        return await self._take(parse_submission(raw, now=self._clock()), wait_s, trusted=trusted)
 
     async def inject(self, raw: Mapping[str, Any], *, wait_s: float | None = None) -> Receipt:
         """Give a message to the session named in `session_id`, which must be of its scope."""
@@ -90,18 +93,18 @@ class InboxService:
         if scope != home_scope(room, given.meta.sender_id, persona):
             raise Rejected("session_id", "belongs to another room")
         meta = given.meta.model_copy(update={"recipient_id": f"bot:{persona}", "passive": False})
-        return await self._take(replace(given, meta=meta), wait_s)
+        return await self._take(replace(given, meta=meta), wait_s, trusted=True)
 
-    async def store_passive(self, raw: Mapping[str, Any]) -> Receipt:
-        """Store a message; it never runs an agent."""
+    async def store_passive(self, raw: Mapping[str, Any], *, trusted: bool = True) -> Receipt:
+        """Store a message; it never runs an agent. trusted: see `submit`."""
         given = parse_submission(raw, now=self._clock())
         meta = given.meta.model_copy(update={"passive": True})
-        return await self._take(replace(given, meta=meta), None)
+        return await self._take(replace(given, meta=meta), None, trusted=trusted)
 
     async def _room(self, given: Submission) -> Room:
         return given.room.resolve(await self._transcript.room(given.room.id))
 
-    async def _take(self, given: Submission, wait_s: float | None) -> Receipt:
+    async def _take(self, given: Submission, wait_s: float | None, *, trusted: bool) -> Receipt:
         room = await self._room(given)
         meta = given.meta
         direct = DIRECT.fullmatch(room.id)
@@ -117,7 +120,7 @@ class InboxService:
             reply_to=given.reply_to,
             attachments=given.attachments,
         )
-        accepted = await self._intake.message(inbound, self._bot_of(inbound), trusted=True)
+        accepted = await self._intake.message(inbound, self._bot_of(inbound), trusted=trusted)
         ids = tuple(turn.id for turn in accepted.turns)
         replies = None
         if wait_s is not None:
@@ -160,9 +163,18 @@ class InboxService:
             raise Rejected("turn_id", "there is no such turn")
         return turn
 
-    async def choose(self, question_id: str, option: int, by: Speaker) -> Choice:
-        """Answer a question. An account of ours answers none, whoever says that it does."""
+    async def choose(
+        self, question_id: str, option: int, by: Speaker, *, trusted: bool = True
+    ) -> Choice:
+        """Answer a question. An account of ours answers none, whoever says that it does. trusted:
+        see `submit`."""
         own = frozenset[str]().union(*(bot.own_ids for bot in self._bots.values()))
         if by.id.startswith("bot:") or by.id in own:
             return "forbidden"
-        return self._questions.choose(question_id, option, by, trusted=True)
+        via = "api" if trusted else "page"
+        return self._questions.choose(question_id, option, by, trusted=trusted, via=via)
+
+    def room_of_question(self, question_id: str) -> str | None:
+        """Where an open question was asked; None: it is not open."""
+        open_ = self._questions.all_open()
+        return next((one.room_id for one in open_ if one.question.id == question_id), None)

@@ -7,6 +7,48 @@ declare namespace Api {
     name: string;
   }
 
+  /** Who is signed in. owner: they administer this Moot. */
+  interface Me extends Person {
+    role: string | null;
+    owner: boolean;
+    person: boolean;
+    house_owner: Person | null;
+  }
+
+  interface PageUser extends Person {
+    role: string | null;
+    created_at: string;
+    sessions: number;
+  }
+
+  interface Invitation {
+    id: string;
+    person_id: string;
+    person_name: string;
+    role: string | null;
+    created_at: string;
+    expires_at: string;
+  }
+
+  interface PageSession {
+    id: string;
+    person_id: string;
+    person_name: string;
+    created_at: string;
+    seen_at: string;
+    expires_at: string;
+    user_agent: string;
+    address: string;
+    here: boolean;
+  }
+
+  interface PageToken {
+    name: string;
+    reads: string;
+    created_at: string;
+    used_at: string | null;
+  }
+
   interface Command {
     name: string;
     aliases: string[];
@@ -109,6 +151,11 @@ declare namespace Api {
                 : any;
 
   interface Answers {
+    "/api/me": Me;
+    "/api/me/sessions": { sessions: PageSession[] };
+    "/api/page/users": { users: PageUser[]; invitations: Invitation[] };
+    "/api/page/sessions": { sessions: PageSession[] };
+    "/api/page/tokens": { tokens: PageToken[] };
     "/api/rooms": { rooms: RoomView[] };
     "/api/personas": { personas: PersonaView[] };
     "/api/people": { people: SpeakerView[] };

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -20,16 +19,19 @@ from gateway.web.access.api import AccessApi
 from gateway.web.admin.api import AdminApi
 from gateway.web.assets import Asset
 from gateway.web.audit_api import AuditApi
-from gateway.web.auth import PageAuth, RequestRefused
+from gateway.web.auth import Credentials, PageAuth
 from gateway.web.body import answer, error
 from gateway.web.chat_api import ChatApi
 from gateway.web.memory.api import MemoryApi
 from gateway.web.monitor import Monitor
 from gateway.web.persona_api import PersonaApi
 from gateway.web.rendering import event_json
-from gateway.web.sandbox_caller import is_sandbox_caller
 from gateway.web.schedules_api import SchedulesApi
 from gateway.web.services import Services
+from gateway.web.signin.api import SignInApi, set_session
+from gateway.web.signin.caller import RequestRefused, caller_of, set_caller
+from gateway.web.signin.owner_api import PagePeopleApi
+from gateway.web.signin.rooms import RoomGuard
 from gateway.web.stream import Hub
 from gateway.web.uploads import Uploads
 from gateway.web.usage_api import UsageApi
@@ -37,15 +39,16 @@ from gateway.web.usage_api import UsageApi
 log = structlog.stdlib.get_logger("moot.gateway")
 
 _MADE_HERE = ("application/json", "text/plain")
+HEALTH = "GET /healthz"
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"  # Prometheus' text format
 SHUTDOWN_S = 3.0  # a caller who waits for a reply is let go; their message is on disk
 
 
 @dataclass(frozen=True, slots=True)
 class PageSettings:
-    """The page's settings. port 0: any free one. Sizes bound one request. redactor: takes
-    secrets out of whatever is answered. metrics: serve /metrics. encloses: do agents run in
-    sandboxes; these may not open it.
+    """How the page is served. port 0: any free one. Sizes bound one request. redactor: takes
+    secrets out of whatever is answered. metrics: serve /metrics. webhooks: where platforms' calls
+    come in, host and port; None: where the page is.
     """
 
     files: Path
@@ -57,7 +60,7 @@ class PageSettings:
     wait_s: float = 300.0
     redactor: Redactor = field(default_factory=Redactor)
     metrics: bool = True
-    encloses: Callable[[], bool] = lambda: False
+    webhooks: tuple[str, int] | None = None
 
 
 @asynccontextmanager
@@ -70,25 +73,45 @@ async def open_page(
 
     webhooks: what platforms call; these routes check their callers themselves.
     """
-    settings.access.check(settings.host)
-    runner = web.AppRunner(
-        make_app(services, settings, webhooks),
-        access_log=None,  # a query may hold the token
-        shutdown_timeout=SHUTDOWN_S,
-    )
+    own = settings.webhooks
+    app = make_app(services, settings, () if own else webhooks)
+    async with _served(app, "gateway.listen", settings.host, settings.port) as url:
+        if own is None:
+            yield url
+            return
+        hooks = _webhooks_app(settings, webhooks)
+        async with _served(hooks, "gateway.webhooks_listen", *own) as at:
+            log.info("webhooks.listening", url=at)
+            yield url
+
+
+@asynccontextmanager
+async def _served(app: web.Application, key: str, host: str, port: int) -> AsyncIterator[str]:
+    """Serve an application; gives its address. key: which names it in moot.toml."""
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=SHUTDOWN_S)
     await runner.setup()
     try:
         try:
-            await web.TCPSite(runner, settings.host, settings.port).start()
+            await web.TCPSite(runner, host, port).start()
         except OSError as error:
-            at = f"{settings.host}:{settings.port}"
             raise ConfigError(
-                f"gateway.listen: can't listen on {at}: {error.strerror}; is Moot running already?"
+                f"{key}: can't listen on {host}:{port}: {error.strerror}; is Moot running already?"
             ) from None
         host, port = runner.addresses[0][:2]
         yield f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
     finally:
         await runner.cleanup()
+
+
+def _webhooks_app(settings: PageSettings, webhooks: Sequence[web.RouteDef]) -> web.Application:
+    """What platforms call, and nothing else."""
+    app = web.Application(
+        middlewares=[_cleaning(settings.redactor), _answering(_plainly)],
+        client_max_size=settings.most_body_bytes,
+    )
+    app.add_routes(webhooks)
+    app.on_response_prepare.append(_add_headers)
+    return app
 
 
 def make_app(
@@ -100,13 +123,17 @@ def make_app(
     files = Uploads(settings.files.absolute(), most_bytes=settings.most_file_bytes)
     redactor = settings.redactor
     hub = Hub(services.events, lambda told: redactor.clean(event_json(told, files.id_of)))
-    front = Front(services.monitor, settings.access, assets.load(), settings.metrics)
-    guard = _guarded(settings, front, frozenset(route.path for route in webhooks))
+    visitors = services.visitors
+    rooms = RoomGuard(visitors.people, visitors.access, services.chat.room)
+    credentials = Credentials(settings.access, visitors.people, visitors.tokens, rooms)
+    front = Front(services.monitor, credentials, assets.load(), settings.metrics)
+    guard = _guarded(credentials, frozenset(route.path for route in webhooks))
     app = web.Application(
-        middlewares=[_cleaning(redactor), guard], client_max_size=settings.most_body_bytes
+        middlewares=[_cleaning(redactor), _answering(front.turn_away), guard],
+        client_max_size=settings.most_body_bytes,
     )
     app.add_routes(webhooks)
-    for api in _apis(services, hub, files, settings):
+    for api in _apis(services, hub, files, settings, credentials):
         app.add_routes(api.routes())
     app.add_routes(front.routes())
     app.on_response_prepare.append(_add_headers)
@@ -123,27 +150,31 @@ class _Routes(Protocol):
 
 
 def _apis(
-    services: Services, hub: Hub, files: Uploads, settings: PageSettings
+    services: Services, hub: Hub, files: Uploads, settings: PageSettings, credentials: Credentials
 ) -> Sequence[_Routes]:
     """Every group of routes below /api."""
+    visitors, rooms = services.visitors, credentials.rooms
     chat = ChatApi(
         services.inbox,
         services.chat,
         services.agents,
         hub,
         files,
+        credentials,
         wait_s=settings.wait_s,
         mask=settings.redactor.mask,
     )
     return (
         chat,
-        MemoryApi(services.memory),
+        MemoryApi(services.memory, rooms),
         AuditApi(services.audit),
         UsageApi(services.usage),
         AccessApi(services.access),
-        PersonaApi(services.personas, services.dry_runs),
-        AdminApi(services.admin),
-        SchedulesApi(services.schedules),
+        PersonaApi(services.personas, services.dry_runs, rooms),
+        AdminApi(services.admin, rooms),
+        SchedulesApi(services.schedules, rooms),
+        SignInApi(credentials, visitors.attempts),
+        PagePeopleApi(settings.access, visitors.people, visitors.tokens),
     )
 
 
@@ -152,7 +183,7 @@ class Front:
     """The page itself, its static files, and what a machine asks of it."""
 
     monitor: Monitor
-    access: PageAuth
+    credentials: Credentials
     assets: Mapping[str, Asset]
     tells_metrics: bool = True
 
@@ -160,24 +191,23 @@ class Front:
         """Every route outside /api."""
         return [
             web.get("/", self.index),
+            web.get("/sign-in", self.sign_in),
             web.get("/static/{name:.+}", self.static),
             web.get("/healthz", self.health),
             web.get("/metrics", self.metrics),
         ]
 
     async def index(self, request: web.Request) -> web.Response:
-        if self.access.proves(request.query.get("token", "")):
-            away = web.Response(status=303, headers={"Location": "/", "Cache-Control": "no-store"})
-            away.set_cookie(
-                auth.COOKIE,
-                self.access.cookie(),
-                max_age=auth.COOKIE_S,
-                httponly=True,
-                samesite="Lax",
-                secure=request.secure,
+        response = self.asset(request, "index.html")
+        cookie = request.cookies.get(auth.cookie_name(request), "")
+        if caller_of(request).is_person:  # the browser keeps it as long as the session lasts
+            set_session(
+                response, request, cookie, secure=self.credentials.access.is_secure(request)
             )
-            return away
-        return self.asset(request, "index.html")
+        return response
+
+    async def sign_in(self, request: web.Request) -> web.Response:
+        return self.asset(request, "signin.html")
 
     async def static(self, request: web.Request) -> web.Response:
         name = request.match_info["name"]
@@ -187,7 +217,13 @@ class Front:
 
     async def health(self, request: web.Request) -> web.Response:
         health = await self.monitor.health()
-        return answer(health, 200 if health.ok else 503)
+        status = 200 if health.ok else 503
+        try:
+            caller = self.credentials.caller(request, "GET /healthz detail")
+        except RequestRefused:
+            return answer({"ok": health.ok}, status)
+        set_caller(request, caller)
+        return answer(health, status)
 
     async def metrics(self, request: web.Request) -> web.Response:
         if not self.tells_metrics:
@@ -207,31 +243,53 @@ class Front:
         )  # fmt: skip
 
     def turn_away(self, request: web.Request, refused: RequestRefused) -> web.Response:
-        """The answer to somebody who may not come in: a person gets a form for the token."""
-        person = request.path == "/" and "text/html" in request.headers.get("Accept", "")
-        if refused.status == 401 and person:
+        """The answer to somebody who may not come in: a person gets the form to sign in."""
+        person = request.method == "GET" and "text/html" in request.headers.get("Accept", "")
+        if refused.status == 401 and person and not request.path.startswith("/api/"):
             return self.asset(request, "signin.html", 401)
-        response = error(refused.status, str(refused))
-        if refused.status == 401:
-            response.headers["WWW-Authenticate"] = 'Bearer realm="moot"'
-        return response
+        return _plainly(request, refused)
 
 
-def _guarded(settings: PageSettings, front: Front, open_paths: frozenset[str]) -> Middleware:
-    """Turns away who may not come in, and makes every failure one JSON error.
+def _plainly(request: web.Request, refused: RequestRefused) -> web.Response:
+    response = error(refused.status, str(refused))
+    if refused.status == 401:
+        response.headers["WWW-Authenticate"] = 'Bearer realm="moot"'
+    if refused.retry_s is not None:
+        response.headers["Retry-After"] = str(refused.retry_s)
+    return response
 
-    open_paths: whoever is behind them asks for a proof of its own.
-    """
+
+def _guarded(credentials: Credentials, open_paths: frozenset[str]) -> Middleware:
+    """Turns away who may not come in. open_paths: whoever is behind them asks for a proof of its
+    own."""
 
     @web.middleware
     async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
+        path = _pattern(request)
+        method = "GET" if request.method == "HEAD" else request.method
+        route = f"{method} {path}"
+        if path in open_paths or route == HEALTH:
+            return await handler(request)
+        credentials.check_site(request)
+        if f"{method} {request.path}" not in auth.OPEN:
+            set_caller(request, credentials.caller(request, route))
+        return await handler(request)
+
+    return guarded
+
+
+TurnAway = Callable[[web.Request, RequestRefused], web.Response]
+
+
+def _answering(turn_away: TurnAway) -> Middleware:
+    """Makes every failure one JSON error."""
+
+    @web.middleware
+    async def answering(request: web.Request, handler: Handler) -> web.StreamResponse:
         try:
-            if _pattern(request) not in open_paths:
-                auth.check_request(request, settings.access)
-                await _refuse_sandbox_callers(request, settings)
             return await handler(request)
         except RequestRefused as refused:
-            return front.turn_away(request, refused)
+            return turn_away(request, refused)
         except Rejected as rejected:
             return error(400, str(rejected), rejected.field)
         except MootError as fault:
@@ -245,17 +303,7 @@ def _guarded(settings: PageSettings, front: Front, open_paths: frozenset[str]) -
             log.exception("request.crashed", method=request.method, path=request.path)
             return error(500, "something went wrong here; the log says what")
 
-    return guarded
-
-
-async def _refuse_sandbox_callers(request: web.Request, settings: PageSettings) -> None:
-    """Refuse an agent in a sandbox where no token is asked for: it is not this machine."""
-    if settings.access.token or not settings.encloses() or request.transport is None:
-        return
-    ends = (request.transport.get_extra_info(name) for name in ("peername", "sockname"))
-    caller, ours = (tuple(end[:2]) for end in ends)
-    if await asyncio.to_thread(is_sandbox_caller, caller, ours):
-        raise RequestRefused(403, "an agent in a sandbox may not come in")
+    return answering
 
 
 def _pattern(request: web.Request) -> str:

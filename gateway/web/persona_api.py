@@ -10,15 +10,17 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 from pydantic import BaseModel, ConfigDict, Field
 
-from contract.chat import Room
+from contract.chat import Room, Speaker
 from contract.errors import ConfigError, Rejected
 from gateway.personas.dry_run import Busy, DryRuns, Preview
 from gateway.personas.service import PersonaFile, PersonaService
 from gateway.settings.personas.check import Checked
 from gateway.settings.personas.faults import Conflict, Unknown, Unsound
 from gateway.settings.personas.personas import FrontMatter, Persona, front_matter_schema
-from gateway.web.body import Chooser, answer, error, parse, read_object, speaker_of
+from gateway.web.body import Chooser, answer, error, parse, read_object
 from gateway.web.rendering import to_json
+from gateway.web.signin.caller import RequestRefused, acting, caller_of
+from gateway.web.signin.rooms import RoomGuard
 
 HERE = Room("web:personas", "personas")  # where the audit log says that it was done
 MOST_SAMPLE = 20_000  # characters
@@ -78,10 +80,11 @@ class SampleBody(_Body):
 
 @dataclass(frozen=True, slots=True)
 class PersonaApi:
-    """The routes. Whoever comes this far is an owner: see web/auth.py."""
+    """The routes. They are for owners: see web/auth.py."""
 
     personas: PersonaService
     dry_runs: DryRuns
+    rooms: RoomGuard
 
     def routes(self) -> list[web.RouteDef]:
         """Every route of it."""
@@ -147,26 +150,26 @@ class PersonaApi:
 
     async def create(self, request: web.Request) -> web.Response:
         body = parse(CreateBody, await read_object(request))
-        by = speaker_of(body.by)
+        by = acting(request, body.by)
         await self.personas.save(body.name, body.text, "", by, room=HERE)
         return answer(_sheet(await self.personas.sheet(body.name)), 201)
 
     async def save(self, request: web.Request) -> web.Response:
         body = parse(SaveBody, await read_object(request))
         name = _name(request)
-        await self.personas.save(name, body.text, body.base, speaker_of(body.by), room=HERE)
+        await self.personas.save(name, body.text, body.base, acting(request, body.by), room=HERE)
         return answer(_sheet(await self.personas.sheet(name)))
 
     async def delete(self, request: web.Request) -> web.Response:
         body = parse(DeleteBody, await read_object(request))
         name = _name(request)
-        await self.personas.delete(name, body.base, speaker_of(body.by), room=HERE)
+        await self.personas.delete(name, body.base, acting(request, body.by), room=HERE)
         return answer(_sheet(await self.personas.sheet(name)))
 
     async def roll_back(self, request: web.Request) -> web.Response:
         body = parse(RollBackBody, await read_object(request))
         name = _name(request)
-        await self.personas.roll_back(name, body.number, speaker_of(body.by), room=HERE)
+        await self.personas.roll_back(name, body.number, acting(request, body.by), room=HERE)
         return answer(_sheet(await self.personas.sheet(name)))
 
     # ── Trying ──────────────────────────────────────────────────────────────────────────
@@ -174,7 +177,7 @@ class PersonaApi:
     async def preview(self, request: web.Request) -> web.Response:
         body = parse(SampleBody, await read_object(request))
         persona = await self._persona(body)
-        by = speaker_of(body.by)
+        by = await self._by(request, body)
         return answer(
             _preview(await self.dry_runs.preview(persona, body.room_id, by, body.message))
         )
@@ -182,7 +185,7 @@ class PersonaApi:
     async def dry_run(self, request: web.Request) -> web.Response:
         body = parse(SampleBody, await read_object(request))
         persona = await self._persona(body)
-        by = speaker_of(body.by)
+        by = await self._by(request, body)
         done = await self.dry_runs.dry_run(persona, body.room_id, by, body.message)
         view = {
             "answer": done.answer,
@@ -192,6 +195,16 @@ class PersonaApi:
             "trouble": done.trouble,
         }
         return answer(_preview(done.preview) | view)
+
+    async def _by(self, request: web.Request, body: SampleBody) -> Speaker:
+        """Who asks. What is shown holds what was said in the room: nobody looks so into somebody
+        else's direct message. Raises RequestRefused."""
+        caller, by = caller_of(request), acting(request, body.by)
+        if body.room_id or caller.is_person:
+            await self.rooms.check(caller, body.room_id)
+        elif self.rooms.people.has_account(by.id):
+            raise RequestRefused(403, f"{by.name} has an account: say in which room")
+        return by
 
     async def _persona(self, body: SampleBody) -> Persona:
         text = body.text

@@ -10,15 +10,14 @@ from typing import Any, Literal
 from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field
 
-from contract.chat import Speaker
 from contract.errors import Rejected
 from gateway.core.command_table import TABLE, CommandSpec, usage
 from gateway.schedules.scheduled import Schedule
 from gateway.schedules.service import ScheduleRequest, ScheduleService
 from gateway.settings.schedules import TEXT_CHARS
-from gateway.web.body import Chooser, answer, error, parse, read_object, speaker_of
-
-OWN = Speaker("web:page", "the page")  # of whoever doesn't say who they are
+from gateway.web.body import Chooser, answer, error, parse, read_object
+from gateway.web.signin.caller import acting, caller_of
+from gateway.web.signin.rooms import RoomGuard, Sight
 
 
 class ScheduleBody(BaseModel):
@@ -48,6 +47,7 @@ class SchedulesApi:
     """The routes."""
 
     schedules: ScheduleService
+    rooms: RoomGuard
 
     def routes(self) -> list[web.RouteDef]:
         """Every route of both."""
@@ -64,11 +64,14 @@ class SchedulesApi:
 
     async def all(self, request: web.Request) -> web.Response:
         found = await self.schedules.all(request.query.get("room") or None)
-        return answer({"schedules": [schedule_view(one) for one in found]})
+        sight = Sight(self.rooms, caller_of(request))
+        shown = [schedule_view(one) for one in found if sight.sees_room(one.room_id)]
+        return answer({"schedules": shown})
 
     async def create(self, request: web.Request) -> web.Response:
         body = parse(ScheduleBody, await read_object(request))
-        by = OWN if body.by is None else speaker_of(body.by)
+        by = acting(request, body.by)
+        await self.rooms.check(caller_of(request), body.room_id)
         wish = ScheduleRequest(
             body.room_id, body.persona, body.when, body.text, by, body.missed, body.thread_id
         )
@@ -76,11 +79,13 @@ class SchedulesApi:
 
     async def pause(self, request: web.Request) -> web.Response:
         body = parse(PausedBody, await read_object(request))
-        one = await self.schedules.pause(_id(request), OWN, paused=body.paused)
+        by = acting(request, None)
+        one = await self.schedules.pause(_id(request), by, paused=body.paused)
         return _none() if one is None else answer(schedule_view(one))
 
     async def end(self, request: web.Request) -> web.Response:
-        return answer({"ended": True}) if await self.schedules.end(_id(request), OWN) else _none()
+        ended = await self.schedules.end(_id(request), acting(request, None))
+        return answer({"ended": True}) if ended else _none()
 
 
 def command_view(entry: CommandSpec) -> dict[str, Any]:

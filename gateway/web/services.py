@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from gateway.access.access import Access
+from gateway.access.grants import Grants
 from gateway.access.service import AccessService
 from gateway.audit.audit import Audit
+from gateway.core.clock import clock
 from gateway.core.events import EventBus
 from gateway.limits.usage import UsageBook
 from gateway.personas.dry_run import DryRuns
@@ -16,11 +21,31 @@ from gateway.web.chat import AgentService, ChatService
 from gateway.web.inbox import InboxService
 from gateway.web.memory.room_memory import RoomMemoryService
 from gateway.web.monitor import Monitor
+from gateway.web.signin.attempts import Attempts
+from gateway.web.signin.people import PagePeople
+from gateway.web.signin.rows import PageRows
+from gateway.web.signin.tokens import PageTokens
+from store.database import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Visitors:
+    """Who may come to the page, and what they may there."""
+
+    people: PagePeople
+    tokens: PageTokens
+    attempts: Attempts
+    access: Access
+
+    async def load(self) -> None:
+        """Read what is known of them; before the first request."""
+        state = await self.people.load()
+        self.tokens.load(state.tokens)
 
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """One for each group of routes. Whoever reaches the page is an owner: see web/auth.py."""
+    """One for each group of routes. Which are owners' alone says web/auth.py."""
 
     inbox: InboxService
     chat: ChatService
@@ -35,3 +60,33 @@ class Services:
     schedules: ScheduleService
     personas: PersonaService
     dry_runs: DryRuns
+    visitors: Visitors
+
+
+def visitors_of(
+    store: Store,
+    access: Access,
+    grants: Grants,
+    audit: Audit,
+    *,
+    secret: str,
+    own: str | None = None,
+    changed: Callable[[], None] = lambda: None,
+    learn: Callable[[str], None] = lambda value: None,
+) -> Visitors:
+    """Those of a database. own: MOOT_TOKEN. changed: told when a list of the page would differ.
+    learn: told what is never to be shown."""
+    rows, attempts = PageRows(store), Attempts(time.monotonic)
+    people = PagePeople(
+        rows, access=access, roles=grants, audit=audit, clock=clock, changed=changed
+    )
+    tokens = PageTokens(
+        rows,
+        secret=secret,
+        own=own,
+        attempts=attempts,
+        audit=audit,
+        clock=clock,
+        learn=learn,
+    )
+    return Visitors(people, tokens, attempts, access)

@@ -24,6 +24,9 @@ from gateway.core.events import EPHEMERAL, AppEvent, DraftChanged, EventBus
 Picture = Sequence[Sequence[tuple[str, str]]]
 """A terminal: rows of (text, CSS classes) runs."""
 
+Sees = Callable[[AppEvent], bool]
+"""Whether an event is for a client's eyes."""
+
 log = structlog.stdlib.get_logger("moot.gateway")
 
 HEARTBEAT_S = 15.0  # proxies cut a silent stream after 30 to 60 s
@@ -90,17 +93,19 @@ class Outbox:
 @dataclass(frozen=True, slots=True)
 class _Kept:
     number: int
-    room_id: str | None
+    event: AppEvent
     data: bytes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Client:
     room_id: str | None
+    sees: Sees
     outbox: Outbox
 
-    def wants(self, room_id: str | None) -> bool:
-        return self.room_id is None or room_id is None or room_id == self.room_id
+    def wants(self, event: AppEvent) -> bool:
+        asked = self.room_id is None or event.room_id is None or event.room_id == self.room_id
+        return self.sees(event) and asked
 
 
 class Hub:
@@ -141,7 +146,6 @@ class Hub:
             for client in self._clients:
                 client.outbox.put(frame("reload", {"reason": "restart"}))
             return
-        room_id = event.room_id
         if isinstance(event, EPHEMERAL):
             key = (event.room_id, event.turn_id) if isinstance(event, DraftChanged) else None
             encoded = frame(event.type, data)
@@ -149,19 +153,21 @@ class Hub:
             key = None
             self._number += 1
             encoded = frame(event.type, data, f"{self._epoch}-{self._number}")
-            self._keep(_Kept(self._number, room_id, encoded))
+            self._keep(_Kept(self._number, event, encoded))
         for client in self._clients:
-            if client.wants(room_id):
+            if client.wants(event):
                 client.outbox.put(encoded, key)
 
     @contextmanager
-    def listen(self, room_id: str | None, after: str | None) -> Iterator[Outbox]:
+    def listen(
+        self, room_id: str | None, after: str | None, sees: Sees = lambda event: True
+    ) -> Iterator[Outbox]:
         """A client's outbox. after: id of the last event it saw; what it missed comes first."""
-        client = _Client(room_id, Outbox())
+        client = _Client(room_id, sees, Outbox())
         missed = self._missed(after)
         position = f"{self._epoch}-{self._number}" if missed is None else None
         hello = frame("hello", {"resumed": missed is not None}, position)
-        wanted = (kept.data for kept in missed or () if client.wants(kept.room_id))
+        wanted = (kept.data for kept in missed or () if client.wants(kept.event))
         client.outbox.put(hello + b"".join(wanted))
         if self._closed:
             client.outbox.close()
@@ -227,10 +233,13 @@ async def write(response: web.StreamResponse, data: bytes) -> bool:
     return True
 
 
-async def send_all(response: web.StreamResponse, outbox: Outbox) -> None:
-    """Write what comes into the outbox, and a heartbeat when nothing does, until the end."""
+async def send_all(
+    response: web.StreamResponse, outbox: Outbox, is_live: Callable[[], bool] = lambda: True
+) -> None:
+    """Write what comes into the outbox, and a heartbeat when nothing does, until the end, or until
+    whoever reads may no longer."""
     while (waiting := await outbox.take(HEARTBEAT_S)) is not None:
-        if not await write(response, waiting or frame("beat", {})):
+        if not is_live() or not await write(response, waiting or frame("beat", {})):
             return
 
 

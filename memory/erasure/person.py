@@ -34,6 +34,9 @@ from store.gateway_schema import (
     audit,
     figures,
     grants,
+    page_links,
+    page_sessions,
+    page_users,
     pairings,
     persona_versions,
     refusals,
@@ -222,9 +225,12 @@ WHAT: dict[str, Any] = {"what_salt": "", "room_id": None, "detail": {}}
 
 
 def find_gateway_rows(connection: Connection, plan: ErasurePlan, ids: frozenset[str]) -> None:
-    """Their roles, schedules and usage go; what they decided for others loses their name."""
+    """Their account, roles, schedules and usage go; what they decided loses their name."""
     for column in (
         grants.c.person_id,
+        page_links.c.person_id,
+        page_sessions.c.person_id,
+        page_users.c.id,
         pairings.c.person_id,
         refusals.c.person_id,
         schedules.c.by_id,

@@ -16,6 +16,10 @@ from store.gateway_schema import (
     audit,
     figures,
     grants,
+    page_links,
+    page_sessions,
+    page_tokens,
+    page_users,
     pairings,
     persona_versions,
     refusals,
@@ -45,6 +49,7 @@ from store.schema import (
 
 COVERED: tuple[Table, ...] = (
     audit, grants, pairings, refusals, usage, persona_versions, room_settings, schedules, figures,
+    page_links, page_sessions, page_tokens, page_users,
     posts, decisions, tool_uses, observations, insights, landmarks, episodes, staging,
     fact_speakers, facts, sessions, agent_sessions, pointers, model_calls, turns, messages, rooms,
 )  # fmt: skip

@@ -57,6 +57,7 @@ from gateway.web.stream import Picture
 from gateway.web.submission import Submission, parse_submission
 from tests.doubles.admin import FakeAdmin
 from tests.doubles.books import FakeAudit, FakeUsage
+from tests.doubles.credentials import make_visitors
 from tests.doubles.memories import FakeMemories
 from tests.doubles.roles import FakeRoles
 from tests.doubles.schedules import FakeSchedules
@@ -120,6 +121,7 @@ class FakeHouse:
         self.cards: Sequence[PersonaView] = PERSONAS
         self.raises: Exception | None = None
         self.script: Callable[[TurnRecord], None] = lambda record: None
+        self.visitors = make_visitors()
         self._now = now
         self._numbers = itertools.count(1)
         self.listeners: set[Publish] = set()
@@ -136,12 +138,14 @@ class FakeHouse:
             memory=cast(Any, self.memory), audit=cast(Any, self.audit),
             usage=cast(Any, self.usage), access=cast(Any, self.roles),
             admin=AdminServices(admin, admin, admin), schedules=cast(Any, self.schedules),
-            personas=nobody, dry_runs=nobody,
+            personas=nobody, dry_runs=nobody, visitors=self.visitors,
         )  # fmt: skip
 
     # ── What the page calls ─────────────────────────────────────────────────────────────
 
-    async def submit(self, raw: Mapping[str, Any], *, wait_s: float | None = None) -> Receipt:
+    async def submit(
+        self, raw: Mapping[str, Any], *, wait_s: float | None = None, trusted: bool = True
+    ) -> Receipt:
         receipt = self._receive("submit", raw, runs=True)
         if wait_s is None:
             return receipt
@@ -157,8 +161,16 @@ class FakeHouse:
     async def inject(self, raw: Mapping[str, Any], *, wait_s: float | None = None) -> Receipt:
         return self._receive("inject", raw, runs=True)
 
-    async def store_passive(self, raw: Mapping[str, Any]) -> Receipt:
+    async def store_passive(self, raw: Mapping[str, Any], *, trusted: bool = True) -> Receipt:
         return self._receive("store_passive", raw, runs=False)
+
+    async def room(self, room_id: str) -> Room | None:
+        card = self.room_cards.get(room_id)
+        return card.room if card else None
+
+    def room_of_question(self, question_id: str) -> str | None:
+        asked = self.open.get(question_id)
+        return asked.room_id if asked else None
 
     async def rooms(self) -> Sequence[RoomView]:
         oldest = datetime.min.replace(tzinfo=UTC)
@@ -207,7 +219,9 @@ class FakeHouse:
     def picture(self, session_id: str) -> Picture | None:
         return self.pictures.get(session_id)
 
-    async def choose(self, question_id: str, option: int, by: Speaker) -> Choice:
+    async def choose(
+        self, question_id: str, option: int, by: Speaker, *, trusted: bool = True
+    ) -> Choice:
         self.calls.append(Call("choose", (question_id, option, by)))
         asked = self.open.get(question_id)
         if asked is None:

@@ -10,6 +10,7 @@ from typing import Any
 import aiohttp
 
 from tests.doubles.cells import SETTINGS, SHELL
+from tests.doubles.credentials import headers_of, program_at
 
 PERSONA = "---\nagent: obedient\nsandbox: {sandbox}\n---\nYou obey.\n"
 
@@ -45,7 +46,7 @@ async def say(
     }
     if wait is not None:
         body["wait"] = wait
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    headers = {"Authorization": f"Bearer {token}"} if token else headers_of(url)
     async with (
         aiohttp.ClientSession(url, headers=headers) as client,
         client.post("/api/submit", json=body) as response,
@@ -57,7 +58,7 @@ async def say(
 async def messages(url: str, who: str) -> list[str]:
     """What stands in a person's direct messages, oldest first."""
     async with (
-        aiohttp.ClientSession(url) as client,
+        program_at(url) as client,
         client.get(f"/api/rooms/web:dm-{who}/messages") as response,
     ):
         return [message["text"] for message in (await response.json())["messages"]]

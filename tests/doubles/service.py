@@ -6,10 +6,12 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from tests.doubles.credentials import bearer, served
 
 HOUSE = Path(__file__).parents[2]
 
@@ -21,6 +23,7 @@ class Service:
     folder: Path
     environment: dict[str, str] = field(default_factory=dict)
     url: str = ""
+    link: str = ""  # signs its owner in, once
     words: tuple[str, ...] = ()
     _process: asyncio.subprocess.Process | None = None
 
@@ -59,6 +62,15 @@ class Service:
             await self._process.wait()
             raise AssertionError(self.log())
         self.url = line.removeprefix("Moot is at ").strip()
+        served(self.url, self.folder)
+        async with asyncio.timeout(30):
+            told = (await self._process.stdout.readline()).decode()
+        self.link = told.rpartition(" ")[2].strip()
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Those of a program that comes with the owner's secret."""
+        return bearer(self.folder)
 
     async def kill(self) -> None:
         """`kill -9`."""

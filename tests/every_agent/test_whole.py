@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import aiohttp
 import pytest
 
+from tests.doubles.credentials import program_at
 from tests.doubles.scripted_api import ScriptedAPI
 from tests.doubles.service import Service, service
 from tests.doubles.slack import BOT_USER, OLIVIA, SlackDouble
@@ -78,7 +78,10 @@ async def room(
 
 async def answer_of(url: str, room_id: str, count: int) -> Mapping[str, Any]:
     """The record of a room's `count`-th turn, once it is over."""
-    async with aiohttp.ClientSession(url) as client, asyncio.timeout(TURN_S):
+    async with (
+        program_at(url) as client,
+        asyncio.timeout(TURN_S),
+    ):
         while True:
             async with client.get(f"/api/rooms/{room_id}/messages") as response:
                 messages = (await response.json()).get("messages", [])
@@ -105,7 +108,7 @@ async def said_on_the_page(url: str, text: str) -> list[str]:
         "wait": TURN_S,
     }
     async with (
-        aiohttp.ClientSession(url) as client,
+        program_at(url) as client,
         client.post("/api/submit", json=message) as response,
     ):
         return [reply["text"] for reply in (await response.json())["replies"]]

@@ -13,6 +13,7 @@ from playwright.async_api import Browser, Page, ViewportSize, async_playwright
 
 from gateway.web.page import PageSettings, open_page
 from tests.doubles.browser import CHROMIUM_ARGS, chromium, enter
+from tests.doubles.credentials import BEARER
 from tests.doubles.house import FakeHouse
 
 
@@ -30,7 +31,7 @@ async def url(house: FakeHouse, tmp_path: Path) -> AsyncIterator[str]:
 
 @pytest.fixture
 async def client(url: str) -> AsyncIterator[aiohttp.ClientSession]:
-    async with aiohttp.ClientSession(url) as session:
+    async with aiohttp.ClientSession(url, headers=BEARER) as session:
         yield session
 
 
@@ -67,13 +68,13 @@ async def address(house: FakeHouse, tmp_path: Path) -> AsyncIterator[str]:
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def page(browser: Browser, address: str) -> AsyncIterator[Page]:
+async def page(browser: Browser, address: str, house: FakeHouse) -> AsyncIterator[Page]:
     """The page in a wide window, as Citra, in #general. A script's error fails the test."""
     context = await browser.new_context(viewport=WIDE, reduced_motion="reduce")
     opened = await context.new_page()
     faults: list[str] = []
     opened.on("pageerror", lambda fault: faults.append(str(fault)))
-    await enter(opened, address)
+    await enter(opened, address, house.visitors)
     yield opened
     await context.close()
     assert faults == []

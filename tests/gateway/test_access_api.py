@@ -14,6 +14,7 @@ from gateway.core.events import AppEvent
 from gateway.settings.access import AccessTable
 from gateway.web.page import PageSettings, open_page
 from gateway.web.rendering import event_json
+from tests.doubles.credentials import bearer
 from tests.doubles.platform import said
 from tests.doubles.running import Opened, gateway
 
@@ -27,7 +28,7 @@ async def running(tmp_path: Path) -> AsyncIterator[Client]:
     async with (
         gateway(tmp_path, access=access) as moot,
         open_page(moot.house.services, PageSettings(tmp_path / "files")) as url,
-        aiohttp.ClientSession(url) as session,
+        aiohttp.ClientSession(url, headers=bearer(tmp_path)) as session,
     ):
         yield session, moot
 
@@ -41,7 +42,7 @@ async def test_a_role_is_given_listed_and_taken_back(running: Client) -> None:
         assert got.status == 201
     assert given["person_name"] == "Ash"
     assert given["room_name"] == "general"
-    assert given["by_name"] == "the page"
+    assert given["by_name"] == "the command line"
     async with session.get("/api/access") as got:
         told = await got.json()
     assert told["grants"] == [given]

@@ -12,11 +12,11 @@ import pytest
 from playwright.async_api import Browser, Page, Route, ViewportSize, expect
 
 from contract.chat import Room, Speaker
-from gateway.web.auth import PageAuth
 from gateway.web.page import PageSettings, open_page
 from tests.doubles.admin import ANA, AUTH
 from tests.doubles.admin_answers import ANSWERS
 from tests.doubles.axe import faults
+from tests.doubles.browser import sign_in
 from tests.doubles.house import FakeHouse
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -35,7 +35,6 @@ SECTIONS = (
     "/audit",
     "/schedules",
 )
-WHO = "localStorage.setItem('moot.me', JSON.stringify({id: 'web:citra', name: 'Citra'}))"
 
 
 def fulfil(value: Any) -> Callable[[Route], Awaitable[None]]:
@@ -65,11 +64,13 @@ def furnish(house: FakeHouse) -> str:
 
 
 @asynccontextmanager
-async def opened(browser: Browser, address: str, size: ViewportSize) -> AsyncIterator[Page]:
+async def opened(
+    browser: Browser, address: str, house: FakeHouse, size: ViewportSize
+) -> AsyncIterator[Page]:
     context = await browser.new_context(viewport=size, reduced_motion="reduce")
     page = await context.new_page()
     page.set_default_timeout(10_000)
-    await page.add_init_script(WHO)
+    await sign_in(page.context, address, house.visitors)
     await with_answers(page)
     await page.goto(address)
     await expect(page.locator("#admin-link .badge")).to_be_attached()
@@ -95,7 +96,7 @@ async def test_no_view_has_a_serious_fault(
     browser: Browser, address: str, house: FakeHouse, size: ViewportSize
 ) -> None:
     furnish(house)
-    async with opened(browser, address, size) as page:
+    async with opened(browser, address, house, size) as page:
         found = await look(page, "chat")
         await page.get_by_role("button", name="Why this answer").press("Enter")
         await expect(page.locator("#side")).to_contain_text("The exact text")
@@ -127,7 +128,7 @@ async def test_an_empty_house_and_a_failing_one_have_none_either(
     found: list[str] = []
     context = await browser.new_context(viewport=PHONE, reduced_motion="reduce")
     page = await context.new_page()
-    await page.add_init_script(WHO)
+    await sign_in(page.context, address, house.visitors)
     await page.goto(f"{address}#admin")
     await expect(page.locator("#admin")).to_contain_text("Everything is well.")
     for section in ("", "/rooms", "/sessions", "/turns", "/plots"):
@@ -149,7 +150,7 @@ async def test_at_twice_the_size_nothing_goes_over_the_edge(
     browser: Browser, address: str, house: FakeHouse
 ) -> None:
     furnish(house)
-    async with opened(browser, address, ZOOMED) as page:
+    async with opened(browser, address, house, ZOOMED) as page:
         for section in SECTIONS:
             await page.evaluate("hash => { location.hash = hash; }", f"admin{section}")
             await expect(page.locator("#admin-body")).not_to_contain_text("Loading")
@@ -158,9 +159,7 @@ async def test_at_twice_the_size_nothing_goes_over_the_edge(
 
 
 async def test_the_form_for_the_token_has_no_fault(browser: Browser, tmp_path: Path) -> None:
-    settings = PageSettings(
-        tmp_path / "files", access=PageAuth(token="a-token-of-32-characters-or-more")
-    )
+    settings = PageSettings(tmp_path / "files")
     async with open_page(FakeHouse().services, settings) as address:
         for size in (PHONE, DESK):
             context = await browser.new_context(viewport=size)

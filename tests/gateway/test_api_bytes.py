@@ -40,6 +40,7 @@ from memory.browse.view_rows import (
     TitleRow,
 )
 from memory.observations.rows import StoredObservation
+from tests.doubles.credentials import BEARER
 from tests.doubles.house import FakeHouse
 
 GOLDEN = Path(__file__).parent / "golden" / "api.txt"
@@ -181,7 +182,7 @@ async def client(tmp_path: Path) -> AsyncIterator[tuple[aiohttp.ClientSession, F
     house: Any = FakeHouse(now=lambda: NOW)
     async with (
         open_page(house.services, PageSettings(tmp_path / "files")) as url,
-        aiohttp.ClientSession(url) as session,
+        aiohttp.ClientSession(url, headers=BEARER) as session,
     ):
         yield session, house
 

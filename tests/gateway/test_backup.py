@@ -105,7 +105,10 @@ class Load:
 
 async def test_a_back_up_under_load_has_all_that_was_before_it_and_runs(tmp_path: Path) -> None:
     old, new = tmp_path / "old", tmp_path / "new"
-    async with service(old, RUNNING) as running, aiohttp.ClientSession() as client:
+    async with (
+        service(old, RUNNING) as running,
+        aiohttp.ClientSession(headers=running.headers) as client,
+    ):
         load = Load(running, client)
         async with asyncio.TaskGroup() as group:
             group.create_task(load.run())
@@ -125,7 +128,7 @@ async def test_a_back_up_under_load_has_all_that_was_before_it_and_runs(tmp_path
     again = Service(new)
     await again.start()
     try:
-        async with aiohttp.ClientSession() as client:
+        async with aiohttp.ClientSession(headers=again.headers) as client:
             body = {**message("@demo echo well"), "wait": True}
             async with client.post(f"{again.url}api/submit", json=body) as answer:
                 assert "well" in json.dumps((await answer.json())["replies"])

@@ -13,9 +13,10 @@ from contract.chat import Room, Speaker
 from gateway.core.events import AccessChanged, BotsChanged
 from gateway.web.admin.values import Problem
 from tests.doubles.admin import ANA, AUTH
+from tests.doubles.browser import sign_in
 from tests.doubles.house import FakeHouse
 from tests.doubles.running import until
-from tests.gateway.test_accessible import WHO, furnish, with_answers
+from tests.gateway.test_accessible import furnish, with_answers
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 PHONE: ViewportSize = {"width": 390, "height": 844}
@@ -31,7 +32,7 @@ async def phone(browser: Browser, address: str, house: FakeHouse) -> AsyncIterat
     page.set_default_timeout(10_000)
     faults: list[str] = []
     page.on("pageerror", lambda fault: faults.append(str(fault)))
-    await page.add_init_script(WHO)
+    await sign_in(page.context, address, house.visitors)
     await with_answers(page)
     await page.goto(f"{address}#admin")
     await expect(page.locator("#admin-title")).to_have_text("Overview")
@@ -202,7 +203,7 @@ async def test_a_part_that_is_not_there_is_not_shown(
     house.say(Room("web:general", "general"), ANA, "hi")
     context = await browser.new_context(viewport=PHONE)
     page = await context.new_page()
-    await page.add_init_script(WHO)
+    await sign_in(page.context, address, house.visitors)
     for path in ("access", "schedules"):
         await page.route(f"**/api/{path}", lambda route: route.fulfill(status=404, json={}))
     await page.goto(f"{address}#admin")

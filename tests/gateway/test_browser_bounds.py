@@ -9,7 +9,7 @@ from playwright.async_api import Browser, Page, expect
 
 from contract.chat import Attachment, Room, Speaker
 from gateway.web.page import PageSettings, open_page
-from tests.doubles.browser import enter
+from tests.doubles.browser import enter, sign_in
 from tests.doubles.house import FakeHouse
 from tests.gateway.conftest import WIDE
 
@@ -17,7 +17,6 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 GENERAL = Room("web:general", "general")
 ANA = Speaker("web:ana", "Ana")
 DEMO = Speaker("bot:demo", "demo", "bot")
-WHO = "localStorage.setItem('moot.me', JSON.stringify({id: 'web:citra', name: 'Citra'}))"
 EVIL = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>'
 MARKDOWN = f"""{EVIL}
 
@@ -74,12 +73,14 @@ async def test_nobody_runs_a_script_by_what_they_write(page: Page, house: FakeHo
     assert all(wanted.startswith(own) for wanted in asked), asked
 
 
-async def test_the_page_asks_its_own_server_only(browser: Browser, address: str) -> None:
+async def test_the_page_asks_its_own_server_only(
+    browser: Browser, address: str, house: FakeHouse
+) -> None:
     context = await browser.new_context(viewport=WIDE)
     page = await context.new_page()
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    await enter(page, address)
+    await enter(page, address, house.visitors)
     await expect(page.locator("#welcome")).to_be_visible()
     assert len(asked) > 10
     assert all(wanted.startswith(address) for wanted in asked)
@@ -88,7 +89,7 @@ async def test_the_page_asks_its_own_server_only(browser: Browser, address: str)
 
 async def test_ten_tabs_hear_what_is_said(browser: Browser, address: str, house: FakeHouse) -> None:
     context = await browser.new_context(viewport=WIDE)
-    await context.add_init_script(WHO)
+    await sign_in(context, address, house.visitors)
     tabs = [await context.new_page() for _ in range(10)]
     for tab in tabs:
         await tab.goto(address)
@@ -153,7 +154,7 @@ async def test_a_copy_button_copies_the_code_alone(
     context = await browser.new_context(viewport=WIDE)
     await context.grant_permissions(["clipboard-read", "clipboard-write"])
     page = await context.new_page()
-    await enter(page, address)
+    await enter(page, address, house.visitors)
     house.say(GENERAL, DEMO, "Do:\n\n```\nls -l\n```")
     await page.locator(".code").get_by_role("button", name="Copy").click()
     await expect(page.locator(".code").get_by_role("button")).to_have_text("Copied")
@@ -168,7 +169,7 @@ async def test_a_phone_has_a_drawer_and_no_sideways_scroll(
         viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True
     )
     page = await context.new_page()
-    await enter(page, address)
+    await enter(page, address, house.visitors)
     house.say(GENERAL, DEMO, "x" * 400 + "\n\n```\n" + "y" * 400 + "\n```\n\n|a|b|\n|-|-|\n|1|2|")
     await expect(page.locator("article")).to_be_visible()
     assert await page.evaluate("document.documentElement.scrollWidth") <= 390
@@ -188,11 +189,11 @@ async def test_a_phone_has_a_drawer_and_no_sideways_scroll(
 
 @pytest.mark.parametrize(("scheme", "dark"), [("light", False), ("dark", True)])
 async def test_the_page_follows_the_colour_scheme(
-    browser: Browser, address: str, scheme: str, dark: bool
+    browser: Browser, address: str, house: FakeHouse, scheme: str, dark: bool
 ) -> None:
     context = await browser.new_context(viewport=WIDE, color_scheme=scheme)  # type: ignore[arg-type]
     page = await context.new_page()
-    await enter(page, address)
+    await enter(page, address, house.visitors)
     paper = await page.locator("#room").evaluate("e => getComputedStyle(e).backgroundColor")
     first = int(paper.removeprefix("rgb(").split(",")[0])
     assert (first < 80) is dark
@@ -205,7 +206,7 @@ async def test_a_lost_connection_is_shown_and_mended_without_duplicates(
     context = await browser.new_context(viewport=WIDE)
     page = await context.new_page()
     async with open_page(house.services, PageSettings(tmp_path)) as url:
-        await enter(page, url)
+        await enter(page, url, house.visitors)
         house.say(GENERAL, ANA, "before")
         await expect(page.locator("article")).to_have_count(1)
     await expect(page.locator("#connection")).to_contain_text("Reconnecting")

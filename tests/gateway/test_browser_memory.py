@@ -87,7 +87,7 @@ async def sitting(browser: Browser, tmp_path: Path) -> AsyncIterator[Sitting]:
             page = await context.new_page()
             faults: list[str] = []
             page.on("pageerror", lambda fault: faults.append(str(fault)))
-            await enter(page, url)
+            await enter(page, url, moot.house.visitors)
             yield Sitting(moot, page)
             await context.close()
             assert faults == []

@@ -72,7 +72,7 @@ async def desk(browser: Browser, tmp_path: Path) -> AsyncIterator[Desk]:
             page = await context.new_page()
             faults: list[str] = []
             page.on("pageerror", lambda fault: faults.append(str(fault)))
-            await enter(page, url)
+            await enter(page, url, moot.house.visitors)
             yield Desk(moot, page, tmp_path / "personas", url)
             await context.close()
             assert faults == []

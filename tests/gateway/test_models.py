@@ -74,7 +74,7 @@ async def test_what_is_missing_is_one_sentence_at_check_and_at_start(
     [finding] = [f for f in check(wrong, environment) if f.mistake]
     assert sentence in finding.text
     with pytest.raises(ConfigError) as caught:
-        await run(wrong, environment, started=lambda _: None, stop=asyncio.Event())
+        await run(wrong, environment, started=lambda *_: None, stop=asyncio.Event())
     assert sentence in caught.value.say
     assert not (tmp_path / "data" / "moot.db").exists()
 

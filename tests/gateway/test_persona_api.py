@@ -13,6 +13,7 @@ from yarl import URL
 
 from gateway.settings.personas.personas import FrontMatter
 from gateway.web.page import PageSettings, open_page
+from tests.doubles.credentials import bearer
 from tests.doubles.running import PERSONA, Opened, gateway
 from tests.gateway.conftest import get, post
 
@@ -31,7 +32,7 @@ async def client(moot: Opened, tmp_path: Path) -> AsyncIterator[aiohttp.ClientSe
     settings = PageSettings(tmp_path / "files")
     async with (
         open_page(moot.house.services, settings) as url,
-        aiohttp.ClientSession(url) as session,
+        aiohttp.ClientSession(url, headers=bearer(tmp_path)) as session,
     ):
         yield session
 

@@ -9,6 +9,7 @@ import pytest
 from contract.chat import Room
 from gateway.core.command_table import TABLE
 from gateway.web.page import PageSettings, open_page
+from tests.doubles.credentials import BEARER, bearer
 from tests.doubles.house import FakeHouse
 from tests.doubles.platform import said
 from tests.doubles.running import gateway
@@ -21,7 +22,10 @@ async def page(tmp_path: Path) -> AsyncIterator[tuple[aiohttp.ClientSession, Fak
     house = FakeHouse()
     house.open_room(Room("web:general", "general"))
     settings = PageSettings(tmp_path / "files")
-    async with open_page(house.services, settings) as url, aiohttp.ClientSession(url) as session:
+    async with (
+        open_page(house.services, settings) as url,
+        aiohttp.ClientSession(url, headers=BEARER) as session,
+    ):
         yield session, house
 
 
@@ -90,7 +94,7 @@ async def test_the_real_house_schedules_for_rooms_and_personas_that_there_are(
     async with (
         gateway(tmp_path) as moot,
         open_page(moot.house.services, PageSettings(tmp_path / "files")) as url,
-        aiohttp.ClientSession(url) as session,
+        aiohttp.ClientSession(url, headers=bearer(tmp_path)) as session,
     ):
         await moot.hear(said("hello"))
         wish = {**NEW, "room_id": "fake:general"}
@@ -106,7 +110,7 @@ async def test_the_real_house_schedules_for_rooms_and_personas_that_there_are(
             assert got.status == 400
         async with session.post("/api/schedules", json=wish) as got:
             made = await got.json()
-        assert (made["bot"], made["by"]["id"]) == ("fake", "web:page")
+        assert (made["bot"], made["by"]["id"]) == ("fake", "moot:shell")
         for paused in (True, False):
             body = {"paused": paused}
             async with session.post(f"/api/schedules/{made['id']}", json=body) as got:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from contract.agent import Option, Question, Usage
 from contract.errors import PlatformError
+from store.gateway_schema import metadata
 from tests.golden.script import (
     AUTH,
     BUDIS_DM,
@@ -115,11 +116,7 @@ CASE = Case(
 def inserts(database: Path) -> Iterator[str]:
     """Every row, tables and rows in an order in which their references hold."""
     with closing(sqlite3.connect(database)) as opened:
-        names = opened.execute(
-            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
-            " AND name <> 'alembic_version' ORDER BY rowid"
-        )
-        for (table,) in names.fetchall():
+        for table in (each.name for each in metadata.sorted_tables):
             columns = opened.execute(f"PRAGMA table_info({table})").fetchall()
             listed = ", ".join(f'"{column[1]}"' for column in columns)
             flags = [column[2] == "BOOLEAN" for column in columns]

@@ -39,6 +39,7 @@ from gateway.core.redaction import Redactor
 from gateway.sessions.sessions import AgentProgram
 from gateway.settings.config import Config
 from gateway.web.page import PageSettings, open_page
+from tests.doubles.credentials import bearer
 from tests.doubles.index import WordIndex
 from tests.doubles.model import ScriptedModel
 from tests.doubles.platform import FakeBot, said
@@ -366,7 +367,7 @@ class Stage:
         settings = PageSettings(self.folder / "uploads")
         async with (
             open_page(house.services, settings) as url,
-            aiohttp.ClientSession(url) as client,
+            aiohttp.ClientSession(url, headers=bearer(self.folder)) as client,
             client.request(step.method, step.path, json=step.body) as response,
         ):
             body = json.loads(await response.text())

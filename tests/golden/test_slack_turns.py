@@ -126,7 +126,7 @@ async def play(talk: Talk) -> dict[str, Any]:
     await talk.settled()
     body = {"name": "demo", "by": "web:ana", "message": "header", "room_id": f"slack:{GENERAL}"}
     async with (
-        aiohttp.ClientSession(talk.moot.url) as client,
+        aiohttp.ClientSession(talk.moot.url, headers=talk.moot.headers) as client,
         client.post("/api/personas/dry-run", json=body) as response,
     ):
         told: dict[str, Any] = await response.json()

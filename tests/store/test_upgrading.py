@@ -25,7 +25,7 @@ from store.upgrading import told
 from tests.conftest import NewUrl
 
 Made = TypeVar("Made")
-EARLIER = ["0001", "0002", "0003", "0004"]
+EARLIER = ["0001", "0002", "0003", "0004", "0005"]
 
 MESSAGE = """INSERT INTO messages (seq, room_id, message_id, scope, sender_id, sender_name,
  sender_type, hop, content, sent_at, received_at, include_in_memory, meta, attachments)
@@ -42,7 +42,7 @@ FACT = """INSERT INTO facts (seq, id, scope, kind, text, source, data, said_at, 
 
 
 ROWS = Path(__file__).parent / "rows"  # of real conversations, see tests/golden/rows.py
-ROWS_OF = ["0004"]
+ROWS_OF = ["0004", "0005"]
 KEPT = {  # columns whose values no migration may change
     "messages": "seq, room_id, message_id, scope, sender_id, content, hop, turn_id, sent_at",
     "turns": "seq, id, message_seq, state, states, header, answer, answer_source, fault, hop",

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import http.client
-import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from contract.chat import Speaker
-from contract.errors import ConfigError, MootError, Rejected
+from contract.errors import ConfigError
 from gateway.access.access import Access
 from gateway.access.admissions import Admissions
 from gateway.access.grants import GrantSpan
 from gateway.access.service import AccessService
 from gateway.audit.audit import Audit
+from gateway.cli.page.client import RunningMoot, client_of
 from gateway.core.clock import clock
 from gateway.core.lock import InUse, address_of, hold
 from gateway.core.sql_ledger import SqlLedger
@@ -24,12 +23,9 @@ from gateway.settings.config import Config
 from gateway.web.access.api import DECISIONS, GrantBody
 from gateway.web.access.views import access_json, grant_json, pairing_json
 from gateway.web.body import parse
+from gateway.web.signin.people import SHELL
 from store.database import Store
 from store.transcript import Transcript
-
-WAIT_S = 30.0
-SHELL = Speaker("moot:shell", "the command line")
-ANY = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  (where it listens, and how it is reached)
 
 
 class Registry(Protocol):
@@ -60,7 +56,7 @@ async def open_registry(config: Config, environment: Mapping[str, str]) -> Async
             if url is None:
                 say = f"{in_use.say}, or try again in a moment: it doesn't serve its page yet"
                 raise ConfigError(say) from None
-            yield _Running(url, environment.get("MOOT_TOKEN") or None)
+            yield _Running(client_of(config, url, environment))
             return
         async with Store.open(config.store_url) as store:
             transcript, access = Transcript(store), Access(config.access)
@@ -97,53 +93,25 @@ class _Stored:
 
 @dataclass(frozen=True, slots=True)
 class _Running:
-    """The Moot that runs. Nothing else is to be done meanwhile, so a call may hold the loop."""
+    """The Moot that runs."""
 
-    url: str
-    token: str | None
+    moot: RunningMoot
 
     async def overview(self) -> dict[str, Any]:
-        return self._ask("GET", "/api/access")
+        return self.moot.ask("GET", "/api/access")
 
     async def grant(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        return self._ask("POST", "/api/access/grants", {**body, "by": _BY})
+        return self.moot.ask("POST", "/api/access/grants", {**body, "by": _BY})
 
     async def revoke(self, seq: int) -> None:
-        self._ask("DELETE", f"/api/access/grants/{seq}", {"by": _BY})
+        self.moot.ask("DELETE", f"/api/access/grants/{seq}", {"by": _BY})
 
     async def decide(self, code: str, decision: str) -> dict[str, Any] | None:
         at = f"/api/access/pairings/{quote(code, safe='')}"
         try:
-            return self._ask("POST", at, {"decision": decision, "by": _BY})
+            return self.moot.ask("POST", at, {"decision": decision, "by": _BY})
         except LookupError:
             return None
-
-    def _ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Past any proxy. Raises LookupError for what isn't there, else MootError."""
-        at = urlsplit(self.url)
-        host = ANY.get(at.hostname or "", at.hostname or "")
-        connection = http.client.HTTPConnection(host, at.port, timeout=WAIT_S)
-        headers = {"Content-Type": "application/json"}
-        if self.token:
-            headers["Authorization"] = f"Bearer {self.token}"
-        try:
-            given = None if body is None else json.dumps(body)
-            connection.request(method, path, given, headers)
-            response = connection.getresponse()
-            told: dict[str, Any] = json.loads(response.read())
-        except (OSError, http.client.HTTPException, ValueError) as error:
-            reason = f"Moot runs, but its page at {self.url} can't be reached: {error}"
-            raise MootError(reason) from None
-        finally:
-            connection.close()
-        if response.status == 404:
-            raise LookupError(path)
-        if response.status == 401:
-            raise ConfigError("Moot wants its token: set MOOT_TOKEN as it has it")
-        if response.status >= 400:
-            fault = told.get("error", {})
-            raise Rejected(str(fault.get("field")), str(fault.get("message")))
-        return told
 
 
 _BY = {"id": SHELL.id, "name": SHELL.name}

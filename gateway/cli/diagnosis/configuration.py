@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from adapters.catalog import find_program
 from composer.headings import HEADINGS
 from contract.errors import ConfigError
+from gateway.app.page import page_auth
 from gateway.app.platforms import make_bots
 from gateway.cli.diagnosis.finding import Finding, Installation
 from gateway.core.redaction import can_be_redacted, names_a_secret, secrets_in
@@ -20,7 +21,7 @@ from gateway.settings.config import Config
 from gateway.settings.env_file import env_file
 from gateway.settings.personas.personas import Persona, Personas
 from gateway.settings.tables import AgentTable
-from gateway.web.auth import PageAuth
+from gateway.web.signin.tokens import check_own
 
 _OURS = re.compile(
     r"MOOT_|SLACK_|ROCKETCHAT_|DISCORD_|MATRIX_|BLUEBUBBLES_|ANTHROPIC_|OPENAI_|GEMINI_|OTEL_"
@@ -90,7 +91,7 @@ def check(
     findings += _bots_personas(config, personas)
     for part in (
         lambda: make_bots(config, environment, personas),
-        lambda: PageAuth(token=environment.get("MOOT_TOKEN") or None).check(config.gateway.host),
+        lambda: check_own(environment, beyond=page_auth(config).is_beyond),
     ):
         try:
             part()

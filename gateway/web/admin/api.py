@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from aiohttp import web
 
@@ -12,6 +12,8 @@ from gateway.web.admin.service import AdminServices
 from gateway.web.admin.values import SessionAct, WantedTurns
 from gateway.web.body import ChoosingBody, answer, error, parse, read_object
 from gateway.web.rendering import to_json
+from gateway.web.signin.caller import acting, caller_of
+from gateway.web.signin.rooms import RoomGuard, Sight
 
 END = 2**62  # after every turn
 PAGE, MOST_PAGE = 50, 200
@@ -31,6 +33,7 @@ class AdminApi:
     """The routes."""
 
     admin: AdminServices
+    guard: RoomGuard
 
     def routes(self) -> list[web.RouteDef]:
         """Every route below /api/admin."""
@@ -46,6 +49,9 @@ class AdminApi:
 
     async def overview(self, request: web.Request) -> web.Response:
         summary = await self.admin.overview.summary()
+        sight = Sight(self.guard, caller_of(request))
+        shown = [one for one in summary.questions if sight.sees_room(one.room_id)]
+        summary = replace(summary, questions=shown)
         well = not any(problem.grave for problem in summary.problems)
         return answer({"ok": well, **to_json(summary)})
 
@@ -61,7 +67,7 @@ class AdminApi:
     async def act(self, request: web.Request) -> web.Response:
         body = parse(ActBody, await read_object(request))
         acted = await self.admin.sessions.act(
-            request.match_info["session_id"], body.act, body.speaker()
+            request.match_info["session_id"], body.act, acting(request, body.by)
         )
         match acted:
             case "unknown":

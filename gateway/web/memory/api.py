@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from itertools import groupby
 from typing import Any
 
@@ -13,6 +13,8 @@ from contract.errors import Rejected
 from gateway.web.body import answer, error
 from gateway.web.memory.room_memory import Overview, RoomMemoryService
 from gateway.web.rendering import to_json
+from gateway.web.signin.caller import caller_of
+from gateway.web.signin.rooms import RoomGuard
 from memory.browse.pages import END
 from memory.browse.view_rows import ObservationContext, ObservationFilter, TitleRow
 
@@ -24,6 +26,7 @@ class MemoryApi:
     """The routes."""
 
     memory: RoomMemoryService
+    rooms: RoomGuard
 
     def routes(self) -> list[web.RouteDef]:
         """Every route below /memory."""
@@ -37,26 +40,33 @@ class MemoryApi:
         ]
 
     async def overview(self, request: web.Request) -> web.Response:
-        found = await self.memory.overview(_room(request))
-        return _no_room() if found is None else answer(_overview(found))
+        found = await self.memory.overview(await self._room(request))
+        if found is None:
+            return _no_room()
+        caller = caller_of(request)
+        if not self.rooms.is_owner(caller):  # what is noted of others is not theirs to read
+            own = tuple(note for note in found.insights if note.sender_id == caller.person.id)
+            found = replace(found, insights=own)
+        return answer(_overview(found))
 
     async def facts(self, request: web.Request) -> web.Response:
         page = await self.memory.facts(
-            _room(request), before=_before(request), replaced=_flag(request, "replaced")
+            await self._room(request), before=_before(request), replaced=_flag(request, "replaced")
         )
         return _no_room() if page is None else answer(page)
 
     async def observations(self, request: web.Request) -> web.Response:
         sought = ObservationFilter(*(_text(request, name) for name in ("text", "concept", "file")))
         page = await self.memory.observations(
-            _room(request),
+            await self._room(request),
             sought if sought != ObservationFilter() else None,
             before=_before(request),
         )
         return _no_room() if page is None else answer(page)
 
     async def observation(self, request: web.Request) -> web.Response:
-        found = await self.memory.observation(_room(request), request.match_info["observation_id"])
+        room_id = await self._room(request)
+        found = await self.memory.observation(room_id, request.match_info["observation_id"])
         if found is None:
             return error(404, "there is no such observation in this room")
         return answer({"record": found.record, "timeline": _timeline(found)})
@@ -65,8 +75,14 @@ class MemoryApi:
         query = _text(request, "q")
         if not query:
             raise Rejected("q", "is required")
-        found = await self.memory.search(_room(request), query)
+        found = await self.memory.search(await self._room(request), query)
         return _no_room() if found is None else answer(found)
+
+    async def _room(self, request: web.Request) -> str:
+        """The room that is asked for. Raises RequestRefused when it is not for the caller."""
+        room_id = request.match_info["room_id"]
+        await self.rooms.check(caller_of(request), room_id)
+        return room_id
 
 
 def _overview(found: Overview) -> dict[str, Any]:
@@ -90,10 +106,6 @@ def _timeline(found: ObservationContext) -> list[dict[str, Any]]:
 
 def _no_room() -> web.Response:
     return error(404, "there is no such room")
-
-
-def _room(request: web.Request) -> str:
-    return request.match_info["room_id"]
 
 
 def _before(request: web.Request) -> int:

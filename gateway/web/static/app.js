@@ -5,7 +5,7 @@ import { adminEvent, adminShown, openAdmin, setUpAdmin } from "./admin/sections.
 import * as api from "./lib/api.js";
 import { Composer } from "./chat/composer.js";
 import { Conversation } from "./chat/conversation.js";
-import { switcher, whoDialog } from "./lib/dialogs.js";
+import { switcher } from "./lib/dialogs.js";
 import { $, announce, h, icon } from "./lib/dom.js";
 import { personasChanged, showPersonas } from "./personas/views.js";
 import { memoryChanged, toggleMemory } from "./memory/panel.js";
@@ -117,15 +117,12 @@ function fromAddress() {
 
 /** @param {Page.Draft} given */
 function send({ text, replyTo = null, attachments = [], extra = {} }) {
-  if (!state.me || !room) {
-    whoDialog();
-    return;
-  }
+  if (!state.me || !room) return;
   /** @type {Page.Outgoing} */
   const message = {
     id: api.newId(),
     room_id: room.id,
-    by: { ...state.me, kind: "human", role: null },
+    by: { id: state.me.id, name: state.me.name, kind: "human", role: null },
     text,
     at: new Date().toISOString(),
     edited_at: null,
@@ -260,7 +257,6 @@ async function catchUp() {
     return;
   }
   go();
-  if (!state.me) whoDialog();
 }
 
 /** Show what the address says. */
@@ -286,6 +282,7 @@ function onState(connection) {
   $("connection").hidden = !lost;
   $("connection").textContent = lost ? "Connection lost. Reconnecting…" : "";
   document.body.classList.toggle("offline", lost);
+  if (lost) api.get("/api/me").catch(() => {}); // who was signed out elsewhere comes to the form
 }
 
 /** @param {string} text */

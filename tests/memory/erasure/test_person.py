@@ -120,6 +120,10 @@ HANGS: dict[str, list[dict[str, Any]]] = {
     "audit": [],  # its rows stay, see tests/gateway/test_audit.py
     "figures": [{"seq": 2}, {"seq": 3}, {"seq": 4}],
     "grants": [{"person_id": ANDI}],
+    "page_links": [{"person_id": ANDI}],
+    "page_sessions": [{"person_id": ANDI}],
+    "page_tokens": [],  # of programs
+    "page_users": [{"id": ANDI}],
     "pairings": [{"person_id": ANDI}],
     "refusals": [{"person_id": ANDI}],
     "usage": [{"person_id": ANDI}, {"turn_id": "t1"}],
@@ -155,6 +159,10 @@ STAYS: dict[str, dict[str, Any]] = {
     "audit": {"by_id": BUDI},
     "figures": {"seq": 1},
     "grants": {"person_id": BUDI},
+    "page_links": {"person_id": BUDI},
+    "page_sessions": {"person_id": BUDI},
+    "page_tokens": {},
+    "page_users": {"id": BUDI},
     "pairings": {"person_id": BUDI},
     "refusals": {"person_id": BUDI},
     "usage": {"person_id": BUDI, "turn_id": "b1"},

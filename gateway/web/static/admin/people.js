@@ -2,6 +2,7 @@
 // People and what they may do: roles that were given here can be taken back here.
 
 import * as api from "../lib/api.js";
+import { accountParts, loadAccounts } from "./accounts.js";
 import { action, empty, me, note, roomTitle, section, when } from "./parts.js";
 import { confirmDialog } from "../lib/dialogs.js";
 import { announce, byKey, filledIn, h } from "../lib/dom.js";
@@ -26,14 +27,19 @@ export const people = {
   name: "people",
   title: "People",
   probe: "/api/access",
-  load: async () => ({ access: await api.get("/api/access"), known: (await api.get("/api/people")).people }),
+  load: async () => ({
+    access: await api.get("/api/access"),
+    known: (await api.get("/api/people")).people,
+    accounts: await loadAccounts(),
+  }),
   /**
-   * @param {{ access: Api.Access, known: Api.SpeakerView[] }} given
-   * @param {Page.Context} given
+   * @param {{ access: Api.Access, known: Api.SpeakerView[], accounts: import("./accounts.js").Accounts }} given
+   * @param {Page.Context} context
    */
-  draw({ access, known }, { refresh }) {
+  draw({ access, known, accounts }, { refresh }) {
     const held = new Set(access.grants.map((grant) => grant.person_id));
     return [
+      ...accountParts(accounts, refresh),
       note(
         `Rooms are ${RULES[access.rooms] ?? access.rooms}. ` +
           `Direct messages: ${RULES[access.dms] ?? access.dms}. See [access] in moot.toml.`,

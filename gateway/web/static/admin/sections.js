@@ -4,6 +4,7 @@
 import { closePanel } from "../lib/panel.js";
 import { $, byKey, focused, h, icon, openFolds, reopen, targetOf } from "../lib/dom.js";
 import { optional } from "../lib/api.js";
+import { on, state } from "../lib/store.js";
 import { audit } from "./audit.js";
 import { overview, waits } from "./overview.js";
 import { people } from "./people.js";
@@ -246,6 +247,7 @@ export function adminEvent(type) {
 let badgeTimer = 0;
 
 async function drawLink() {
+  if (!state.me?.owner) return;
   let count = 0;
   try {
     count = await waits();
@@ -259,8 +261,8 @@ async function drawLink() {
   );
 }
 
-/** Find out which sections there are, and how many things wait. */
-export async function setUpAdmin() {
+/** Be ready for owners. */
+export function setUpAdmin() {
   $("admin-link").append(icon("gauge"), h("span", { class: "row-name" }, "Administration"));
   document.addEventListener("click", (event) => {
     if (targetOf(event).closest("#skip") && shown) {
@@ -268,6 +270,15 @@ export async function setUpAdmin() {
       $("admin-body").focus();
     }
   });
+  on("me", findOut);
+}
+
+let foundOut = false;
+
+/** Find out which sections there are, and how many things wait: once it is known that an owner is here. */
+async function findOut() {
+  if (foundOut || !state.me?.owner) return;
+  foundOut = true;
   drawLink();
   const optionals = SECTIONS.filter((one) => one.probe);
   const found = await Promise.all(optionals.map((one) => optional(one.probe ?? "").catch(() => null)));

@@ -3,7 +3,7 @@
 
 import { avatar, personaSpeaker } from "../lib/avatar.js";
 import { $, h } from "../lib/dom.js";
-import { knownHere, state } from "../lib/store.js";
+import { state } from "../lib/store.js";
 
 const MOST = 8;
 
@@ -131,7 +131,7 @@ function people(typed) {
     }))
     .sort((a, b) => Number(a.away) - Number(b.away));
   /** @type {Map<string, Api.Person & { role?: string | null }>} */
-  const known = new Map([...state.people, ...knownHere()].map((person) => [person.id, person]));
+  const known = new Map(state.people.map((person) => [person.id, person]));
   known.delete(state.me?.id ?? "");
   const humans = [...known.values()].map((person) => ({
     name: person.name,

@@ -25,7 +25,7 @@ export function turnElement(first) {
   const words = h("span", { class: "turn-words" });
   const time = h("span", { class: "turn-time", "aria-hidden": "true" });
   const stop = h("button", { type: "button", class: "mini stop" }, icon("stop"), "Stop");
-  const watch = h("button", { type: "button", class: "mini" }, icon("terminal"), "Watch");
+  const watch = h("button", { type: "button", class: "mini watch" }, icon("terminal"), "Watch");
   const why = h("button", { type: "button", class: "mini" }, "Why");
   const element = h(
     "article",

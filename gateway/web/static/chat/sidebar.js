@@ -2,7 +2,8 @@
 // The list of rooms and of direct messages with each persona; who you are.
 
 import { avatar, personaSpeaker } from "../lib/avatar.js";
-import { newRoomDialog, whoDialog } from "../lib/dialogs.js";
+import { accountDialog } from "./account.js";
+import { newRoomDialog } from "../lib/dialogs.js";
 import { $, fill, focused, h, icon, targetOf } from "../lib/dom.js";
 import { directId, on, roomLists, roomOf, state, unread } from "../lib/store.js";
 import { platformName } from "../lib/words.js";
@@ -25,7 +26,7 @@ export function setUpSidebar(open) {
   });
   window.addEventListener("popstate", () => show(false));
   narrow.addEventListener("change", () => show(false));
-  $("me").addEventListener("click", () => whoDialog());
+  $("me").addEventListener("click", () => accountDialog());
   $("lists").addEventListener("click", (event) => {
     if (targetOf(event).closest('a[href="#personas"]')) show(false);
     const roomId = /** @type {HTMLElement | null} */ (targetOf(event).closest("a[data-room]"))?.dataset.room;
@@ -103,6 +104,7 @@ function section(title, rows, button = null) {
 }
 
 const editPersonas = () =>
+  state.me?.owner === true &&
   h("a", { class: "icon-button small", href: "#personas", "aria-label": "Edit personas" }, icon("pen"));
 
 function newRoomButton() {
@@ -153,7 +155,9 @@ function drawMe() {
   const me = state.me;
   $("me").replaceChildren(
     me ? avatar({ ...me, kind: "human" }) : icon("plus"),
-    h("span", { class: "me-name" }, me ? me.name : "Who are you?"),
-    h("span", { class: "row-more" }, me ? "Switch" : ""),
+    h("span", { class: "me-name" }, me ? me.name : "…"),
+    h("span", { class: "row-more" }, me ? "Account" : ""),
   );
+  $("admin-link").hidden = !me?.owner;
+  document.body.classList.toggle("no-owner", me !== null && !me.owner);
 }

@@ -1,11 +1,10 @@
 // @ts-check
-// Modal dialogs: who you are, a new room, jump to a room.
+// Modal dialogs: a new room, jump to a room.
 
 import * as api from "./api.js";
 import { avatar, personaSpeaker } from "./avatar.js";
 import { first, focused, h, icon } from "./dom.js";
-import { become, directId, knownHere, roomLists, setRoom, state, tell } from "./store.js";
-import { slug } from "./words.js";
+import { directId, roomLists, setRoom, state, tell } from "./store.js";
 
 /**
  * Show a dialog; it is taken away when it closes.
@@ -89,50 +88,6 @@ export function confirmDialog({ title, text, yes, no = "Cancel" }) {
     const dialog = modal(title, h("div", { class: "dialog-body" }, h("h2", {}, title), h("p", {}, text), buttons));
     dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes"));
   });
-}
-
-/** Ask who sits here. The first time there is no way around it. */
-export function whoDialog() {
-  const people = [...knownHere(), ...state.people.filter((person) => /^web:[^-]+$/.test(person.id))];
-  const others = [...new Map(people.map((person) => [person.id, person])).values()].slice(0, 8);
-  /** @param {Api.Person} person */
-  const choose = (person) => {
-    become(person.name, person.id);
-    dialog.close();
-  };
-  const chips = others.map((person) => {
-    const chip = h(
-      "button",
-      { type: "button", class: "person-chip" },
-      avatar({ ...person, kind: "human" }, "small"),
-      person.name,
-    );
-    chip.addEventListener("click", () => choose(person));
-    return chip;
-  });
-  const form = nameForm({
-    label: others.length ? "Somebody else" : "Your name",
-    button: "Continue",
-    hint: "Others in the room see this name, and so do the agents.",
-    maxlength: 60,
-    /** @param {string} name */
-    onSubmit: (name) => {
-      if (!slug(name)) throw new Error("A name needs a letter or a digit.");
-      become(name);
-    },
-  });
-  const dialog = modal(
-    "Who are you?",
-    h(
-      "div",
-      { class: "dialog-body" },
-      h("h2", {}, "Who are you?"),
-      chips.length ? h("div", { class: "people-chips" }, ...chips) : null,
-      form,
-    ),
-    { closable: state.me !== null },
-  );
-  first(dialog, "input").focus();
 }
 
 export function newRoomDialog(name = "") {

@@ -2,7 +2,6 @@
 // What the page knows, and who wants to hear of a change.
 
 import * as api from "./api.js";
-import { slug } from "./words.js";
 
 /** @type {Map<string, Array<(value?: any) => unknown>>} */
 const listeners = new Map();
@@ -48,15 +47,12 @@ function remember(key, value) {
   }
 }
 
-/** @param {any} value */
-const isPerson = (value) => typeof value?.id === "string" && typeof value?.name === "string";
-const storedMe = remembered("moot.me", null);
-
 /**
+ * `me`: who is signed in.
  * `rooms`: by id. `commands`: what can be typed, aliases among it. `people`: humans who have spoken. `read`: the time
  * of the newest message seen, by the room's id.
  * @type {{
- *   me: Api.Person | null,
+ *   me: Api.Me | null,
  *   rooms: Map<string, Page.Room>,
  *   personas: Api.PersonaView[],
  *   commands: Array<Pick<Api.Command, "name" | "says">>,
@@ -67,7 +63,7 @@ const storedMe = remembered("moot.me", null);
  * }}
  */
 export const state = {
-  me: isPerson(storedMe) ? storedMe : null,
+  me: null,
   rooms: new Map(),
   personas: [],
   commands: [],
@@ -76,25 +72,6 @@ export const state = {
   roomId: null,
   read: remembered("moot.read", {}),
 };
-
-/**
- * People who used the page in this browser.
- * @returns {Api.Person[]}
- */
-export const knownHere = () => remembered("moot.people", []).filter(isPerson);
-
-/**
- * Sit here as somebody: a new name, or a person known already.
- * @param {string} name
- * @param {string} [id]
- */
-export function become(name, id = `web:${slug(name)}`) {
-  const person = { id, name: name.trim() };
-  state.me = person;
-  remember("moot.me", person);
-  remember("moot.people", [person, ...knownHere().filter((known) => known.id !== person.id)].slice(0, 8));
-  tell("me");
-}
 
 /** @param {string} roomId */
 const seenUntil = (roomId) => Date.parse(state.read[roomId] ?? "") || 0;
@@ -185,7 +162,7 @@ export function setRoom(room) {
 /** Everybody who can be mentioned: lower-case name to a CSS class. */
 export function mentions() {
   const names = new Map();
-  for (const person of [...state.people, ...knownHere()]) names.set(person.name.toLowerCase(), "person");
+  for (const person of state.people) names.set(person.name.toLowerCase(), "person");
   for (const persona of state.personas) names.set(persona.name.toLowerCase(), "persona");
   if (state.me) names.set(state.me.name.toLowerCase(), "me");
   return names;
@@ -200,18 +177,21 @@ export function meet(speaker) {
 // ── Fetching ──────────────────────────────────────────────────────────────────────────────
 
 export async function fetchAll() {
-  const [rooms, personas, people, { commands }] = await Promise.all([
+  const [me, rooms, personas, people, { commands }] = await Promise.all([
+    api.get("/api/me"),
     api.get("/api/rooms"),
     api.get("/api/personas"),
     api.get("/api/people"),
     api.get("/api/commands"),
   ]);
+  state.me = me;
   state.commands = commands
     .filter(({ name }) => /^[a-z]/.test(name))
     .flatMap(({ name, says, aliases }) => [name, ...aliases].map((called) => ({ name: called, says })));
   state.rooms = new Map(rooms.rooms.map((room) => [room.id, room]));
   state.personas = personas.personas;
   state.people = people.people;
+  tell("me");
   tell("rooms");
 }
 

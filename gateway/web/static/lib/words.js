@@ -100,19 +100,6 @@ export function hue(id) {
 }
 
 /**
- * A person's slug: letters and digits of any script, never a hyphen (see the DM's room id).
- * @param {string} name
- */
-export function slug(name) {
-  return name
-    .normalize("NFKC")
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N}]+/gu, "_")
-    .replace(/^_+|_+$/g, "")
-    .slice(0, 60);
-}
-
-/**
  * @param {number} n
  * @param {string} one
  * @param {string} [many]

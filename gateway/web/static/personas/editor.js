@@ -2,7 +2,7 @@
 // One persona's file: checked as it is written, tried, saved, deleted, rolled back.
 
 import * as api from "../lib/api.js";
-import { whoDialog } from "../lib/dialogs.js";
+
 import { announce, h } from "../lib/dom.js";
 import { state } from "../lib/store.js";
 import { plural } from "../lib/words.js";
@@ -200,8 +200,7 @@ export class Editor {
   }
 
   by() {
-    if (!state.me) whoDialog();
-    return state.me ?? { id: "web:somebody", name: "Somebody" };
+    return { id: state.me?.id ?? "", name: state.me?.name ?? "" };
   }
 
   askDelete() {

@@ -66,7 +66,7 @@ export class TryOut {
       text,
       room_id: this.rooms.value,
       message: this.message.value,
-      by: state.me ?? { id: "web:somebody", name: "Somebody" },
+      by: { id: state.me?.id ?? "", name: state.me?.name ?? "" },
     };
   }
 

@@ -1,0 +1,1 @@
+"""Commands for the page and the API: signing in, people, tokens, and asking from a terminal."""

@@ -1,0 +1,1 @@
+"""Who comes to the page and to the HTTP API: people who signed in, and programs with a token."""

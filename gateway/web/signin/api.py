@@ -1,0 +1,169 @@
+"""Signing in and out, and what people see of their own account."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+from aiohttp import web
+from pydantic import BaseModel, ConfigDict, Field
+
+from contract.errors import Rejected
+from gateway.web import auth
+from gateway.web.auth import Credentials
+from gateway.web.body import answer, error, parse, read_object
+from gateway.web.signin.attempts import Attempts
+from gateway.web.signin.caller import Caller, RequestRefused, caller_of
+from gateway.web.signin.people import (
+    SESSION_FOR,
+    Device,
+    NameWanted,
+    PagePeople,
+    SignedIn,
+)
+from gateway.web.signin.rows import PageSession
+from gateway.web.signin.tokens import NOT_IT, locked
+
+log = structlog.stdlib.get_logger("moot.page")
+
+
+class SignInBody(BaseModel):
+    """A proof, and how somebody is called who has no account yet."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    code: str | None = Field(None, max_length=200)
+    token: str | None = Field(None, max_length=1_000)
+    name: str | None = Field(None, max_length=200)
+
+
+@dataclass(frozen=True, slots=True)
+class SignInApi:
+    """The routes."""
+
+    credentials: Credentials
+    attempts: Attempts
+
+    @property
+    def _people(self) -> PagePeople:
+        return self.credentials.people
+
+    def routes(self) -> list[web.RouteDef]:
+        """Every route of it but the form's."""
+        return [
+            web.post("/api/sign-in", self.sign_in),
+            web.post("/api/sign-out", self.sign_out),
+            web.get("/api/me", self.me),
+            web.get("/api/me/sessions", self.sessions),
+            web.delete("/api/me/sessions/{id}", self.end),
+        ]
+
+    async def sign_in(self, request: web.Request) -> web.Response:
+        body = parse(SignInBody, await read_object(request))
+        try:
+            signed_in = await self._sign_in(request, body)
+        except NameWanted:
+            told = {"error": {"field": "name", "message": "how are you called?"}, "needs": "name"}
+            return answer(told, 409)
+        person = Caller(signed_in.user.speaker, signed_in.session.id)
+        response = answer(self._me(person))
+        secure = self.credentials.access.is_secure(request)
+        set_session(response, request, signed_in.cookie, secure=secure)
+        return response
+
+    async def _sign_in(self, request: web.Request, body: SignInBody) -> SignedIn:
+        address = self.credentials.access.address(request)
+        device = Device(request.headers.get("User-Agent", ""), address)
+        if body.code is not None:
+            try:
+                return await self._people.sign_in_by_link(body.code, body.name, device)
+            except RequestRefused:
+                self._failed(address, "link")
+                raise
+        if body.token is None:
+            raise Rejected("token", "is required: a token, or the code of a link")
+        if wait_s := self.attempts.wait_s(address):
+            raise locked(wait_s)
+        try:
+            caller = self.credentials.tokens.by_bearer(body.token, address)
+            if caller.reads:
+                raise RequestRefused(401, NOT_IT)
+        except RequestRefused:
+            self._failed(address, "token")
+            raise
+        return await self._people.sign_in_by_token(body.name, device)
+
+    def _failed(self, address: str, how: str) -> None:
+        wait_s = self.attempts.wait_s(address)
+        log.warning("signin.failed", address=address, how=how, wait_s=wait_s)
+
+    async def sign_out(self, request: web.Request) -> web.Response:
+        caller = caller_of(request)
+        if caller.is_person:
+            await self._people.end_sessions(caller.person, lambda one: one.id == caller.session_id)
+        response = answer({"signed_out": True})
+        response.del_cookie(auth.cookie_name(request))
+        return response
+
+    async def me(self, request: web.Request) -> web.Response:
+        return answer(self._me(caller_of(request)))
+
+    def _me(self, caller: Caller) -> dict[str, Any]:
+        person = caller.person
+        role = self._people.role(person.id) if caller.is_person else "owner"
+        house = self._people.house_owner()
+        return {
+            "id": person.id,
+            "name": person.name,
+            "role": caller.reads or role,
+            "owner": self.credentials.rooms.is_owner(caller),
+            "person": caller.is_person,
+            "house_owner": {"id": house.id, "name": house.name} if house else None,
+        }
+
+    async def sessions(self, request: web.Request) -> web.Response:
+        caller = caller_of(request)
+        mine = self._people.sessions(caller.person.id)
+        return answer({"sessions": sessions_json(self._people, mine, caller)})
+
+    async def end(self, request: web.Request) -> web.Response:
+        caller, wanted = caller_of(request), request.match_info["id"]
+        gone = await self._people.end_sessions(
+            caller.person, lambda one: one.id == wanted and one.person_id == caller.person.id
+        )
+        return answer({"ended": len(gone)}) if gone else error(404, "there is no such session")
+
+
+def set_session(response: web.Response, request: web.Request, cookie: str, *, secure: bool) -> None:
+    """Let the browser keep a session's cookie as long as the session lasts."""
+    response.set_cookie(
+        auth.cookie_name(request),
+        cookie,
+        max_age=int(SESSION_FOR.total_seconds()),
+        httponly=True,
+        samesite="Lax",
+        secure=secure,
+    )
+
+
+def sessions_json(
+    people: PagePeople, sessions: Sequence[PageSession], caller: Caller
+) -> list[dict[str, Any]]:
+    """Sessions as JSON. here: the one that asks."""
+    names = {user.id: user.name for user in people.users()}
+    return [
+        {
+            "id": one.id,
+            "person_id": one.person_id,
+            "person_name": names.get(one.person_id, ""),
+            "created_at": one.created_at,
+            "seen_at": one.seen_at,
+            "expires_at": one.expires_at,
+            "user_agent": one.user_agent,
+            "address": one.address,
+            "here": one.id == caller.session_id,
+        }
+        for one in sessions
+    ]

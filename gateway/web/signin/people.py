@@ -1,0 +1,351 @@
+"""People of the page: their accounts, where they are signed in, and the links that let them in.
+
+All of it is kept in memory, so that a request costs no query, and written to the database as it
+changes. Roles are grants like anybody's, see gateway/access/grants.py.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Protocol
+
+import structlog
+
+from contract.chat import Room, Speaker
+from contract.errors import MootError, Rejected
+from gateway.access.access import Access
+from gateway.access.grants import EVERYWHERE, GrantSpan, KeptGrant, of_person
+from gateway.settings.access import Role
+from gateway.web.signin.caller import Caller, RequestRefused
+from gateway.web.signin.rows import PageLink, PageRows, PageSession, PageState, PageUser
+from gateway.web.signin.secret import hashed
+
+log = structlog.stdlib.get_logger("moot.page")
+
+SESSION_FOR = timedelta(days=30)  # after the last visit
+SEEN_EVERY = timedelta(minutes=5)  # what is written of visits; a crash forgets no more
+LINK_FOR = timedelta(minutes=30)
+INVITATION_FOR = timedelta(days=3)
+NAME = re.compile(r"[^\x00-\x1f\x7f]{1,80}")
+USED = "this link was used already, or is too old: `moot open` makes a new one, or an owner does"
+
+SHELL = Speaker("moot:shell", "the command line")
+PAGE = Room("web:page", "the page")  # where roles that hold for the whole house are asked for
+
+
+class NameWanted(MootError):
+    """Whoever signs in must say how they are called: nothing was used up."""
+
+
+class Roles(Protocol):
+    """Gives roles and takes them back: see gateway.access.grants.Grants."""
+
+    async def grant(self, person: Speaker, role: Role, span: GrantSpan, by: Speaker) -> KeptGrant:
+        """Give one."""
+
+    async def revoke(self, by: Speaker, chosen: Callable[[KeptGrant], bool]) -> Sequence[KeptGrant]:
+        """Take back what is chosen."""
+
+
+class Noted(Protocol):
+    """Writes the audit log: see gateway.audit.audit.Audit."""
+
+    async def note(
+        self, act: str, by: Speaker, *, room: Room | None = None, **detail: str | None
+    ) -> None:
+        """Append a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """Where somebody signs in: what their browser says of itself, and its address."""
+
+    user_agent: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """A new session. cookie: its secret, which is kept nowhere else."""
+
+    user: PageUser
+    session: PageSession
+    cookie: str
+
+
+@dataclass(frozen=True, slots=True)
+class NewLink:
+    """A link as it is made. code: what stands behind the # of its address."""
+
+    code: str
+    link: PageLink
+
+
+class PagePeople:
+    """Who may come to the page. `load` it before the first request."""
+
+    def __init__(
+        self,
+        rows: PageRows,
+        *,
+        access: Access,
+        roles: Roles,
+        audit: Noted,
+        clock: Callable[[], datetime],
+        changed: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._rows = rows
+        self._access = access
+        self._roles = roles
+        self._audit = audit
+        self._clock = clock
+        self._changed = changed
+        self._users: dict[str, PageUser] = {}
+        self._sessions: dict[str, PageSession] = {}  # by the cookie's hash
+        self._links: dict[str, PageLink] = {}  # by the code's hash
+
+    async def load(self) -> PageState:
+        """Read all of it; what is too old goes."""
+        state, now = await self._rows.load(), self._clock()
+        self._users = {user.id: user for user in state.users}
+        self._sessions = {one.hash: one for one in state.sessions if one.expires_at > now}
+        self._links = {one.hash: one for one in state.links if one.expires_at > now}
+        self._tell_access()
+        old = [one.id for one in state.sessions if one.expires_at <= now]
+        if old:
+            await self._rows.drop_sessions(old)
+        if late := [one.id for one in state.links if one.expires_at <= now]:
+            await self._rows.drop_links(late)
+        return state
+
+    def _tell_access(self) -> None:
+        self._access.page_users = frozenset(self._users)
+
+    # ── Who it is ───────────────────────────────────────────────────────────────────────
+
+    def by_cookie(self, cookie: str) -> Caller | None:
+        """Who is signed in with this cookie. Their session lasts longer by it."""
+        session = self._sessions.get(hashed(cookie)) if cookie else None
+        now = self._clock()
+        user = self._users.get(session.person_id) if session else None
+        if session is None or user is None or user.ended or session.expires_at <= now:
+            return None
+        if now - session.seen_at > SEEN_EVERY:
+            seen = replace(session, seen_at=now, expires_at=now + SESSION_FOR)
+            self._sessions[session.hash] = seen
+            self._rows.seen(seen)
+        return Caller(user.speaker, session.id)
+
+    def is_signed_in(self, caller: Caller) -> bool:
+        """True while a person's session lasts."""
+        now = self._clock()
+        return any(
+            one.id == caller.session_id and one.expires_at > now for one in self._sessions.values()
+        )
+
+    def is_owner(self, person_id: str) -> bool:
+        """True if somebody with an account administers the house."""
+        return self._access.is_owner_everywhere(PAGE, person_id)
+
+    def role(self, person_id: str) -> Role | None:
+        """Their role in the page's rooms."""
+        return self._access.role(PAGE, person_id)
+
+    def has_account(self, person_id: str) -> bool:
+        """True for the id of an account, also of one that was closed."""
+        return person_id in self._users
+
+    def users(self) -> Sequence[PageUser]:
+        """Every account that is not closed, the oldest first."""
+        found = [user for user in self._users.values() if not user.ended]
+        return sorted(found, key=lambda user: (user.created_at, user.id))
+
+    def house_owner(self) -> PageUser | None:
+        """The owner among them whose account is the oldest."""
+        return next((user for user in self.users() if self.is_owner(user.id)), None)
+
+    # ── Signing in ──────────────────────────────────────────────────────────────────────
+
+    async def sign_in_by_link(self, code: str, name: str | None, device: Device) -> SignedIn:
+        """Use a link up. Raises RequestRefused, and NameWanted before it is used up."""
+        link = self._links.get(hashed(code))
+        if link is None or link.expires_at <= self._clock():
+            raise RequestRefused(401, USED)
+        if link.person_id is None:
+            user = self._owner_named(name)
+        else:
+            user = PageUser(link.person_id, link.person_name, self._clock())
+        self._links.pop(link.hash, None)  # before anything is waited for: it works once
+        await self._rows.drop_links([link.id])
+        role: Role | None = "owner" if link.person_id is None else link.role
+        how = "invitation" if link.role else "link"
+        return await self._enter(user, role, device, how)
+
+    async def sign_in_by_token(self, name: str | None, device: Device) -> SignedIn:
+        """Sign the house owner in, who showed an owner's token. Raises NameWanted."""
+        return await self._enter(self._owner_named(name), "owner", device, "token")
+
+    def _owner_named(self, name: str | None) -> PageUser:
+        """The house owner; one who has no account yet is called as they say."""
+        known = self.house_owner()
+        if known is not None:
+            return known
+        if name is None:
+            raise NameWanted("how are you called?")
+        person_id, called = person_of(name)
+        if self.has_account(person_id):
+            raise Rejected("name", "is somebody's already; `moot invite` lets them in again")
+        return PageUser(person_id, called, self._clock())
+
+    async def _enter(self, user: PageUser, role: Role | None, device: Device, how: str) -> SignedIn:
+        """Open the account if there is none, give the role, and begin a session."""
+        known = self._users.get(user.id)
+        if known is None or known.ended:
+            self._users[user.id] = user
+            self._tell_access()
+            await self._rows.put_user(user)
+        user = self._users[user.id]
+        if role is not None and self._access.role(PAGE, user.id) != role:
+            await self._roles.grant(user.speaker, role, EVERYWHERE, SHELL)
+        cookie, now = secrets.token_urlsafe(32), self._clock()
+        session = PageSession(
+            secrets.token_hex(4),
+            hashed(cookie),
+            user.id,
+            created_at=now,
+            seen_at=now,
+            expires_at=now + SESSION_FOR,
+            user_agent=device.user_agent[:200],
+            address=device.address[:64],
+        )
+        await self._rows.put_session(session)
+        self._sessions[session.hash] = session
+        await self._audit.note("sign_in", user.speaker, how=how, session=session.id)
+        log.info("signin.done", person=user.id, how=how, session=session.id)
+        self._changed()
+        return SignedIn(user, session, cookie)
+
+    # ── Links ───────────────────────────────────────────────────────────────────────────
+
+    async def owner_link(self, person: str | None = None) -> NewLink:
+        """A link for the house owner, or for another owner by id or name. Raises Rejected."""
+        user = self._user(person) if person else self.house_owner()
+        if user is not None and not self.is_owner(user.id):
+            raise Rejected("person", f"{user.name} is no owner: `moot invite` makes their link")
+        return await self._link(
+            user.id if user else None, user.name if user else "", None, LINK_FOR
+        )
+
+    async def invite(self, name: str, role: Role | None, by: Speaker) -> NewLink:
+        """A link by which somebody becomes, or is again, a user of the page. role: None: the role
+        that they have, or member. Raises Rejected.
+
+        A name that was typed before there were accounts is theirs with all its messages.
+        """
+        person_id, called = person_of(name)
+        known = self._users.get(person_id)
+        if known is not None and not known.ended:
+            called = known.name
+        elif role is None:
+            role = "member"
+        old = [one for one in self._links.values() if one.person_id == person_id]
+        for one in old:
+            self._links.pop(one.hash, None)
+        if old:
+            await self._rows.drop_links([one.id for one in old])
+        made = await self._link(person_id, called, role, INVITATION_FOR)
+        await self._audit.note("invite", by, person=person_id, role=role)
+        self._changed()
+        return made
+
+    async def _link(
+        self, person_id: str | None, name: str, role: Role | None, lasts: timedelta
+    ) -> NewLink:
+        code, now = secrets.token_urlsafe(24), self._clock()
+        link = PageLink(secrets.token_hex(4), hashed(code), person_id, name, role, now, now + lasts)
+        await self._rows.put_link(link)
+        self._links[link.hash] = link
+        return NewLink(code, link)
+
+    def invitations(self) -> Sequence[PageLink]:
+        """Invitations that nobody has used yet, the oldest first."""
+        now = self._clock()
+        found = [x for x in self._links.values() if x.person_id and x.expires_at > now]
+        return sorted(found, key=lambda link: link.created_at)
+
+    async def withdraw(self, link_id: str, by: Speaker) -> bool:
+        """Take an invitation back. False: there is none."""
+        found = next((one for one in self._links.values() if one.id == link_id), None)
+        if found is None:
+            return False
+        self._links.pop(found.hash, None)
+        await self._rows.drop_links([found.id])
+        await self._audit.note("invite", by, person=found.person_id, withdrawn="yes")
+        self._changed()
+        return True
+
+    # ── Sessions and accounts ───────────────────────────────────────────────────────────
+
+    def sessions(self, person_id: str | None = None) -> Sequence[PageSession]:
+        """Sessions that last, the one used last first; None: everybody's."""
+        now = self._clock()
+        found = [one for one in self._sessions.values() if one.expires_at > now]
+        mine = [one for one in found if person_id in (None, one.person_id)]
+        return sorted(mine, key=lambda one: one.seen_at, reverse=True)
+
+    async def end_sessions(
+        self, by: Speaker, chosen: Callable[[PageSession], bool]
+    ) -> Sequence[PageSession]:
+        """Sign browsers out; return what was ended."""
+        gone = [one for one in self._sessions.values() if chosen(one)]
+        for one in gone:
+            self._sessions.pop(one.hash, None)
+        if gone:
+            await self._rows.drop_sessions([one.id for one in gone])
+        for one in gone:
+            await self._audit.note("sign_out", by, person=one.person_id, session=one.id)
+            log.info("signin.ended", person=one.person_id, session=one.id, by=by.id)
+        if gone:
+            self._changed()
+        return gone
+
+    async def close(self, person_id: str, by: Speaker) -> PageUser | None:
+        """Close an account: no session, no link, no role is left of it. None: there is none."""
+        user = self._users.get(person_id)
+        if user is None or user.ended:
+            return None
+        self._users[person_id] = replace(user, ended=True)
+        await self._rows.put_user(self._users[person_id])
+        await self.end_sessions(by, lambda one: one.person_id == person_id)
+        links = [one for one in self._links.values() if one.person_id == person_id]
+        for one in links:
+            self._links.pop(one.hash, None)
+        await self._rows.drop_links([one.id for one in links])
+        await self._roles.revoke(by, of_person(person_id))
+        await self._audit.note("account_close", by, person=person_id)
+        self._changed()
+        return user
+
+    def _user(self, named: str) -> PageUser:
+        """An account by its id or its name. Raises Rejected."""
+        wanted = named.casefold()
+        for user in self.users():
+            if user.id == named or user.name.casefold() == wanted:
+                return user
+        raise Rejected("person", f"there is no account {named} on the page")
+
+
+def person_of(name: str) -> tuple[str, str]:
+    """The id of a person of the page by their name, and the name without odd blanks. It holds no
+    hyphen, see submission.DIRECT. Raises Rejected."""
+    called = " ".join(name.removeprefix("web:").split())
+    plain = unicodedata.normalize("NFKC", called).lower()
+    slug = re.sub(r"[\W_]+", "_", plain).strip("_")[:60]
+    if not slug or not NAME.fullmatch(called) or f"web:{slug}" == PAGE.id:
+        raise Rejected("name", "needs letters or digits, and at most 80 characters")
+    return f"web:{slug}", called

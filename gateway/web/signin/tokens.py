@@ -1,0 +1,148 @@
+"""Tokens of programs: of the API for whatever an owner may, or for the metrics alone."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from contract.chat import Speaker
+from contract.errors import ConfigError, Rejected
+from gateway.core.redaction import can_be_redacted
+from gateway.web.signin.attempts import Attempts
+from gateway.web.signin.caller import Caller, RequestRefused
+from gateway.web.signin.people import SHELL, Noted
+from gateway.web.signin.rows import PageRows, PageToken
+from gateway.web.signin.secret import derived, hashed, same
+
+NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
+READS = ("", "metrics")
+USED_EVERY = timedelta(minutes=5)
+LEAST_CHARS = 20  # of a MOOT_TOKEN that others than this machine may try
+OWN = "MOOT_TOKEN"
+NOT_IT = "that is not the token"
+
+
+class PageTokens:
+    """What programs prove themselves by: the owner's secret, tokens that follow from it, and the
+    MOOT_TOKEN that an administrator chose, if there is one."""
+
+    def __init__(
+        self,
+        rows: PageRows,
+        *,
+        secret: str,
+        own: str | None,
+        attempts: Attempts,
+        audit: Noted,
+        clock: Callable[[], datetime],
+        learn: Callable[[str], None] = lambda value: None,
+    ) -> None:
+        """own: MOOT_TOKEN. learn: told each value, which is never to be shown."""
+        self._rows = rows
+        self._secret = secret
+        self._own = own
+        self._attempts = attempts
+        self._audit = audit
+        self._clock = clock
+        self._learn = learn
+        self._tokens: dict[str, PageToken] = {}  # by the value's hash
+        learn(secret)
+
+    def load(self, tokens: Sequence[PageToken]) -> None:
+        """Take those that are in the database. They are good with the secret they were made by."""
+        for token in tokens:
+            self._keep(token)
+
+    def _keep(self, token: PageToken) -> None:
+        value = derived(self._secret, token.salt, token.reads)
+        self._tokens[hashed(value)] = token
+        self._learn(value)
+
+    # ── Who it is ───────────────────────────────────────────────────────────────────────
+
+    def by_bearer(self, value: str, address: str) -> Caller:
+        """Who sends this token. Raises RequestRefused."""
+        if same(value, self._secret):
+            return Caller(SHELL, token="shell")  # noqa: S106  (a name)
+        token = self._tokens.get(key := hashed(value))
+        if token is not None:
+            self._used(key, token)
+            return Caller(_speaker(token.name), token=token.name, reads=token.reads)
+        if wait_s := self._attempts.wait_s(address):
+            raise locked(wait_s)
+        if self._own is not None and same(value, self._own):
+            self._attempts.right(address)
+            return Caller(_speaker(OWN), token=OWN)
+        self._attempts.wrong(address)
+        raise RequestRefused(401, NOT_IT)
+
+    def is_good(self, caller: Caller) -> bool:
+        """True while a program's token is good."""
+        fixed = ("shell", OWN)
+        return caller.token in fixed or any(t.name == caller.token for t in self.listed())
+
+    def _used(self, key: str, token: PageToken) -> None:
+        now = self._clock()
+        if token.used_at is None or now - token.used_at > USED_EVERY:
+            used = replace(token, used_at=now)
+            self._tokens[key] = used
+            self._rows.used(used)
+
+    # ── Making and ending them ──────────────────────────────────────────────────────────
+
+    def listed(self) -> Sequence[PageToken]:
+        """Those that were made, by name."""
+        return sorted(self._tokens.values(), key=lambda token: token.name)
+
+    async def get(self, name: str, reads: str, by: Speaker) -> PageToken:
+        """The token of this name, made if there is none. Raises Rejected."""
+        if not NAME.fullmatch(name):
+            raise Rejected("name", "must be lower-case letters, digits, - and _, at most 40")
+        if reads not in READS:
+            raise Rejected("reads", "must be metrics, or be left out")
+        known = next((token for token in self.listed() if token.name == name), None)
+        if known is not None:
+            if known.reads != reads:
+                raise Rejected("name", f"{name} is another kind of token; take another name")
+            return known
+        token = PageToken(name, secrets.token_hex(16), reads, self._clock())
+        await self._rows.put_token(token)
+        self._keep(token)
+        await self._audit.note("token_make", by, token=name, reads=reads or "all")
+        return token
+
+    async def revoke(self, name: str, by: Speaker) -> bool:
+        """End a token. False: there is none of this name."""
+        key = next((key for key, token in self._tokens.items() if token.name == name), None)
+        if key is None:
+            return False
+        del self._tokens[key]
+        await self._rows.drop_token(name)
+        await self._audit.note("token_revoke", by, token=name)
+        return True
+
+
+def locked(wait_s: int) -> RequestRefused:
+    """The refusal of whoever tried too often."""
+    return RequestRefused(
+        429, f"too many wrong tokens: try again in {wait_s} s, or use a link", wait_s
+    )
+
+
+def check_own(environment: Mapping[str, str], *, beyond: bool) -> str | None:
+    """MOOT_TOKEN; None: there is none. beyond: others than this machine can try it. Raises
+    ConfigError for one that they could guess."""
+    own = environment.get(OWN) or None
+    if own and beyond and (len(own) < LEAST_CHARS or not can_be_redacted(own)):
+        raise ConfigError(
+            f"{OWN} can be guessed, and others than this machine can reach the page: let it have "
+            f"{LEAST_CHARS} random characters or more, or leave it out and use `moot token`"
+        )
+    return own
+
+
+def _speaker(name: str) -> Speaker:
+    return Speaker(f"moot:token-{name}", f"the token {name}")

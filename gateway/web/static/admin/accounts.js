@@ -1,0 +1,227 @@
+// @ts-check
+// Accounts of the page: who has one, who is invited, where they are signed in, and programs' tokens.
+
+import * as api from "../lib/api.js";
+import { browserName } from "../chat/account.js";
+import { action, empty, section, when } from "./parts.js";
+import { confirmDialog } from "../lib/dialogs.js";
+import { announce, byKey, copyButton, filledIn, h } from "../lib/dom.js";
+import { state } from "../lib/store.js";
+import { plural } from "../lib/words.js";
+
+const ROLES = ["guest", "member", "owner"];
+/** @type {{ name: string, url: string } | null} */
+let invited = null; // the newest invitation; its link is told once
+
+/**
+ * @typedef {object} Accounts
+ * @property {Api.PageUser[]} users
+ * @property {Api.Invitation[]} invitations
+ * @property {Api.PageSession[]} sessions
+ * @property {Api.PageToken[]} tokens
+ */
+
+/** @returns {Promise<Accounts>} */
+export async function loadAccounts() {
+  const [{ users, invitations }, { sessions }, { tokens }] = await Promise.all([
+    api.get("/api/page/users"),
+    api.get("/api/page/sessions"),
+    api.get("/api/page/tokens"),
+  ]);
+  return { users, invitations, sessions, tokens };
+}
+
+/**
+ * @param {Accounts} given
+ * @param {() => void} refresh
+ */
+export function accountParts({ users, invitations, sessions, tokens }, refresh) {
+  return [
+    section(
+      "Accounts of this page",
+      users.length
+        ? h("ul", { class: "admin-rows" }, ...users.map((user) => userRow(user, refresh)))
+        : empty("Nobody has one yet."),
+      invitations.length
+        ? h("ul", { class: "admin-rows" }, ...invitations.map((link) => invitationRow(link, refresh)))
+        : null,
+    ),
+    section("Invite somebody", inviteForm(refresh)),
+    section(
+      "Signed in",
+      sessions.length
+        ? h("ul", { class: "admin-rows" }, ...sessions.map((session) => sessionRow(session, refresh)))
+        : empty("Nobody is."),
+    ),
+    tokens.length
+      ? section("Programs' tokens", h("ul", { class: "admin-rows" }, ...tokens.map((one) => tokenRow(one, refresh))))
+      : null,
+  ];
+}
+
+/**
+ * @param {object} given
+ * @param {string} given.name
+ * @param {string | null} given.tag
+ * @param {Page.Child[]} given.about
+ * @param {Node | null} given.act
+ */
+const row = ({ name, tag, about, act }) =>
+  h(
+    "li",
+    { class: "admin-row", "data-acts": true },
+    h(
+      "div",
+      { class: "row-head" },
+      h("b", {}, name),
+      tag ? h("span", { class: "tag" }, tag) : null,
+      act ? h("span", { class: "row-end" }, act) : null,
+    ),
+    h("p", { class: "row-about" }, ...about),
+  );
+
+/**
+ * @param {Api.PageUser} user
+ * @param {() => void} refresh
+ */
+function userRow(user, refresh) {
+  const close = async () => {
+    await api.remove(`/api/page/users/${encodeURIComponent(user.id)}`, {});
+    announce(`${user.name}'s account is closed`);
+    refresh();
+  };
+  return row({
+    name: user.name,
+    tag: user.role ?? "no role",
+    about: [`${user.id} · ${plural(user.sessions, "session")} · since `, when(user.created_at)],
+    act:
+      user.id === state.me?.id
+        ? null
+        : action(`close-${user.id}`, "Close", close, {
+            name: `Close the account of ${user.name}`,
+            sure: () =>
+              confirmDialog({
+                title: "Close the account?",
+                text: `${user.name} is signed out everywhere and has no role any more. What they said stays.`,
+                yes: "Close it",
+              }),
+          }),
+  });
+}
+
+/**
+ * @param {Api.Invitation} link
+ * @param {() => void} refresh
+ */
+function invitationRow(link, refresh) {
+  const withdraw = async () => {
+    await api.remove(`/api/page/invitations/${link.id}`, {});
+    announce("Withdrawn");
+    refresh();
+  };
+  return row({
+    name: link.person_name,
+    tag: "invited",
+    about: [`${link.person_id} · ${link.role ?? "as before"} · until ${new Date(link.expires_at).toLocaleString()}`],
+    act: action(`withdraw-${link.id}`, "Withdraw", withdraw, {
+      name: `Withdraw the invitation of ${link.person_name}`,
+    }),
+  });
+}
+
+/**
+ * @param {Api.PageSession} session
+ * @param {() => void} refresh
+ */
+function sessionRow(session, refresh) {
+  const end = async () => {
+    await api.remove(`/api/page/sessions/${session.id}`, {});
+    announce("Signed out");
+    refresh();
+  };
+  return row({
+    name: session.person_name,
+    tag: session.here ? "here" : null,
+    about: [`${browserName(session.user_agent)} · ${session.address} · seen `, when(session.seen_at)],
+    act: session.here
+      ? null
+      : action(`end-${session.id}`, "Sign out", end, { name: `Sign ${session.person_name} out there` }),
+  });
+}
+
+/**
+ * @param {Api.PageToken} token
+ * @param {() => void} refresh
+ */
+function tokenRow(token, refresh) {
+  const revoke = async () => {
+    await api.remove(`/api/page/tokens/${token.name}`, {});
+    announce("Revoked");
+    refresh();
+  };
+  return row({
+    name: token.name,
+    tag: token.reads === "all" ? "everything" : `reads ${token.reads}`,
+    about: ["used ", token.used_at ? when(token.used_at) : "never", " · made ", when(token.created_at)],
+    act: action(`revoke-${token.name}`, "Revoke", revoke, { name: `Revoke the token ${token.name}` }),
+  });
+}
+
+/** @param {() => void} refresh */
+function inviteForm(refresh) {
+  /**
+   * @param {string} label
+   * @param {Node} input
+   */
+  const field = (label, input) => h("label", { class: "filter" }, h("span", {}, label), input);
+  const made = invited
+    ? h(
+        "div",
+        { class: "invitation", role: "status" },
+        h("p", { class: "note" }, `Send this link to ${invited.name}. It works once, within three days:`),
+        h("code", { class: "invitation-link" }, invited.url),
+        copyButton(invited.url, "Copy the link"),
+      )
+    : null;
+  const form = h(
+    "form",
+    { class: "admin-filters", "data-acts": true, "data-keep": true },
+    field(
+      "Name",
+      h("input", {
+        name: "name",
+        class: "field",
+        required: true,
+        maxlength: 80,
+        autocomplete: "off",
+        "data-key": "invite-name",
+      }),
+    ),
+    field(
+      "Role",
+      h(
+        "select",
+        { name: "role", class: "field", "data-key": "invite-role" },
+        ...ROLES.map((role) => h("option", { value: role, selected: role === "member" }, role)),
+      ),
+    ),
+    action(
+      "invite",
+      "Invite",
+      async () => {
+        if (!form.reportValidity()) return;
+        const link = await api.post("/api/page/invitations", filledIn(form));
+        invited = { name: link.person_name, url: link.url };
+        announce("The link is ready");
+        form.reset();
+        refresh();
+      },
+      { css: "primary" },
+    ),
+  );
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    byKey(form, "invite")?.click();
+  });
+  return h("div", { class: "admin-part" }, form, made);
+}

@@ -1,0 +1,73 @@
+// @ts-check
+// Signs in by the code behind the # of a link, or by a token. The code is taken out of the address
+// at once, so that neither the history nor whoever looks at the screen keeps it.
+
+/** @param {string} id */
+const part = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
+/** @param {string} id */
+const field = (id) => /** @type {HTMLInputElement} */ (document.getElementById(id));
+
+const byLink = location.pathname === "/sign-in";
+const code = byLink ? decodeURIComponent(location.hash.slice(1)) : "";
+if (code) history.replaceState(null, "", "/sign-in");
+let named = false; // a name is asked for
+
+/** The name that this browser was used under before there were accounts. */
+function earlierName() {
+  try {
+    return String(JSON.parse(localStorage.getItem("moot.me") ?? "null")?.name ?? "");
+  } catch {
+    return "";
+  }
+}
+
+function askName() {
+  named = true;
+  part("title").textContent = "What is your name?";
+  part("about").textContent = "Others in the rooms see it, and so do the agents.";
+  part("name-field").hidden = false;
+  part("token-field").hidden = true;
+  field("name").required = true;
+  field("name").value = earlierName();
+  part("enter").textContent = "Continue";
+  field("name").focus();
+}
+
+/** @param {string} message */
+function fail(message) {
+  part("fault").textContent = message.charAt(0).toUpperCase() + message.slice(1) + (/[.!?]$/.test(message) ? "" : ".");
+}
+
+async function signIn() {
+  const token = field("token").value.trim();
+  if (!code && !token) {
+    fail("Type a token, or open a link");
+    return;
+  }
+  part("fault").textContent = "";
+  const name = named ? { name: field("name").value.trim() } : {};
+  const proof = code && !token ? { code } : { token };
+  part("enter").setAttribute("aria-busy", "true");
+  try {
+    const response = await fetch("/api/sign-in", {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ ...proof, ...name }),
+    });
+    const body = await response.json();
+    if (response.ok && byLink) location.replace("/");
+    else if (response.ok) location.reload();
+    else if (body.needs === "name") askName();
+    else fail(body.error?.message ?? response.statusText);
+  } catch {
+    fail("Moot does not answer. Is it running?");
+  }
+  part("enter").removeAttribute("aria-busy");
+}
+
+part("form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  signIn();
+});
+if (code) signIn();
+else field("token").focus();
