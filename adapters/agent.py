@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
 from contract.agent import Answer, Question
+from contract.errors import AgentError
 
 Network = Literal["host", "none"]
 
@@ -25,7 +26,9 @@ class Sandbox:
     """A session's share of the machine beside the system, its HOME, its workspace and its program.
 
     bwrap: where bubblewrap is. forbidden: nothing of these is shown, whoever asks for it. fixed:
-    may be shown, but not written to: what Moot itself runs.
+    may be shown, but not written to: what Moot itself runs. scratch_bytes: the most that its
+    folders of memory hold, /tmp and /dev/shm; 0: as much as the kernel lets them. relay: the socket
+    behind which a sandbox without a network reaches some hosts; ports: those of them on loopback.
     """
 
     bwrap: Path
@@ -33,6 +36,9 @@ class Sandbox:
     network: Network = "host"
     forbidden: tuple[Path, ...] = ()
     fixed: tuple[Path, ...] = ()
+    scratch_bytes: int = 0
+    relay: Path | None = None
+    ports: tuple[int, ...] = ()
 
 
 Driver = Literal["terminal", "acp"]
@@ -111,6 +117,14 @@ class Launch:
     sandbox: Sandbox | None = None
     files: Path | None = None
     learn: Callable[[Sequence[str]], None] = _nobody
+
+
+@runtime_checkable
+class Failable(Protocol):
+    """An agent whose program can be ended for a reason that its turn then tells."""
+
+    async def fail(self, error: AgentError) -> None:
+        """End the program; what it works on fails with this error."""
 
 
 @runtime_checkable

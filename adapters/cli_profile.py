@@ -121,6 +121,9 @@ class Environment:
     """Names of variables that the operator's environment may give it."""
     memory: MemoryAccess | None = None
     """None for a program that takes no MCP servers."""
+    hosts: tuple[str, ...] = ()
+    """Those of its model's API and login, which it reaches from a sandbox without a network; port
+    443 where none is named. Addresses in its variables are reached as well."""
 
 
 @dataclass(frozen=True, slots=True)

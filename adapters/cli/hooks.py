@@ -51,11 +51,16 @@ class HookListener:
         finally:
             await runner.cleanup()
 
+    @property
+    def endpoint(self) -> str:
+        """Its host and port."""
+        return f"127.0.0.1:{self._port}"
+
     def register(self, receive: Receive) -> str:
         """A new URL whose payloads go to `receive` until it is released."""
         key = self.secret + secrets.token_urlsafe(24)
         self._receivers[key] = receive
-        return f"http://127.0.0.1:{self._port}/hook/{key}"
+        return f"http://{self.endpoint}/hook/{key}"
 
     def release(self, url: str) -> None:
         """Forget the URL: from now on it answers 404."""

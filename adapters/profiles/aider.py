@@ -201,6 +201,12 @@ AIDER = profile.Profile(
         shell_terminal=True,
     ),
     environment=profile.Environment(
+        hosts=(
+            "api.openai.com",
+            "api.anthropic.com",
+            "generativelanguage.googleapis.com",
+            "openrouter.ai",
+        ),
         files=(
             profile.HomeFile(".aider.model.settings.yml", models_file),
             profile.HomeFile(".aider/caches/model_prices_and_context_window.json", prices_file),

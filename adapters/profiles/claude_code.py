@@ -290,6 +290,7 @@ CLAUDE_CODE = profile.Profile(
         reads=("/etc/claude-code",),
     ),
     environment=profile.Environment(
+        hosts=("api.anthropic.com", "console.anthropic.com", "platform.claude.com"),
         files=(
             profile.HomeFile(".claude.json", state_file),
             profile.HomeFile(".moot/settings.json", settings_file),

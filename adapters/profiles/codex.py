@@ -235,6 +235,7 @@ CODEX = profile.Profile(
         reads=("/etc/codex",),
     ),
     environment=profile.Environment(
+        hosts=("api.openai.com", "auth.openai.com", "chatgpt.com"),
         files=(
             profile.HomeFile(".codex/config.toml", config_file),
             profile.HomeFile(".codex/AGENTS.md", agents_file),

@@ -209,6 +209,7 @@ GEMINI = profile.Profile(
         reads=("/etc/gemini-cli", sys.executable, relay.__file__),
     ),
     environment=profile.Environment(
+        hosts=("*.googleapis.com",),
         files=(
             profile.HomeFile(".gemini/settings.json", settings_file),
             profile.HomeFile(f".gemini/{PERSONA_FILE}", lambda setting, _: setting.persona),

@@ -251,6 +251,7 @@ HERMES = profile.Profile(
         ready=profile.ReadySigns(prompt=PROMPT),
     ),
     environment=profile.Environment(
+        hosts=("openrouter.ai", "api.openai.com", "api.anthropic.com"),
         files=(
             profile.HomeFile(f"{FOLDER}/config.yaml", config_file),
             profile.HomeFile(

@@ -171,6 +171,7 @@ LLM = profile.Profile(
         shell_terminal=True,
     ),
     environment=profile.Environment(
+        hosts=("api.openai.com",),
         files=(
             profile.HomeFile(f"{FOLDER}/extra-openai-models.yaml", models_file),
             profile.HomeFile(".moot/persona.yaml", template_file),

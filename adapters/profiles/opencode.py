@@ -212,6 +212,12 @@ OPENCODE = profile.Profile(
         ready=profile.ReadySigns(prompt=re.compile(BOX, re.MULTILINE)),
     ),
     environment=profile.Environment(
+        hosts=(
+            "api.openai.com",
+            "api.anthropic.com",
+            "generativelanguage.googleapis.com",
+            "openrouter.ai",
+        ),
         files=(
             profile.HomeFile(".config/opencode/config.json", defaults_file),
             profile.HomeFile(".config/opencode/.npmrc", registry_file),

@@ -98,6 +98,12 @@ QWEN = profile.Profile(
         reads=("/etc/qwen-code",),
     ),
     environment=profile.Environment(
+        hosts=(
+            "dashscope.aliyuncs.com",
+            "dashscope-intl.aliyuncs.com",
+            "chat.qwen.ai",
+            "portal.qwen.ai",
+        ),
         files=(profile.HomeFile(".qwen/settings.json", settings_file),),
         env=(
             ("NO_PROXY", "127.0.0.1,localhost,::1"),  # the hooks

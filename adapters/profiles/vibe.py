@@ -208,6 +208,7 @@ VIBE = profile.Profile(
         ready=profile.ReadySigns(prompt=BOX, state="idle", quiet_s=0.0),
     ),
     environment=profile.Environment(
+        hosts=("api.mistral.ai",),
         files=(
             profile.HomeFile(f"{FOLDER}/config.toml", config_file),
             profile.HomeFile(f"{FOLDER}/AGENTS.md", lambda setting, _: setting.persona),

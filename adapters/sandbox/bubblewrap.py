@@ -35,6 +35,10 @@ KNOBS = tuple(f"/proc/{name}" for name in ("acpi", "asound", "fs", "mtrr", "scsi
 and leaves these: it asks whether the folder can be written to, not what is in it."""
 
 
+SCRATCH = ("/tmp", "/dev/shm")  # noqa: S108  # its own
+"""Folders of memory."""
+
+
 @dataclass(frozen=True, slots=True)
 class SandboxView:
     """All that a program sees. Paths are real ones: no part of them is a link.
@@ -66,7 +70,11 @@ def wrap(
         words += ["--disable-userns"]
     if sandbox.network == "none":
         words += ["--unshare-net"]
-    words += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]  # noqa: S108  # its own
+    words += ["--proc", "/proc", "--dev", "/dev"]
+    size = ["--size", str(sandbox.scratch_bytes)] if sandbox.scratch_bytes else []
+    for folder in SCRATCH:
+        words += [*size, "--perms", "1777", "--tmpfs", folder]
+    words += ["--remount-ro", "/dev"]  # or it would be one more
     for knobs in KNOBS if root else ():
         words += ["--ro-bind-try", knobs, knobs]
     words += _shown(view)

@@ -10,6 +10,7 @@ from pathlib import Path
 from adapters.agent import Launch, Mount, Sandbox
 from adapters.cli_profile import Profile
 from adapters.pty.terminal import PYTHON, StartCommand
+from adapters.sandbox import way_out
 from adapters.sandbox.bubblewrap import ETC, SYSTEM, SandboxView, overlap, wrap
 from adapters.sandbox.installation import USR, Installation, find_installation, trail
 from contract.errors import AgentError
@@ -36,10 +37,12 @@ def enclose(profile: Profile, launch: Launch, command: StartCommand) -> StartCom
         _check(mount, sandbox, own)
     reads = tuple(sorted((found.reads | system.reads) - set(writes)))
     links = tuple(sorted((system.links | found.links).items()))
-    view = SandboxView(reads, tuple(writes), links, _accounts(launch))
+    shown = (*_accounts(launch), *way_out.files(sandbox))
+    view = SandboxView(reads, tuple(writes), links, shown)
     cwd, root = command.cwd.absolute(), os.geteuid() == 0
     words = wrap(sandbox, view, cwd=cwd, nests=profile.program.nests, root=root)
-    return replace(command, enclosure=words)
+    env = {**command.env, **way_out.environment(sandbox)}
+    return replace(command, env=env, enclosure=(*words, *way_out.words(sandbox)))
 
 
 def _needed(profile: Profile, launch: Launch, command: StartCommand) -> Installation:

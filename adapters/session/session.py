@@ -61,6 +61,7 @@ class AgentSession(Generic[R]):
         self._run: R | None = None
         self._work: asyncio.Task[Any] | None = None
         self._interrupted = False
+        self._failure: AgentError | None = None  # why it was interrupted, if nobody asked for it
         self._idle = asyncio.Event()  # no ask runs
         self._idle.set()
         self._settling: asyncio.Task[None] | None = None
@@ -79,7 +80,7 @@ class AgentSession(Generic[R]):
 
     async def _within(self, limit_s: float | None, work: Coroutine[Any, Any, T]) -> T:
         """The result of the work, unless it is interrupted or takes too long. Raises AgentError."""
-        self._interrupted = False
+        self._interrupted, self._failure = False, None
         self._idle.clear()
         self._work = asyncio.create_task(work, name=f"ask-{self._name}")
         caller = asyncio.current_task()
@@ -91,6 +92,8 @@ class AgentSession(Generic[R]):
         except asyncio.CancelledError:
             if not self._interrupted or caller.cancelling():
                 raise
+            if cause := self._failure:
+                raise self._fault(cause.kind, str(cause), cause.say) from None
             await self._break_off()
             raise self._fault("stopped", "stopped", f"{self._title} was stopped.") from None
         except TimeoutError:
@@ -111,6 +114,13 @@ class AgentSession(Generic[R]):
             self._interrupted = True
             self._work.cancel()
         await self._idle.wait()
+
+    async def fail(self, error: AgentError) -> None:
+        """See `Failable`."""
+        if self._work and not self._interrupted:
+            self._failure = error
+        await self.interrupt()
+        await self._end()
 
     async def close(self) -> None:
         """See `Agent.close`."""

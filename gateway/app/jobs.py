@@ -16,6 +16,7 @@ from gateway.remembering.memories import Memories
 from gateway.remembering.nightly import nightly
 from gateway.schedules.runner import ScheduleRunner
 from gateway.sessions.pool import SessionPool
+from gateway.sessions.watcher import SessionWatcher
 from gateway.turns.intake import Intake
 
 
@@ -41,6 +42,8 @@ def begin_jobs(
     group, config = context.group, context.config
     group.create_task(idle.run(), name="idle sessions")
     group.create_task(sessions.run(), name="sleeping sessions")
+    watcher = SessionWatcher(sessions.all, config.gateway.data_dir)
+    group.create_task(watcher.run(), name="limits of sessions")
     group.create_task(schedules.run(intake), name="schedules")
     for bot in context.bots.values():
         group.create_task(supervisor.run(bot, intake.receive), name=f"bot {bot.name}")

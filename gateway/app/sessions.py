@@ -13,6 +13,7 @@ from gateway.observability.metering import memory_bytes, most_sessions
 from gateway.personas.service import PersonaService
 from gateway.personas.versions import Versions
 from gateway.remembering.memories import Memories
+from gateway.sessions.bounds import bounds_of
 from gateway.sessions.logins import LoginSecrets
 from gateway.sessions.opener import Opener
 from gateway.sessions.pool import SessionPool
@@ -42,6 +43,7 @@ def make_sessions(
     """Sessions on this machine. hooks: where their agents reach the memory, if they may."""
     config = context.config
     endpoint = None
+    own_hosts = (hooks.endpoint,) if hooks else ()
     if hooks and config.memory.mcp:
         endpoint = McpEndpoint(hooks, memories.tools, context.spawn)
     logins = LoginSecrets(context.redactor.learn)
@@ -54,6 +56,7 @@ def make_sessions(
         sandboxing=sandboxing,
         memory_door=endpoint,
         learn=logins,
+        bounds=lambda persona: bounds_of(config, persona, memory_bytes(), own_hosts),
     )
     return SessionPool(
         opener=opener,

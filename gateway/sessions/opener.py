@@ -13,11 +13,13 @@ from typing import Protocol
 import structlog
 
 from adapters.agent import Agent, Launch, Sandbox
+from adapters.sandbox.relay import Allowed, Relay
 from adapters.session.causes import told_when_full
 from contract.chat import Room
 from contract.errors import AgentError
 from gateway.core.private_folders import SCOPES, make_private
 from gateway.mcp.endpoint import McpEndpoint, McpGrant
+from gateway.sessions.bounds import Bounds
 from gateway.sessions.sandbox import Sandboxing
 from gateway.sessions.sessions import AgentProgram, LiveSession, SessionContext, scope_folder
 from gateway.settings.personas.personas import Persona
@@ -52,6 +54,7 @@ class Opener:
         memory_door: McpEndpoint | None = None,
         sandboxing: Sandboxing | None = None,
         learn: Callable[[Sequence[str]], None] = lambda secrets: None,
+        bounds: Callable[[Persona], Bounds] = lambda _: Bounds(),
     ) -> None:
         self.programs = programs
         self._ledger = ledger
@@ -60,6 +63,7 @@ class Opener:
         self._memory_door = memory_door
         self._sandboxing = sandboxing
         self._learn = learn
+        self._bounds = bounds
         self._starting = asyncio.Semaphore(OPEN_AT_ONCE)
 
     def apart(self, data_dir: Path) -> Opener:
@@ -75,10 +79,13 @@ class Opener:
         program = self.programs(persona.front.agent)
         admission = McpGrant(persona.name, scope)
         launch = await self._launch(persona, scope, room, program, admission)
+        bounds, relay = self._bounds(persona), None
         try:
+            relay = await _relay(launch, program, bounds)
+            launch = replace(launch, sandbox=bounds.around(launch.sandbox, relay))
             agent = await self._start(program, launch)
         except BaseException:
-            self._shut(admission)
+            await self._shut(admission, relay)
             raise
         resumed = agent.resumed
         log.info("session.opened", persona=persona.name, agent=program.name, resumed=resumed)
@@ -92,6 +99,10 @@ class Opener:
             started_at=now,
             used_at=now,
             workspace=launch.workspace,
+            folder=launch.home.parent,
+            enclosed=launch.sandbox is not None,
+            relay=relay,
+            bounds=bounds,
             kept=launch.session_id,
             admission=admission,
             began_as=persona.start,
@@ -141,12 +152,22 @@ class Opener:
 
     async def close(self, live: LiveSession) -> None:
         """End its program; its door answers no more."""
-        self._shut(live.admission)
+        await self._shut(live.admission, live.relay)
         await live.agent.close()
 
-    def _shut(self, admission: McpGrant) -> None:
+    async def _shut(self, admission: McpGrant, relay: Relay | None) -> None:
         if self._memory_door:
             self._memory_door.close(admission)
+        if relay:
+            await relay.close()
+
+
+async def _relay(launch: Launch, program: AgentProgram, bounds: Bounds) -> Relay | None:
+    """The way out of a sandbox without a network."""
+    if launch.sandbox is None or launch.sandbox.network != "none":
+        return None
+    hosts = program.hosts | {Allowed.parse(host) for host in bounds.hosts}
+    return await Relay.open(hosts, program.upstream)
 
 
 def _workspace(configured: Path | None, own: Path) -> Path:

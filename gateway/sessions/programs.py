@@ -15,6 +15,7 @@ from adapters.cli.hooks import HookListener
 from adapters.cli.session import CliAgent
 from adapters.cli_profile import Profile
 from adapters.profiles.generic import GENERIC, GenericSettings, generic_profile
+from adapters.sandbox.relay import Allowed
 from contract.errors import AgentError, ConfigError
 from gateway.sessions.api_programs import API_PROGRAMS
 from gateway.sessions.sessions import AgentProgram
@@ -47,14 +48,14 @@ class Programs:
             profile = make_profile(name, table)
         except ConfigError as error:
             return _unknown(name, str(error))
+        environment = self.environment_of(profile, table)
         path = find_program(profile, table.command, self._environment.get("PATH", ""))
 
         async def start(launch: Launch) -> Agent:
-            env = self.environment_of(profile, table)
             filled = replace(
                 launch,
                 command=() if table.profile == GENERIC.name else table.command,
-                env=tuple(env.items()),
+                env=tuple(environment.items()),
                 login=launch.login or table.login,
             )
             agent = await self._agent(profile, filled, launch.driver or table.driver)
@@ -77,6 +78,8 @@ class Programs:
             resumes=bool(profile.program.resume) or table.driver == "acp",
             takes_model=profile.takes_model or table.driver == "acp",
             own_model="" if table.driver == "acp" else profile.model.own,
+            hosts=_hosts(profile, environment),
+            upstream=next((environment[key] for key in PROXIES if environment.get(key)), ""),
         )
 
     async def _agent(self, profile: Profile, launch: Launch, driver: Driver) -> CliAgent | AcpAgent:
@@ -93,6 +96,16 @@ class Programs:
         """The gateway's own variables that a program gets, and those that moot.toml adds."""
         base = ("PATH", "LANG", "LC_ALL", "TZ", *profile.environment.passes)
         return {k: v for k in base if (v := self._environment.get(k))} | table.env
+
+
+PROXIES = ("HTTPS_PROXY", "https_proxy")
+
+
+def _hosts(profile: Profile, environment: Mapping[str, str]) -> frozenset[Allowed]:
+    """The hosts of its model's API: the profile's, and those of addresses in its variables."""
+    named = {Allowed.parse(host) for host in profile.environment.hosts}
+    urls = (value for key, value in environment.items() if not key.lower().endswith("_proxy"))
+    return frozenset(named | {host for url in urls if (host := Allowed.of_url(url))})
 
 
 def agent_names(tables: Mapping[str, AgentTable]) -> list[str]:

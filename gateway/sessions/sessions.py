@@ -16,10 +16,12 @@ from typing import Literal, Protocol
 from sqlalchemy import Connection, delete, select
 
 from adapters.agent import Agent, Compacting, Launch
+from adapters.sandbox.relay import Allowed, Relay
 from contract.chat import Room, Speaker
 from contract.errors import AgentError
 from gateway.core.ledger import UnusedSession
 from gateway.mcp.endpoint import McpGrant
+from gateway.sessions.bounds import Bounds
 from gateway.settings.personas.personas import Persona
 from store.database import Store
 from store.gateway_schema import room_settings, schedules
@@ -35,7 +37,8 @@ class AgentProgram:
     gone on with. typed: its prompts are typed, into a terminal that may take an `@` for a file;
     else they go as they are. takes_model: it can be told a model's name. runs: it is a program on
     this machine, not an API. own_model: its word for the model that it works with when it is told
-    none, where a conversation that goes on keeps the last one else.
+    none, where a conversation that goes on keeps the last one else. hosts: those that it needs in a
+    sandbox without a network. upstream: the proxy behind which they are, if they are behind one.
     """
 
     name: str
@@ -51,6 +54,8 @@ class AgentProgram:
     takes_model: bool = True
     runs: bool = True
     own_model: str = ""
+    hosts: frozenset[Allowed] = frozenset()
+    upstream: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +84,9 @@ Waits = Callable[[], Awaitable[None]]
 class LiveSession:
     """A living session.
 
-    turns: taken since it began. users: how many use it now; used_at: when the last of them left.
+    folder: of its HOME and all that is its own. enclosed: it runs in a sandbox; relay: its way out,
+    where that has no network. bounds: what it may take of the machine. turns: taken since it began.
+    users: how many use it now; used_at: when the last of them left.
     """
 
     persona: str
@@ -90,6 +97,10 @@ class LiveSession:
     started_at: datetime
     used_at: datetime
     workspace: Path = Path()
+    folder: Path = Path()
+    enclosed: bool = False
+    relay: Relay | None = None
+    bounds: Bounds = field(default_factory=Bounds)
     turns: int = 0
     state: Literal["idle", "working"] = "idle"
     retire: bool = False  # somebody said !new: its next turn begins a session of its own

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
 from adapters.agent import Mount, Network
 
+GB = 1_000_000_000
 Mode = Literal["off", "on", "dms"]
+
+
+HOST = re.compile(r"(\*\.)?[\w-]+(\.[\w-]+)*(:[0-9]{1,5})?", re.ASCII)
+"""A host, or all those below it, with a port: 443 without one."""
 
 
 def parse_mount(text: str) -> Mount:
@@ -40,6 +46,18 @@ class OwnSandboxTable(BaseModel):
     mode: Annotated[Mode | None, BeforeValidator(_mode)] = None
     mounts: Annotated[tuple[str, ...], BeforeValidator(_words)] = ()
     network: Network | None = None
+    hosts: Annotated[tuple[str, ...], BeforeValidator(_words)] = ()
+    memory_gb: Annotated[float, Field(ge=0)] | None = None
+    processes: Annotated[int, Field(ge=0)] | None = None
+    disk_gb: Annotated[float, Field(ge=0)] | None = None
+
+    @field_validator("hosts")
+    @classmethod
+    def _hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for text in value:
+            if not HOST.fullmatch(text):
+                raise ValueError(f"{text!r} is no host, e.g. api.example.org or *.example.org:8443")
+        return value
 
     @field_validator("mounts")
     @classmethod
@@ -54,6 +72,8 @@ class SandboxTable(OwnSandboxTable):
 
     mode: Annotated[Mode, BeforeValidator(_mode)] = "off"
     network: Network = "host"
+    processes: Annotated[int, Field(ge=0)] = 512
+    disk_gb: Annotated[float, Field(ge=0)] = 20.0
 
 
 def whole(value: Any) -> Any:

@@ -1,0 +1,179 @@
+"""Ends a session whose programs take more of the machine than they may.
+
+Memory and processes are looked at each second, for all sessions in one reading of the process
+table; the disk is told by its free space, and folders are walked only as often as that is cheap.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import structlog
+
+from adapters.agent import Failable
+from adapters.pty.process_table import (
+    ProcessTree,
+    Table,
+    exact_memory_of,
+    memory_of,
+    process_table,
+    scratch_of,
+)
+from adapters.sandbox.bubblewrap import SCRATCH
+from contract.errors import AgentError, AgentFault
+from gateway.sessions.bounds import Bounds, amount
+from gateway.sessions.disk_use import DiskUse, little_free
+from gateway.sessions.sessions import LiveSession
+
+log = structlog.stdlib.get_logger("moot.sessions")
+
+LOOK_S = 1.0
+SHARE = 50  # of the time, one part at most goes into looking
+THREADS = 16  # for each process that it may have
+
+
+@dataclass(frozen=True, slots=True)
+class Excess:
+    """A limit that was passed. kind: the fault of its turn. did: goes after the program's name."""
+
+    kind: AgentFault
+    did: str
+
+
+@dataclass(slots=True)
+class Watched:
+    """A session that is being watched."""
+
+    live: LiveSession
+    tree: ProcessTree
+    disk: DiskUse
+    ending: bool = False
+
+    @property
+    def bounds(self) -> Bounds:
+        """The session's limits."""
+        return self.live.bounds
+
+    def looked_at(self, table: Table) -> Excess | None:
+        """The limit that it passes now. Reads /proc: off the loop."""
+        rows, bounds = self.tree.among(table), self.bounds
+        if sys.platform == "linux" and bounds.disk_bytes:
+            self.disk.cap_files(rows, bounds.disk_bytes)
+        if bounds.processes and len(rows) > bounds.processes:
+            return Excess("crash", f"started more than {bounds.processes} processes")
+        if bounds.processes and sum(row.threads for row in rows) > bounds.processes * THREADS:
+            return Excess("crash", f"started more than {bounds.processes * THREADS} threads")
+        if not bounds.memory_bytes:
+            return None
+        scratch = scratch_of(rows, SCRATCH) if self.live.enclosed else 0
+        most = bounds.memory_bytes - scratch
+        if memory_of(rows) > most and exact_memory_of(rows) > most:
+            return Excess("crash", f"used more than {amount(bounds.memory_bytes)} of memory")
+        return None
+
+
+@dataclass(slots=True)
+class SessionWatcher:
+    """Watches all sessions. living: those that live now. data_dir: on the disk that is watched."""
+
+    living: Callable[[], Sequence[LiveSession]]
+    data_dir: Path
+    _watched: dict[int, Watched] = field(default_factory=dict)  # by the program's process id
+    _ends: set[asyncio.Task[None]] = field(default_factory=set)
+
+    async def run(self) -> None:
+        """Look for ever."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._watch_processes(), name="watched processes")
+            group.create_task(self._watch_disk(), name="watched disk")
+
+    async def _watch_processes(self) -> None:
+        while True:
+            began = time.monotonic()
+            await self.look()
+            await asyncio.sleep(max(LOOK_S, min((time.monotonic() - began) * SHARE, 5 * LOOK_S)))
+
+    async def look(self) -> None:
+        """One look at the processes of all."""
+        watched = self._those_that_run()
+        if not watched:
+            return
+        for one, excess in await asyncio.to_thread(_looked, watched):
+            self._end(one, excess)
+
+    def _those_that_run(self) -> list[Watched]:
+        running = {live.agent.pid: live for live in self.living()}
+        self._watched = {pid: one for pid, one in self._watched.items() if pid in running}
+        for pid, live in running.items():
+            if pid is None:
+                continue
+            if (known := self._watched.get(pid)) is None or known.live is not live:
+                disk = DiskUse(live.folder, live.workspace)
+                self._watched[pid] = Watched(live, ProcessTree(pid), disk)
+        return [one for one in self._watched.values() if not one.ending]
+
+    # ── The disk ────────────────────────────────────────────────────────────────────────
+
+    async def _watch_disk(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_S)
+            await self.look_at_disk()
+
+    async def look_at_disk(self) -> None:
+        """Measure the folders of those whose turn it is; all, when the disk is nearly full."""
+        watched = self._those_that_run()
+        if not watched:
+            return
+        little = await asyncio.to_thread(little_free, self.data_dir)
+        due = watched if little else [one for one in watched if one.disk.due()]
+        for one in due:
+            await asyncio.to_thread(one.disk.measure)
+            if one.bounds.disk_bytes and one.disk.exceeds(one.bounds.disk_bytes):
+                wrote = f"filled more than {amount(one.bounds.disk_bytes)} of the disk"
+                self._end(one, Excess("disk", wrote))
+        if little:
+            self._end_greediest(watched)
+
+    def _end_greediest(self, watched: Sequence[Watched]) -> None:
+        """End the one that wrote most lately, if any did: it is what fills the disk."""
+        most = max(watched, key=lambda one: one.disk.grown())
+        if most.disk.grown() and not any(one.ending for one in watched):
+            wrote = f"wrote {amount(most.disk.grown())}, which all but filled the disk,"
+            self._end(most, Excess("disk", wrote))
+
+    # ── The end of one ──────────────────────────────────────────────────────────────────
+
+    def _end(self, one: Watched, excess: Excess) -> None:
+        if one.ending:
+            return
+        one.ending = True
+        live = one.live
+        program = live.context.program
+        log.warning(
+            "session.over_limit", persona=live.persona, agent=program.name, reason=excess.did
+        )
+        say = f"{program.title} {excess.did} and was stopped."
+        error = AgentError(excess.kind, f"{program.name} {excess.did}", say=say)
+        task = asyncio.create_task(_ended(one, error), name=f"end {live.persona}: over its limit")
+        self._ends.add(task)
+        task.add_done_callback(self._ends.discard)
+
+
+def _looked(watched: Sequence[Watched]) -> list[tuple[Watched, Excess]]:
+    table = process_table()
+    found = [(one, one.looked_at(table)) for one in watched]
+    return [(one, excess) for one, excess in found if excess]
+
+
+async def _ended(one: Watched, error: AgentError) -> None:
+    """Fail its turn, and kill whatever it started, at the same time."""
+    agent = one.live.agent
+    with contextlib.suppress(AgentError):
+        failing = agent.fail(error) if isinstance(agent, Failable) else agent.close()
+        await asyncio.gather(failing, asyncio.to_thread(one.tree.end))

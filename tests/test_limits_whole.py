@@ -1,0 +1,108 @@
+"""`moot run` and agents that take too much of the machine: memory, processes, the disk."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from adapters.pty.terminal import PYTHON
+from tests.doubles.cells import bwrap
+from tests.doubles.obedience import furnish, say
+from tests.doubles.processes import gone
+from tests.doubles.service import Service, service
+
+MIB = 1024 * 1024
+HOARD = f"{PYTHON} -c 'import time; held = bytearray(400 * {MIB}); time.sleep(30)'"
+SHARED = (
+    f"{PYTHON} -c 'import os, time; held = bytearray(80 * {MIB}); "
+    '[os.fork() or (time.sleep(4), os._exit(0)) for _ in range(5)]; time.sleep(4); print("done")\''
+)
+# doubles eleven times, and never more often: a real one would take the machine of a failed test
+BOMB = "b() { [ ${#1} -gt 11 ] || { b x$1 & b x$1 & }; sleep 28; }; b x"
+MANY = "sh -c 'echo $$ > leader; for i in $(seq 60); do sleep 28 & done; wait'"
+
+
+def limited(folder: Path, sandbox: str, **limits: float) -> str:
+    """A moot.toml with an obedient agent, and limits."""
+    if sandbox == "on":
+        bwrap()
+    told = "\n".join(f"{name} = {value}" for name, value in limits.items())
+    return f"[sandbox]\n{told}\n{furnish(folder, sandbox)}"
+
+
+async def told(moot: Service, who: str, command: str) -> str:
+    """The answer to a command."""
+    answer = await say(moot.url, who, f"please <<{command}>>")
+    return str(answer["replies"][0]["text"])
+
+
+@pytest.mark.parametrize("sandbox", ["on", "off"])
+async def test_a_session_that_takes_too_much_memory_is_stopped_with_a_sentence(
+    tmp_path: Path, sandbox: str
+) -> None:
+    async with service(tmp_path, limited(tmp_path, sandbox, memory_gb=0.2)) as moot:
+        said = await told(moot, "ana", HOARD)
+        assert said == "⚠️ python used more than 200 MB of memory and was stopped."
+        assert await told(moot, "ana", "echo here") == "here"
+
+
+async def test_memory_that_processes_share_counts_once(tmp_path: Path) -> None:
+    async with service(tmp_path, limited(tmp_path, "off", memory_gb=0.2)) as moot:
+        assert await told(moot, "ana", SHARED) == "done"
+
+
+async def test_folders_of_memory_in_a_sandbox_count_and_are_no_larger_than_half(
+    tmp_path: Path,
+) -> None:
+    async with service(tmp_path, limited(tmp_path, "on", memory_gb=0.2)) as moot:
+        fill = "head -c 150000000 /dev/zero > {0}; stat -c %s {0}; rm {0}"
+        for folder in ("/tmp", "/dev/shm"):  # the sandbox's
+            said = await told(moot, "ana", fill.format(f"{folder}/filler"))
+            assert "No space left" in said
+            assert 90_000_000 < int(said.rpartition("| ")[2]) <= 100_100_000
+        assert "Read-only" in await told(moot, "ana", "echo x > /dev/filler")
+        both = "head -c 99M /dev/zero > /tmp/a; head -c 99M /dev/zero > /dev/shm/b; sleep 28"
+        assert "used more than 200 MB of memory" in await told(moot, "ana", both)
+
+
+@pytest.mark.parametrize("sandbox", ["on", "off"])
+async def test_a_fork_bomb_is_stopped_while_others_are_answered(
+    tmp_path: Path, sandbox: str
+) -> None:
+    async with service(tmp_path, limited(tmp_path, sandbox, processes=100)) as moot:
+        assert await told(moot, "budi", "echo ready") == "ready"
+        bomb = asyncio.create_task(told(moot, "ana", BOMB))
+        assert await told(moot, "budi", "echo still here") == "still here"
+        assert "started more than 100 processes and was stopped." in await bomb
+        assert await told(moot, "ana", "echo again") == "again"
+        assert moot.log().count("session.over_limit") == 1
+
+
+@pytest.mark.parametrize("sandbox", ["on", "off"])
+async def test_processes_that_detached_count_and_end_as_well(tmp_path: Path, sandbox: str) -> None:
+    async with service(tmp_path, limited(tmp_path, sandbox, processes=40)) as moot:
+        detached = f"setsid -f {MANY};" if sandbox == "on" else f"setsid {MANY} &"
+        said = await told(moot, "ana", f"{detached} sleep 28; echo not stopped")
+        assert "started more than 40 processes" in said
+        if sandbox == "off":  # in a sandbox it has another number
+            (leader,) = (tmp_path / "data" / "scopes").rglob("leader")
+            assert gone(int(leader.read_text()))
+
+
+async def test_a_session_that_fills_its_part_of_the_disk_is_stopped_and_may_tidy_up(
+    tmp_path: Path,
+) -> None:
+    async with service(tmp_path, limited(tmp_path, "off", disk_gb=0.1)) as moot:
+        assert await told(moot, "ana", "echo ready") == "ready"
+        write = "for i in 1 2 3 4 5 6 7 8; do head -c 90M /dev/zero > f$i; done; sleep 29"
+        said = await told(moot, "ana", write)
+        assert "filled more than 100 MB of the disk and was stopped." in said
+        assert await told(moot, "ana", "sleep 3; rm f[2-8]; ls") == "f1"
+
+
+async def test_one_file_is_no_larger_than_the_limit(tmp_path: Path) -> None:
+    async with service(tmp_path, limited(tmp_path, "off", disk_gb=0.1)) as moot:
+        said = await told(moot, "ana", "sleep 3; truncate -s 1T sparse; stat -c %s sparse")
+        assert int(said.rpartition("| ")[2]) <= 100_100_000
