@@ -12,7 +12,9 @@ import pytest
 import yaml
 
 from adapters.agent import Mount
+from gateway.app.page import KEPT_FILES
 from gateway.settings.config import Config
+from gateway.settings.connections import ConnectionsTable
 from gateway.settings.personas.personas import parse_persona
 from gateway.settings.sandbox import parse_mount
 from gateway.settings.tables import GatewayTable
@@ -93,3 +95,10 @@ def test_the_container_has_every_room_and_no_secret() -> None:
     assert re.search(r"^USER 10001$", CONTAINER, re.M)
     assert "--require-hashes -r requirements/run.txt" in CONTAINER
     assert "environment" not in COMPOSE["services"]["moot"]
+
+
+def test_moot_may_open_more_files_than_an_agent() -> None:
+    (limits,) = re.findall(r"^LimitNOFILE=(\d+):(\d+)$", UNIT, re.M)
+    agents, own = map(int, limits)
+    assert agents == 1_024
+    assert own >= 2 * ConnectionsTable().most + KEPT_FILES

@@ -9,6 +9,7 @@ from typing import Any
 
 import structlog
 
+from adapters.pty.open_files import OPEN_FILES
 from adapters.pty.process_group import ProcessGroup
 from adapters.pty.terminal import StartCommand
 from adapters.session.session import last_words
@@ -35,14 +36,15 @@ class JsonLinesProcess(ProcessGroup):
     @classmethod
     async def start(cls, command: StartCommand) -> JsonLinesProcess:
         """Run the program. Raises OSError."""
-        _, talk = await asyncio.get_running_loop().subprocess_exec(
-            lambda: cls(enclosed=bool(command.enclosure)),
-            *command.enclosure,
-            *command.argv,
-            env=dict(command.env),
-            cwd=command.cwd,
-            start_new_session=True,
-        )
+        with OPEN_FILES.at_first():
+            _, talk = await asyncio.get_running_loop().subprocess_exec(
+                lambda: cls(enclosed=bool(command.enclosure)),
+                *command.enclosure,
+                *command.argv,
+                env=dict(command.env),
+                cwd=command.cwd,
+                start_new_session=True,
+            )
         return talk
 
     def complaint(self) -> str:

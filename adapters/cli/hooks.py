@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 import structlog
@@ -15,6 +15,10 @@ log = structlog.stdlib.get_logger("moot.adapters.hooks")
 
 Receive = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
 """Takes a hook's payload; its result is the HTTP response. May take an hour: a permission."""
+
+Serve = Callable[[web.Application], AbstractAsyncContextManager[int]]
+"""Serves an application at a free port of 127.0.0.1 while the context is open, and gives the port.
+A handler is cancelled when its caller is gone; the end of the context waits for none."""
 
 PAYLOAD_BYTES = 64 * 1024 * 1024  # PostToolUse carries whole tool outputs
 
@@ -34,22 +38,14 @@ class HookListener:
 
     @classmethod
     @asynccontextmanager
-    async def open(cls) -> AsyncIterator[HookListener]:
+    async def open(cls, serve: Serve) -> AsyncIterator[HookListener]:
         """Listen until the context is left; requests still held are cut off then."""
         listener = cls()
         app = web.Application(client_max_size=PAYLOAD_BYTES)
         app.router.add_post("/hook/{key}", listener._serve)
-        runner = web.AppRunner(
-            app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1
-        )
-        await runner.setup()
-        try:
-            site = web.TCPSite(runner, "127.0.0.1", 0)
-            await site.start()
-            listener._port = runner.addresses[0][1]
+        async with serve(app) as port:
+            listener._port = port
             yield listener
-        finally:
-            await runner.cleanup()
 
     @property
     def endpoint(self) -> str:

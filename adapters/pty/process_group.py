@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from adapters.pty.open_files import OPEN_FILES
+
 
 def send(pid: int, number: signal.Signals, *, enclosed: bool) -> None:
     """Signal a process group by its leader's id.
@@ -125,9 +127,10 @@ async def run_once(
     process group is left.
     """
     loop = asyncio.get_running_loop()
-    _, run = await loop.subprocess_exec(
-        lambda: _Run(most_bytes), *argv, env=dict(env), cwd=cwd, start_new_session=True
-    )
+    with OPEN_FILES.at_first():
+        _, run = await loop.subprocess_exec(
+            lambda: _Run(most_bytes), *argv, env=dict(env), cwd=cwd, start_new_session=True
+        )
     try:
         run.feed(given)
         async with asyncio.timeout(timeout_s):

@@ -26,6 +26,7 @@ from typing import Self
 
 import structlog
 
+from adapters.pty.open_files import OPEN_FILES
 from adapters.pty.process_group import send
 
 
@@ -129,15 +130,16 @@ class Terminal:
             _make_raw(slave, shell=shell)
             termios.tcsetwinsize(slave, (rows, cols))
             take = [PYTHON, "-I", "-S", "-c", TAKE_TERMINAL, env.get("LC_CTYPE", "")]
-            process = subprocess.Popen(
-                [*enclosure, *take, *argv],
-                stdin=slave,
-                stdout=slave,
-                stderr=slave,
-                env=dict(env),
-                cwd=cwd,
-                start_new_session=True,
-            )
+            with OPEN_FILES.at_first():
+                process = subprocess.Popen(
+                    [*enclosure, *take, *argv],
+                    stdin=slave,
+                    stdout=slave,
+                    stderr=slave,
+                    env=dict(env),
+                    cwd=cwd,
+                    start_new_session=True,
+                )
         except BaseException:
             os.close(master)
             raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from adapters.pty.open_files import OPEN_FILES
 from gateway.access.admissions import Admissions
 from gateway.access.service import AccessService
 from gateway.app.context import Context
@@ -24,6 +25,7 @@ from gateway.web.admin.service import Activity, AdminOverview, AdminServices, Da
 from gateway.web.auth import PageAuth
 from gateway.web.chat import AgentService, ChatService
 from gateway.web.inbox import InboxService
+from gateway.web.listening.connection import ConnectionLimits, peer_of, read_address
 from gateway.web.memory.room_memory import RoomMemoryService
 from gateway.web.monitor import Monitor
 from gateway.web.page import PageSettings
@@ -147,6 +149,7 @@ def make_page_settings(context: Context) -> PageSettings:
         redactor=context.redactor,
         metrics=config.telemetry.metrics,
         webhooks=config.gateway.webhooks_address,
+        connections=connection_limits(config),
     )
 
 
@@ -154,3 +157,21 @@ def page_auth(config: Config) -> PageAuth:
     """By which names the page is reached."""
     gateway = config.gateway
     return PageAuth(gateway.host, gateway.public_url or "", gateway.hosts)
+
+
+KEPT_FILES = 256  # for the database, the bots, and a few agents
+LISTENERS = 3  # the page's, that of webhooks, and that of the agents' hooks
+
+
+def connection_limits(config: Config) -> ConnectionLimits:
+    """How many connections a listener takes: no more than there may be open files."""
+    table = config.connections
+    files = (OPEN_FILES.most() - KEPT_FILES) // LISTENERS
+    return ConnectionLimits(
+        most=max(16, min(table.most, files)),
+        of_peer=table.most_of_address,
+        head_s=table.header_s,
+        body_s=table.body_s,
+        idle_s=table.idle_s,
+        proxies=frozenset(peer_of(read_address(proxy)) for proxy in table.trusted_proxies),
+    )

@@ -9,12 +9,13 @@ from collections.abc import Callable, Mapping
 import structlog
 
 from adapters.cli.hooks import HookListener
+from adapters.pty.open_files import OPEN_FILES
 from composer.headings import HEADINGS
 from gateway.access.access import Access
 from gateway.app.app import App, Started
 from gateway.app.context import Context, Instruments
 from gateway.app.ending import Ends
-from gateway.app.page import page_auth
+from gateway.app.page import connection_limits, page_auth
 from gateway.app.platforms import make_bots
 from gateway.app.service_manager import Notify, nobody
 from gateway.core.lock import hold
@@ -29,6 +30,7 @@ from gateway.sessions.programs import Programs, agent_names
 from gateway.sessions.sandbox import Sandboxing
 from gateway.settings.config import Config
 from gateway.settings.personas.personas import Personas
+from gateway.web.listening.listener import log_shortage, serving_hooks
 from gateway.web.signin.tokens import check_own
 from store.database import Store
 
@@ -73,13 +75,15 @@ async def _run(
     access = Access(config.access)
     bots = make_bots(config, environment, personas, access, redactor.learn_one)
     own = check_own(environment, beyond=page_auth(config).is_beyond)
+    OPEN_FILES.raise_limit()
+    log_shortage(asyncio.get_running_loop())
     gc.freeze()  # what is imported stays: to look through it for garbage takes 80 ms each time
     async with (
         open_model(config, environment) as model,
         Store.open(config.store_url) as store,
         open_configured(config) as index,
         open_telemetry(config.telemetry, environment, redactor) as telemetry,
-        HookListener.open() as hooks,
+        HookListener.open(serving_hooks(connection_limits(config))) as hooks,
     ):
         redactor.learn((hooks.secret,))
         instruments = Instruments(Metrics(), redactor, telemetry)

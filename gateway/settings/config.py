@@ -15,6 +15,7 @@ from contract.errors import ConfigError
 from gateway.settings.access import AccessTable
 from gateway.settings.backup import BackupTable
 from gateway.settings.bots import TABLES, AnyBotTable
+from gateway.settings.connections import ConnectionsTable
 from gateway.settings.limits import LimitsTable, PriceTable
 from gateway.settings.logs import LogsTable, TelemetryTable
 from gateway.settings.sandbox import SandboxTable
@@ -43,6 +44,7 @@ class Config(Table):
     """The whole of moot.toml."""
 
     gateway: GatewayTable = GatewayTable()
+    connections: ConnectionsTable = ConnectionsTable()
     store: StoreTable = StoreTable()
     bots: Annotated[tuple[AnyBotTable, ...], AfterValidator(_named)] = ()
     agents: dict[str, AgentTable] = Field(default_factory=dict)

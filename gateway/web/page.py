@@ -12,7 +12,7 @@ import structlog
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
-from contract.errors import ConfigError, MootError, Rejected
+from contract.errors import MootError, Rejected
 from gateway.core.redaction import Redactor
 from gateway.web import assets, auth
 from gateway.web.access.api import AccessApi
@@ -22,6 +22,8 @@ from gateway.web.audit_api import AuditApi
 from gateway.web.auth import Credentials, PageAuth
 from gateway.web.body import answer, error
 from gateway.web.chat_api import ChatApi
+from gateway.web.listening.connection import ConnectionLimits
+from gateway.web.listening.listener import is_cut_short, listening
 from gateway.web.memory.api import MemoryApi
 from gateway.web.monitor import Monitor
 from gateway.web.persona_api import PersonaApi
@@ -61,6 +63,7 @@ class PageSettings:
     redactor: Redactor = field(default_factory=Redactor)
     metrics: bool = True
     webhooks: tuple[str, int] | None = None
+    connections: ConnectionLimits = field(default_factory=ConnectionLimits)
 
 
 @asynccontextmanager
@@ -75,32 +78,25 @@ async def open_page(
     """
     own = settings.webhooks
     app = make_app(services, settings, () if own else webhooks)
-    async with _served(app, "gateway.listen", settings.host, settings.port) as url:
+    async with _served(app, settings, "listen", settings.host, settings.port) as url:
         if own is None:
             yield url
             return
         hooks = _webhooks_app(settings, webhooks)
-        async with _served(hooks, "gateway.webhooks_listen", *own) as at:
+        async with _served(hooks, settings, "webhooks_listen", *own) as at:
             log.info("webhooks.listening", url=at)
             yield url
 
 
 @asynccontextmanager
-async def _served(app: web.Application, key: str, host: str, port: int) -> AsyncIterator[str]:
-    """Serve an application; gives its address. key: which names it in moot.toml."""
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=SHUTDOWN_S)
-    await runner.setup()
-    try:
-        try:
-            await web.TCPSite(runner, host, port).start()
-        except OSError as error:
-            raise ConfigError(
-                f"{key}: can't listen on {host}:{port}: {error.strerror}; is Moot running already?"
-            ) from None
-        host, port = runner.addresses[0][:2]
+async def _served(
+    app: web.Application, settings: PageSettings, key: str, host: str, port: int
+) -> AsyncIterator[str]:
+    """Serve an application; gives its address. key: which names it under [gateway]."""
+    limits = settings.connections
+    async with listening(app, f"gateway.{key}", host, port, limits, shutdown_s=SHUTDOWN_S) as at:
+        host, port = at
         yield f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
-    finally:
-        await runner.cleanup()
 
 
 def _webhooks_app(settings: PageSettings, webhooks: Sequence[web.RouteDef]) -> web.Application:
@@ -297,9 +293,9 @@ def _answering(turn_away: TurnAway) -> Middleware:
             return error(503, fault.say)
         except web.HTTPException as fault:
             return fault if fault.status < 400 else _http_error(fault)
-        except web.RequestPayloadError:
-            return error(400, "the body did not arrive whole", "body")
-        except Exception:  # the last door: a caller never sees a traceback
+        except Exception as fault:  # the last door: a caller never sees a traceback
+            if isinstance(fault, web.RequestPayloadError) or is_cut_short(request):
+                return error(400, "the body did not arrive whole", "body")
             log.exception("request.crashed", method=request.method, path=request.path)
             return error(500, "something went wrong here; the log says what")
 

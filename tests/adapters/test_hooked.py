@@ -22,6 +22,7 @@ from adapters.turn_events import (
 from adapters.turn_signs import Hooks, RecordFormat
 from contract.agent import Option, Question
 from contract.errors import AgentError
+from gateway.web.listening.listener import serving_hooks
 from tests.adapters.conftest import OpenAgent
 from tests.doubles.programs import changed, program
 from tests.doubles.replies import Replies
@@ -69,7 +70,7 @@ def hooked(body: str, **changes: object) -> Profile:
 
 @pytest.fixture
 async def hooks() -> AsyncIterator[HookListener]:
-    async with HookListener.open() as listener:
+    async with HookListener.open(serving_hooks()) as listener:
         yield listener
 
 

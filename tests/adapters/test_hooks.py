@@ -10,11 +10,12 @@ import aiohttp
 import pytest
 
 from adapters.cli.hooks import HookListener
+from gateway.web.listening.listener import serving_hooks
 
 
 @pytest.fixture
 async def listener() -> AsyncIterator[HookListener]:
-    async with HookListener.open() as hooks:
+    async with HookListener.open(serving_hooks()) as hooks:
         yield hooks
 
 
@@ -130,7 +131,7 @@ async def test_leaving_cuts_off_what_is_still_held() -> None:
         return {}
 
     async with aiohttp.ClientSession() as http:
-        async with HookListener.open() as hooks:
+        async with HookListener.open(serving_hooks()) as hooks:
             posting = asyncio.ensure_future(http.post(hooks.register(hold), json={}))
             await asked.wait()
         with pytest.raises(aiohttp.ClientError):

@@ -10,6 +10,7 @@ import pytest
 
 from adapters.cli.hooks import HookListener
 from adapters.records import relay
+from gateway.web.listening.listener import serving_hooks
 
 
 async def relayed(file: Path, given: bytes) -> tuple[int | None, bytes]:
@@ -30,7 +31,7 @@ async def test_a_payload_arrives_and_its_response_is_printed(tmp_path: Path) -> 
         seen.append(payload)
         return {"decision": "allow"}
 
-    async with HookListener.open() as hooks:
+    async with HookListener.open(serving_hooks()) as hooks:
         (tmp_path / "url").write_text(hooks.register(receive))
         ended = await relayed(tmp_path / "url", '{"text": "漢字"}'.encode())
     assert seen == [{"text": "漢字"}]
@@ -44,7 +45,7 @@ async def test_a_listener_that_is_gone_stops_no_turn(tmp_path: Path, url: str) -
 
 
 async def test_a_session_that_is_over_stops_no_turn(tmp_path: Path) -> None:
-    async with HookListener.open() as hooks:
+    async with HookListener.open(serving_hooks()) as hooks:
         url = hooks.register(lambda _: asyncio.sleep(0, {}))
         hooks.release(url)
         (tmp_path / "url").write_text(url)

@@ -17,6 +17,7 @@ from adapters.cli.session import CliAgent
 from adapters.profiles.claude_code import CLAUDE_CODE
 from contract.agent import Answer
 from contract.errors import AgentError
+from gateway.web.listening.listener import serving_hooks
 from tests.doubles.messages_api import MessagesAPI
 from tests.doubles.programs import changed
 from tests.doubles.replies import Replies
@@ -66,7 +67,7 @@ class Stage:
 
         async with (
             MessagesAPI.open() as api,
-            HookListener.open() as hooks,
+            HookListener.open(serving_hooks()) as hooks,
             await asyncio.start_server(refuse, "127.0.0.1") as server,
         ):
             proxy = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"

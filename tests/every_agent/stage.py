@@ -19,6 +19,7 @@ from adapters.cli.session import CliAgent
 from adapters.cli_profile import Profile
 from contract.agent import Answer
 from contract.errors import AgentError
+from gateway.web.listening.listener import serving_hooks
 from tests.doubles.model_steps import ToolUse
 from tests.doubles.programs import changed
 from tests.doubles.replies import Replies
@@ -110,7 +111,7 @@ class Stage:
 
         async with (
             cli.api.open() as api,
-            HookListener.open() as hooks,
+            HookListener.open(serving_hooks()) as hooks,
             await asyncio.start_server(refuse, "127.0.0.1") as server,
         ):
             proxy = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"

@@ -15,6 +15,7 @@ from gateway.sessions.api_programs import anthropic_program
 from gateway.sessions.programs import Programs
 from gateway.settings.config import load_config
 from gateway.settings.tables import AgentTable
+from gateway.web.listening.listener import serving_hooks
 from tests.doubles.messages_api import MessagesAPI
 from tests.doubles.replies import Replies
 
@@ -68,7 +69,7 @@ def test_a_mistake_in_its_table_is_one_sentence(keys: dict[str, Any], says: str)
 
 async def test_any_table_may_have_the_profile_and_a_mistake_makes_it_unavailable() -> None:
     tables = {"fast": table(), "broken": table(command="x")}
-    async with HookListener.open() as hooks:
+    async with HookListener.open(serving_hooks()) as hooks:
         programs = Programs(tables, KEY, hooks)
         assert [programs(name).available for name in ("anthropic", "fast", "broken")] == [
             True, True, False,

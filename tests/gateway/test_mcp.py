@@ -24,6 +24,7 @@ from contract.chat import Room
 from gateway.mcp.endpoint import COMMAND, MOST_PIPES, McpEndpoint, McpGrant
 from gateway.mcp.pipe import URL
 from gateway.mcp.tools import TOOLS, MemoryTools
+from gateway.web.listening.listener import serving_hooks
 from memory.observations.records import NewObservation
 from memory.observations.rows import add_observation, open_session
 from memory.observations.work_log import WorkLog
@@ -79,7 +80,7 @@ class Opened:
 async def opened(tmp_path: Path) -> AsyncIterator[Opened]:
     async with (
         Store.open(f"sqlite:///{tmp_path}/data/moot.db") as store,
-        HookListener.open() as hooks,
+        HookListener.open(serving_hooks()) as hooks,
     ):
         recall = Recall(store, WordIndex(hostile=True))
         tools = MemoryTools(WorkLog(store), recall)

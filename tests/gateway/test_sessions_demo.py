@@ -20,6 +20,7 @@ from gateway.observability.metering import GIB, measure, most_sessions
 from gateway.sessions.programs import Programs
 from gateway.sessions.sessions import scope_folder
 from gateway.settings.tables import AgentTable, SessionsTable
+from gateway.web.listening.listener import serving_hooks
 from tests.doubles.platform import said
 from tests.doubles.processes import until_gone
 from tests.doubles.running import Opened, gateway
@@ -30,7 +31,7 @@ Samples = dict[str, list[tuple[dict[str, str], float]]]
 @asynccontextmanager
 async def demo_gateway(tmp_path: Path, sessions: SessionsTable) -> AsyncIterator[Opened]:
     table = AgentTable(profile="demo", env={"MOOT_DEMO_PACE": "0"})
-    async with HookListener.open() as hooks:
+    async with HookListener.open(serving_hooks()) as hooks:
         programs = Programs({"scripted": table}, {"PATH": os.environ["PATH"]}, hooks)
         async with gateway(tmp_path, programs=programs, sessions=sessions) as moot:
             yield moot

@@ -23,6 +23,7 @@ from gateway.sessions.programs import Programs, agent_names, make_profile
 from gateway.sessions.sessions import AgentProgram
 from gateway.settings.config import Config
 from gateway.settings.tables import AgentTable
+from gateway.web.listening.listener import serving_hooks
 
 AT_ONCE = 2  # programs that start together; a start takes a processor for seconds
 ANSWER_S = 120.0  # for one word, retries of the API included
@@ -99,7 +100,7 @@ class Preflight:
         config.gateway.data_dir.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix="preflight-", dir=config.gateway.data_dir))
         try:
-            async with HookListener.open() as hooks:
+            async with HookListener.open(serving_hooks()) as hooks:
                 programs = Programs(config.agents, environment, hooks)
                 yield cls(config, environment, programs, folder)
         finally:

@@ -1,0 +1,1 @@
+"""Listening for HTTP: how many may come, and how long each may take."""
