@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import islice
 from unicodedata import category, normalize
 
 import regex
 
 from composer.cuts import border_before
 from composer.headings import HEADINGS
+from composer.looks import BARS, CLOSING, OPENING, SIGNS, look, one_look
 
 LABEL_CHARS = 64
 
@@ -77,34 +79,26 @@ def whole(text: str) -> str:
 
 # ── Lines that would pass for ours ──────────────────────────────────────────────────────
 
-# Letters of other scripts that are drawn like Latin ones in capitals or small capitals.
-_LOOKALIKES = str.maketrans(
-    "авсԁеһніӏјкмոорѕтуүѵԝхαβεζηικμνορτυχϲᴀʙᴄᴅᴇꜰɢɡʜɪıᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢ",
-    "abcdehhiljkmnopstyyvwxabezhikmnoptyxcabcdefgghiijklmnoprstuvwyz",
+_BRACKET = re.compile(f"[{re.escape(OPENING)}]")
+# Bullets, quotes, emphasis, blanks: also letters that look like such signs.
+_LEAD = re.compile(rf"\s*(?:\d{{1,3}}[.)]\s)?(?:[^\w\n]|[_{re.escape(SIGNS)}])*")
+_LEADS = 16  # brackets that are looked at: what so many stand before is no heading
+_HEAD_CHARS = 256
+_NAMES = tuple(one_look(look(name)).replace(" ", "") for name in HEADINGS)
+_MARKS = regex.compile(r"[\p{M}\p{Cf}]+")
+_INNER = re.compile(r"[\W_]*\[")
+_TIME = re.compile(
+    r"(?:\d[lio]?\s*[:.]\s*[\dlio]{2}|[lio]\s*[:.]\s*(?:\d[\dlio]|[lio]\d)|\d\s*h\s*\d\d)(l?)"
 )
-_OPENING = "[［﹇⁅❲⟦⦋⦍⦏〔〖〘〚【"
-_CLOSING = "]］﹈⁆❳⟧⦌⦎⦐〕〗〙〛】"
-_BRACKET = re.compile(f"[{re.escape(_OPENING)}]")
-_LEAD = re.compile(r"\s*(?:\d{1,3}[.)]\s)?(?:[^\w\n]|_)*")  # bullets, quotes, emphasis, blanks
-_LAST_BRACKET = re.compile(rf"[{re.escape(_OPENING)}][^{re.escape(_OPENING + _CLOSING)}]*\Z")
-_NAMES = tuple(name.replace(" ", "").casefold() for name in HEADINGS)
-_NO_SHAPE = regex.compile(r"[\s\p{M}\p{Cf}]+")
-_TO_PIPE = re.compile(rf"[^{re.escape(_CLOSING)}|¦│┃∣ǀ❘‖⏐।]*[|¦│┃∣ǀ❘‖⏐।]")
-_TIME = re.compile(r"\d[:.h∶꞉ː׃]\d\d")
+_BAR = re.compile(r"\||(?<!\S)l(?!\S)")  # a letter that stands alone is one
 _ATTACHMENT = re.compile(r"\W*attachment\W*:")
-
-
-def skeleton(text: str) -> str:
-    """The text by its looks: compatible forms, case, look-alikes and white space are one."""
-    folded = normalize("NFKC", normalize("NFKC", text).casefold())
-    return " ".join(folded.translate(_LOOKALIKES).split())
 
 
 def escape(text: str) -> str:
     """A backslash before the bracket of each line that begins like a heading or a speaker.
 
     Stricter than equality of skeletons: bullets and quotes before the bracket, signs and marks
-    within the name, and look-alike letters don't help. `[attachment:` counts as well.
+    within the name, and look-alikes don't help. `[attachment:` counts as well.
     """
     if not _BRACKET.search(text):
         return text
@@ -113,24 +107,33 @@ def escape(text: str) -> str:
 
 def _escape_line(line: str) -> str:
     lead = _LEAD.match(line)
-    bracket = _LAST_BRACKET.search(line, 0, lead.end()) if lead else None
-    if not bracket:
+    if not lead or not _BRACKET.search(line, 0, lead.end()):
         return line
-    at = bracket.start()
-    if line[at - 1 : at] == "\\" or not _forges(line[at + 1 :]):
-        return line
-    return f"{line[:at]}\\{line[at:]}"
+    brackets = _BRACKET.finditer(line, 0, lead.end())
+    places = [bracket.start() for bracket in islice(brackets, _LEADS)]
+    # Every bracket of the line is one of what it looks like, and nothing else is.
+    looked = look(line) if line.isascii() else _MARKS.sub("", look(line))
+    looked, at, forged = " ".join(looked.split()), -1, []
+    for place in places:
+        at = looked.index("[", at + 1)
+        head = looked[at + 1 : at + 1 + _HEAD_CHARS].partition("]")[0]
+        if line[place - 1 : place] != "\\" and _forges(head):
+            forged.append(place)
+    for place in reversed(forged):
+        line = f"{line[:place]}\\{line[place:]}"
+    return line
 
 
-def _forges(after_bracket: str) -> bool:
-    text = normalize("NFKD", normalize("NFKD", after_bracket).casefold()).translate(_LOOKALIKES)
-    if "".join(filter(str.isalnum, text)).startswith(_NAMES):
+def _forges(head: str) -> bool:
+    """True if what a bracket holds begins like our own. head: what it looks like."""
+    if not head.strip() or _INNER.match(head):
+        return False  # the bracket within is looked at by itself
+    if "".join(filter(str.isalnum, one_look(head))).startswith(_NAMES):
         return True
-    shape = _NO_SHAPE.sub("", text)
-    if _ATTACHMENT.match(shape):
+    if _ATTACHMENT.match("".join(head.split())):
         return True
-    to_pipe = _TO_PIPE.match(shape)
-    return bool(to_pipe and _TIME.search(to_pipe[0]))
+    time = _TIME.search(head)
+    return bool(time and (time[1] or _BAR.search(head, time.end())))
 
 
 # ── Ready to quote ──────────────────────────────────────────────────────────────────────
@@ -151,7 +154,13 @@ def indent(text: str) -> str:
     return escape(text).replace("\n", "\n  ")
 
 
-_LABEL_SIGNS = str.maketrans("[［﹇]］﹈|｜", "((()))//")
+_LABEL_SIGNS = str.maketrans(
+    {
+        **dict.fromkeys(OPENING, "("),
+        **dict.fromkeys(CLOSING, ")"),
+        **dict.fromkeys(BARS, "/"),
+    }
+)
 
 
 @lru_cache(maxsize=4096)

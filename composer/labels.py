@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import quote
 
-from composer.guard import clean, label, skeleton
+from composer.guard import clean, label
+from composer.looks import skeleton
 from contract.chat import Speaker
 
 ID_CHARS = 300  # a source of 32, a colon, an external id of 255

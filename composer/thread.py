@@ -5,11 +5,12 @@ from __future__ import annotations
 from composer import headings
 from composer.budget import Part, Record
 from composer.cuts import cut_end
-from composer.guard import indent, lines, skeleton
+from composer.guard import indent, lines
 from composer.labels import Labels
+from composer.looks import skeleton
 from contract.briefing import Briefing
 
-_HEADING = "[thread context"
+_HEADING = skeleton("[thread context")
 
 
 def thread(briefing: Briefing, labels: Labels, record: Record) -> Part:

@@ -1,0 +1,55 @@
+"""What a text looks like to whoever reads it, whatever characters it is written in.
+
+The table beside this file has each character that may be taken for ASCII (see
+tests/composer/looks_table.py); looks.LICENSE is the licence of Unicode's data in it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from unicodedata import normalize
+
+
+def _read_table() -> dict[str, str]:
+    """Each look, and the characters that have it."""
+    rows = {}
+    text = Path(__file__).with_name("looks.txt").read_text(encoding="utf-8")
+    for line in text.splitlines():
+        look, _, numbers = line.partition(" ")
+        if look != "#":
+            ends = ([int(end, 16) for end in part.split("-")] for part in numbers.split())
+            rows[look] = "".join(
+                chr(code) for a, *b in ends for code in range(a, (b or [a])[0] + 1)
+            )
+    return rows
+
+
+_TABLE = _read_table()
+_LOOKS = str.maketrans({sign: look for look, signs in _TABLE.items() for sign in signs})
+_ONE = str.maketrans("i1|0", "lllo")
+
+OPENING, CLOSING, BARS = _TABLE["["], _TABLE["]"], _TABLE["|"]
+"""Brackets and bars as they stand in a text, their look-alikes among them."""
+
+SIGNS = "".join(signs for look, signs in _TABLE.items() if not any(map(str.isalnum, look)))
+"""All that looks like a sign of ASCII, some letters among them."""
+
+
+def look(text: str) -> str:
+    """Compatible forms, case and look-alikes are one: letters, digits and signs are ASCII's.
+
+    Accents stay, as marks behind their letters.
+    """
+    if text.isascii():
+        return text.casefold()
+    return normalize("NFKD", text.translate(_LOOKS)).translate(_LOOKS).casefold()
+
+
+def one_look(looked: str) -> str:
+    """The same where signs of ASCII that look alike are one, too: `l` and `1`, `m` and `rn`."""
+    return looked.translate(_ONE).replace("rn", "m").replace("vv", "w")
+
+
+def skeleton(text: str) -> str:
+    """What two texts have in common that a reader could confuse; white space is one blank."""
+    return " ".join(one_look(look(text)).split())
