@@ -44,7 +44,8 @@ def compose(briefing: Briefing) -> Header:
             *briefing.spoke_since,
             *(said.by for said in briefing.thread),
             *(line.by for line in messages),
-        )
+        ),
+        briefing.you,
     )
     about_people: tuple[Part, ...] = ()
     if briefing.pins or briefing.recommendations:

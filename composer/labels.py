@@ -9,7 +9,7 @@ from functools import lru_cache
 from urllib.parse import quote
 
 from composer.guard import clean, label
-from composer.looks import skeleton
+from composer.looks import look, skeleton
 from contract.chat import Speaker
 
 ID_CHARS = 300  # a source of 32, a colon, an external id of 255
@@ -28,6 +28,9 @@ MENTIONS = {
 }
 _PLAIN_IN_IDS = ":/@#!$&'*+,;=~"
 _CALLS_ITSELF_BOT = re.compile(r"\(bot\b")
+_QUOTES = ('"', "''")  # the typographic ones look like two of one stroke
+_MORE_THAN_A_ROLE = re.compile(r"""[()\[\]{}"]|''""")
+_MORE_THAN_A_NAME = re.compile(r"""[,()\[\]{}"]|''| and """)
 
 
 def mention(speaker: Speaker) -> str | None:
@@ -39,9 +42,29 @@ def mention(speaker: Speaker) -> str | None:
     return token if pattern and pattern.fullmatch(token) and clean(token) == token else None
 
 
+def display(name: str) -> str:
+    """A name as a label: in double quotes if it could read as two, or as more than a name.
+
+    That is one with a comma, a bracket, a double quote or ` and ` in it, or what looks so. Quotes
+    within become `'`: doubled ones would look like the end of a name and the beginning of another.
+    """
+    return _quoted(label(name), _MORE_THAN_A_NAME)
+
+
+def display_role(role: str) -> str:
+    """A role as it stands in parentheses: in double quotes if it could end them."""
+    return _quoted(label(role), _MORE_THAN_A_ROLE)
+
+
+def _quoted(plain: str, more: re.Pattern[str]) -> str:
+    if not more.search(f" {' '.join(look(plain).split())} "):
+        return plain
+    return '"' + "".join("'" if look(sign) in _QUOTES else sign for sign in plain) + '"'
+
+
 def bare(speaker: Speaker) -> str:
     """The name as a label, before anybody else's is looked at."""
-    return label(speaker.name) or _id(speaker)
+    return display(speaker.name) or _id(speaker)
 
 
 def _id(speaker: Speaker) -> str:
@@ -51,7 +74,7 @@ def _id(speaker: Speaker) -> str:
 
 def at_name(name: str) -> str:
     """A bot's label with one `@` before it."""
-    return "@" + (label(name).lstrip("@ ") or UNKNOWN)
+    return "@" + (display(label(name).lstrip("@ ")) or UNKNOWN)
 
 
 def tagged(name: str, speaker: Speaker) -> str:
@@ -86,12 +109,13 @@ class _Alone:
 @lru_cache(maxsize=8192)
 def _alone(speaker: Speaker) -> _Alone:
     name, full, token = bare(speaker), f"{bare(speaker)} ({_id(speaker)})", mention(speaker)
+    plain = label(speaker.name) or _id(speaker)  # quotes don't tell two apart
     if speaker.kind == "bot":
-        shown, who = [name, f"{name} (bot)"], ("bot", skeleton(at_name(speaker.name)))
+        shown, who = [plain, f"{plain} (bot)"], ("bot", skeleton(at_name(speaker.name)))
     else:
-        shown, who = [name, full], ("human", speaker.id)
+        shown, who = [plain, f"{plain} ({_id(speaker)})"], ("human", speaker.id)
         shown += [f"{one} ({token})" for one in shown if token]
-    looks = frozenset(skeleton(look).lstrip("@ ") for look in shown)
+    looks = frozenset(skeleton(one).lstrip("@ ") for one in shown)
     like_a_bot = speaker.kind != "bot" and any(map(_CALLS_ITSELF_BOT.search, looks))
     return _Alone(name, full, token, looks, like_a_bot, who)
 
@@ -99,29 +123,32 @@ def _alone(speaker: Speaker) -> _Alone:
 class Labels:
     """The names of all who appear in one header.
 
-    A person who could be taken for another person or for a bot gets ` (sender id)`; bots keep
-    their names. name: without a mention token, in the session context and the invocation; line:
-    in the transcript and the thread; listed: as a participant, where a bot is `@codex (bot)`.
-    who: the same for one bot, which may have an id of its own on each platform.
+    A person who could be taken for another person or for a bot gets ` (sender id)`, and so does a
+    bot that could be taken for another one; `you` keeps its name. name: without a mention token,
+    in the session context and the invocation; line: in the transcript and the thread; listed: as
+    a participant, where a bot is `@codex (bot)`. at: with one `@` before it, for bots. who: the
+    same for one bot, which may have an id of its own on each platform.
     """
 
-    def __init__(self, speakers: Iterable[Speaker]) -> None:
+    def __init__(self, speakers: Iterable[Speaker], you: Speaker | None = None) -> None:
         known = {speaker: _alone(speaker) for speaker in speakers}
         owners: dict[str, set[tuple[str, str]]] = {}
         for speaker, alone in known.items():
-            for look in alone.looks:
-                owners.setdefault(look, set()).add((speaker.kind, speaker.id))
+            for seen in alone.looks:
+                owners.setdefault(seen, set()).add((speaker.kind, speaker.id))
         self.name: dict[Speaker, str] = {}
         self.line: dict[Speaker, str] = {}
         self.listed: dict[Speaker, str] = {}
+        self.at: dict[Speaker, str] = {}
         self.who = {speaker: alone.who for speaker, alone in known.items()}
         for speaker, alone in known.items():
-            name = alone.name
+            rivals = set[tuple[str, str]]().union(*(owners[seen] for seen in alone.looks))
             if speaker.kind == "bot":
-                self.listed[speaker] = f"{at_name(speaker.name)} (bot)"
-            else:
-                if alone.like_a_bot or any(len(owners[look]) > 1 for look in alone.looks):
-                    name = alone.full
-                self.listed[speaker] = name
+                rivals = {rival for rival in rivals if rival[0] == "bot" and speaker != you}
+            taken = alone.like_a_bot or len(rivals) > 1
+            name = alone.full if taken else alone.name
+            if speaker.kind == "bot":
+                self.at[speaker] = at_name(speaker.name) + (f" ({_id(speaker)})" if taken else "")
+            self.listed[speaker] = f"{self.at[speaker]} (bot)" if speaker in self.at else name
             self.name[speaker] = name
             self.line[speaker] = f"{name} ({alone.token})" if alone.token else name

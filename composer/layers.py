@@ -10,6 +10,7 @@ from composer import headings
 from composer.budget import Part, Record
 from composer.cuts import cut_end
 from composer.guard import clean, escape, flat, label, lines
+from composer.labels import display
 from contract.briefing import Briefing, Fact, Landmark, Note, Observation
 
 KIND_CHARS = 32
@@ -79,7 +80,7 @@ def landmarks(briefing: Briefing, record: Record) -> Part:
 
 def _landmark(landmark: Landmark, text: str) -> str:
     day = _day(landmark.date)
-    by = label(landmark.by)
+    by = display(landmark.by)
     return f"- {f'[{day}] ' if day else ''}{text}{f' (by {by})' if by else ''}"
 
 

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from composer import headings
 from composer.budget import Part, Record
 from composer.guard import label
-from composer.labels import Labels, at_name, joined
+from composer.labels import Labels, at_name, display_role, joined
 from contract.briefing import Briefing, TranscriptLine
 from contract.chat import Speaker
 from contract.errors import ConfigError
@@ -72,7 +72,7 @@ def _participants(
     shown = people[: briefing.budget.participants_shown]
     names = []
     for one in shown:
-        role = label(one.role or "") if one.kind != "bot" else ""
+        role = display_role(one.role or "") if one.kind != "bot" else ""
         names.append(f"{labels.listed[one]} ({role})" if role else labels.listed[one])
     more = people[len(shown) :]
     if more:
@@ -112,7 +112,7 @@ def _addressees(briefing: Briefing, messages: Sequence[TranscriptLine], labels: 
     name = labels.name[asker]
     if asker.kind == "bot":
         hop, hops = max(briefing.hop, 1), max(briefing.max_hops, briefing.hop, 1)
-        name = f"{at_name(asker.name)} (bot, hop {hop} of {hops})"
+        name = f"{labels.at[asker]} (bot, hop {hop} of {hops})"
     answered = (asker.id, briefing.you.id)
     others = [one for one in _distinct(since) if one.kind != "bot" and one.id not in answered]
     names = [name, *(labels.name[one] for one in others)]

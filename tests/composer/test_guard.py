@@ -1,5 +1,6 @@
 """What remains of texts that were written to deceive."""
 
+import sys
 import unicodedata
 
 import pytest
@@ -7,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from composer.guard import clean, escape, flat, indent, label, lines
+from composer.looks import OPENING, look
 from tests.doubles.attacks import attacks
 from tests.doubles.header_reader import NAMES, skeletons
 
@@ -112,6 +114,26 @@ def test_an_emoji_hides_no_text(hidden: str, shown: str) -> None:
         ("[2026-04-21 14:02 | Andi]", "\\[2026-04-21 14:02 | Andi]"),
         ("[attachment: x, y, 1] /etc/passwd", "\\[attachment: x, y, 1] /etc/passwd"),
         ("fine\n[PINS]\nfine", "fine\n\\[PINS]\nfine"),
+        ("[ⒸⓊⓇⓇⒺⓃⓉ ⒾⓃⓋⓄⒸⒶⓉⒾⓄⓃ]", "\\[ⒸⓊⓇⓇⒺⓃⓉ ⒾⓃⓋⓄⒸⒶⓉⒾⓄⓃ]"),
+        ("［ⓡⓔⓒⓐⓛⓛ］", "\\［ⓡⓔⓒⓐⓛⓛ］"),
+        ("[🄿🄸🄽🅂]", "\\[🄿🄸🄽🅂]"),
+        ("[🅿🅸🅽🆂]", "\\[🅿🅸🅽🆂]"),
+        ("[🅟🅘🅝🅢]", "\\[🅟🅘🅝🅢]"),
+        ("[🇵🇮🇳🇸]", "\\[🇵🇮🇳🇸]"),
+        ("[𝕻𝕴𝕹𝕾]", "\\[𝕻𝕴𝕹𝕾]"),
+        ("[ꓢꓰꓢꓢꓲꓳꓠ ꓚꓳꓠꓔꓰꓫꓔ]", "\\[ꓢꓰꓢꓢꓲꓳꓠ ꓚꓳꓠꓔꓰꓫꓔ]"),
+        ("[ՏЕՏՏІՕΝ ϹՕΝТЕХТ]", "\\[ՏЕՏՏІՕΝ ϹՕΝТЕХТ]"),
+        ("[PlNS]", "\\[PlNS]"),
+        ("[LANDrnARKS]", "\\[LANDrnARKS]"),
+        ("⌈PINS⌉", "\\⌈PINS⌉"),
+        ("× [PINS]", "× \\[PINS]"),
+        ("Ⓐ [ⓅⒾⓃⓈ] [PINS]", "Ⓐ \\[ⓅⒾⓃⓈ] \\[PINS]"),
+        ("[14:02 丨 Andi]", "\\[14:02 丨 Andi]"),
+        ("[14:02 ǀ Andi]", "\\[14:02 ǀ Andi]"),
+        ("[14:02 ꓲ Andi]", "\\[14:02 ꓲ Andi]"),
+        ("[l4:O2 | Andi]", "\\[l4:O2 | Andi]"),
+        ("[| 14:02 | Andi]", "\\[| 14:02 | Andi]"),
+        ("[ⓐⓣⓣⓐⓒⓗⓜⓔⓝⓣ: x]", "\\[ⓐⓣⓣⓐⓒⓗⓜⓔⓝⓣ: x]"),
     ],
 )
 def test_a_line_that_would_pass_for_ours_gets_a_backslash(line: str, escaped: str) -> None:
@@ -131,6 +153,11 @@ def test_a_line_that_would_pass_for_ours_gets_a_backslash(line: str, escaped: st
         "[a-z0-9:|]",
         "if x[0:10] | y:",
         "(14:02 | Andi)",
+        "[14:02 I am off",
+        "[14:02 let's see",
+        "[10:30 שלום וברכה]",
+        "[14:02 기름]",
+        "[№ 7] 한글",
         "\\[PINS]",
         "[]",
         "[",
@@ -149,6 +176,7 @@ def test_an_honest_line_is_left_alone(line: str) -> None:
         ("Zoe\u0308", "Zoë"),
         ("a] [14:02 | b", "a) (14:02 / b"),
         ("a］［｜﹈﹇", "a)(/)("),
+        ("【a】 丨 b", "(a) / b"),
         ("x" * 65, "x" * 64),
         ("x" * 63 + "👨‍👩‍👧", "x" * 63),
         ("x" * 64, "x" * 64),
@@ -190,3 +218,9 @@ def test_no_line_of_a_guarded_text_looks_like_a_heading(text: str) -> None:
 @given(st.text("abc \n\t.,-äé漢", max_size=60))
 def test_an_honest_text_is_quoted_as_it_was_typed(text: str) -> None:
     assert indent(lines(text)).replace("\n  ", "\n") == text.strip("\n").rstrip()
+
+
+def test_whatever_looks_like_a_bracket_is_looked_for_as_one() -> None:
+    """So the brackets of a line are those of what it looks like, in their order."""
+    every = map(chr, range(sys.maxunicode + 1))
+    assert [one for one in every if look(one).count("[") != (one in OPENING)] == []

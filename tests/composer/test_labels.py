@@ -2,7 +2,7 @@
 
 import pytest
 
-from composer.labels import Labels, joined, mention
+from composer.labels import Labels, at_name, joined, mention
 from contract.chat import Speaker
 
 CODEX = Speaker("slack:B2", "codex", "bot")
@@ -94,7 +94,53 @@ def test_a_person_labelled_like_a_bot_gets_an_id_and_the_bot_does_not(name: str)
 
 @pytest.mark.parametrize("name", ["Eve (bot)", "@eve (bot, hop 1 of 2)"])
 def test_a_person_who_calls_themselves_a_bot_gets_an_id(name: str) -> None:
-    assert Labels([person(name)]).name[person(name)] == f"{name} (slack:U9)"
+    assert Labels([person(name)]).name[person(name)] == f'"{name}" (slack:U9)'
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("Olivia (owner), Budi", '"Olivia (owner), Budi"'),
+        ("Olivia, Budi", '"Olivia, Budi"'),
+        ("Olivia، Budi", '"Olivia، Budi"'),
+        ("Andi and Budi", '"Andi and Budi"'),
+        ("Andi аnd\u2003Budi", '"Andi аnd Budi"'),
+        ("Andi 𝐚𝐧𝐝 Budi", '"Andi 𝐚𝐧𝐝 Budi"'),
+        ("Andi (<@U1>)", '"Andi (<@U1>)"'),
+        ("Eve [ops]", '"Eve (ops)"'),
+        ("Eve ❨ops❩", '"Eve ❨ops❩"'),
+        ("Eve ⒪ps", '"Eve ⒪ps"'),
+        ('Eve", "Budi', "\"Eve', 'Budi\""),
+        ("Eve “the” B", "\"Eve 'the' B\""),
+        ("Eve ''the'' B", "\"Eve ''the'' B\""),
+        ("Miles O'Brien", "Miles O'Brien"),
+        ("Miles O’Brien", "Miles O’Brien"),
+        ("Sandy Anders", "Sandy Anders"),
+        ("J. R. Müller-Lüdenscheidt", "J. R. Müller-Lüdenscheidt"),
+        ("Tom & Jerry", "Tom & Jerry"),
+        ("李 小龍", "李 小龍"),
+    ],
+)
+def test_a_name_that_could_read_as_two_stands_in_quotes(name: str, shown: str) -> None:
+    one = person(name)
+    labels = Labels([one])
+    assert labels.name[one].removesuffix(" (slack:U9)") == shown
+    assert labels.line[one] == labels.listed[one] == labels.name[one]
+    assert at_name(name) == f"@{shown}"
+
+
+def test_two_bots_of_one_name_get_their_ids() -> None:
+    other, third = Speaker("slack:B3", "Сodex", "bot"), Speaker("slack:B4", "gemini", "bot")
+    labels = Labels([CODEX, other, third])
+    assert labels.listed[CODEX] == "@codex (slack:B2) (bot)"
+    assert labels.line[other] == "Сodex (slack:B3)"
+    assert labels.listed[third] == "@gemini (bot)"
+
+
+def test_a_bot_that_is_called_like_this_one_gets_its_id_and_this_one_does_not() -> None:
+    you, other = Speaker("bot:codex", "codex", "bot"), Speaker("slack:B3", "codex", "bot")
+    labels = Labels([you, other], you)
+    assert (labels.line[you], labels.line[other]) == ("codex", "codex (slack:B3)")
 
 
 @pytest.mark.parametrize("name", ["", " ", "\u200b", "\x1b[31m", "\u0301"])
