@@ -15,7 +15,7 @@ import regex
 
 from composer.cuts import border_before
 from composer.headings import HEADINGS
-from composer.looks import BARS, CLOSING, OPENING, SIGNS, look, one_look
+from composer.looks import BARS, CLOSING, OPENING, SIGNS, look, one_look, without_marks
 
 LABEL_CHARS = 64
 
@@ -85,7 +85,6 @@ _LEAD = re.compile(rf"\s*(?:\d{{1,3}}[.)]\s)?(?:[^\w\n]|[_{re.escape(SIGNS)}])*"
 _LEADS = 16  # brackets that are looked at: what so many stand before is no heading
 _HEAD_CHARS = 256
 _NAMES = tuple(one_look(look(name)).replace(" ", "") for name in HEADINGS)
-_MARKS = regex.compile(r"[\p{M}\p{Cf}]+")
 _INNER = re.compile(r"[\W_]*\[")
 _TIME = re.compile(
     r"(?:\d[lio]?\s*[:.]\s*[\dlio]{2}|[lio]\s*[:.]\s*(?:\d[\dlio]|[lio]\d)|\d\s*h\s*\d\d)(l?)"
@@ -112,8 +111,7 @@ def _escape_line(line: str) -> str:
     brackets = _BRACKET.finditer(line, 0, lead.end())
     places = [bracket.start() for bracket in islice(brackets, _LEADS)]
     # Every bracket of the line is one of what it looks like, and nothing else is.
-    looked = look(line) if line.isascii() else _MARKS.sub("", look(line))
-    looked, at, forged = " ".join(looked.split()), -1, []
+    looked, at, forged = without_marks(look(line)), -1, []
     for place in places:
         at = looked.index("[", at + 1)
         head = looked[at + 1 : at + 1 + _HEAD_CHARS].partition("]")[0]

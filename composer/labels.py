@@ -9,7 +9,7 @@ from functools import lru_cache
 from urllib.parse import quote
 
 from composer.guard import clean, label
-from composer.looks import look, skeleton
+from composer.looks import look, skeleton, without_marks
 from contract.chat import Speaker
 
 ID_CHARS = 300  # a source of 32, a colon, an external id of 255
@@ -57,7 +57,7 @@ def display_role(role: str) -> str:
 
 
 def _quoted(plain: str, more: re.Pattern[str]) -> str:
-    if not more.search(f" {' '.join(look(plain).split())} "):
+    if not more.search(f" {without_marks(look(plain))} "):
         return plain
     return '"' + "".join("'" if look(sign) in _QUOTES else sign for sign in plain) + '"'
 

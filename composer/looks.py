@@ -9,6 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 from unicodedata import normalize
 
+import regex
+
 
 def _read_table() -> dict[str, str]:
     """Each look, and the characters that have it."""
@@ -26,6 +28,8 @@ def _read_table() -> dict[str, str]:
 
 _TABLE = _read_table()
 _LOOKS = str.maketrans({sign: look for look, signs in _TABLE.items() for sign in signs})
+_LOOKS[0x2800] = " "  # a Braille pattern without dots
+_MARKS = regex.compile(r"[\p{M}\p{Cf}]+")
 _ONE = str.maketrans("i1|0", "lllo")
 
 OPENING, CLOSING, BARS = _TABLE["["], _TABLE["]"], _TABLE["|"]
@@ -43,6 +47,13 @@ def look(text: str) -> str:
     if text.isascii():
         return text.casefold()
     return normalize("NFKD", text.translate(_LOOKS)).translate(_LOOKS).casefold()
+
+
+def without_marks(looked: str) -> str:
+    """The same without accents and other marks, and in one line."""
+    if not looked.isascii():
+        looked = _MARKS.sub("", looked)
+    return " ".join(looked.split())
 
 
 def one_look(looked: str) -> str:

@@ -29,12 +29,14 @@ _LETTER = re.compile(
     r"|REGIONAL INDICATOR SYMBOL LETTER|SQUARED LATIN CAPITAL LETTER)"
     r" (?:DOTLESS |SCRIPT |BARRED |LONG )?([A-Z])(?: WITH .*)?"
 )
-_WORD = re.compile(r"(?:NEGATIVE )?SQUARED ([A-Z]{2,4})")
-_SEEN = re.compile(r"(?:CROSSED )?NEGATIVE (?:CIRCLED|SQUARED) |RAISED OUTLINED |OUTLINED ")
+_WORD = re.compile(r"(?:NEGATIVE )?SQUARED ([A-Z]{1,4})")
+_SEEN = re.compile(
+    r"(?:CROSSED )?(?:NEGATIVE )?(?:CIRCLED|SQUARED) (?=LATIN)|(?:RAISED )?OUTLINED "
+)
 
 BY_HAND = {
-    "[": "[⁅❲⟦⟬⦋⦍⦏〔〖〘〚【「『⌈⌊⎡⎢⎣⸢⸤",
-    "]": "]⁆❳⟧⟭⦌⦎⦐〕〗〙〛】」』⌉⌋⎤⎥⎦⸣⸥",
+    "[": "[⁅❲⟦⟬⦋⦍⦏〔〖〘〚【「『⌈⌊⎡⎢⎣⸢⸤⹕⹗⦗",
+    "]": "]⁆❳⟧⟭⦌⦎⦐〕〗〙〛】」』⌉⌋⎤⎥⎦⸣⸥⹖⹘⦘",
     "|": "|¦│┃║╎╏┆┇┊┋∣∥ǀǁ❘❙❚‖⏐।॥丨〡ⵏ꘎︱￨￤▏▎▍▌▕▐▮",
     "(": "❨❪⟮⦅⦇⸨﴾",
     ")": "❩❫⟯⦆⦈⸩﴿",
@@ -45,18 +47,20 @@ BY_HAND = {
     ":": "∶꞉ː˸׃⁝⁚܃܄",
     "c": "©",
     "r": "®",
-    "p": "℗",
+    "p": "℗℘",
     # Drawn like a Latin letter in capitals or small capitals.
+    "a": "Ⲁⲁ",
     "b": "вβ",
     "h": "н",
     "k": "кκ",
+    "l": "Լ",
     "m": "мμ",
     "t": "тτ",
     "s": "Ѕѕ",
     "i": "ӏ",
-    "x": "хχ",
+    "x": "хχ⮾",
     "z": "ζ",
-    "e": "εєЄ€",
+    "e": "εєЄ€Ⲉⲉ",
 }
 BY_HAND_OF = {sign: look for look, signs in BY_HAND.items() for sign in signs}
 
@@ -126,24 +130,28 @@ def table(text: str) -> dict[str, list[int]]:
         sign = chr(code)
         if unicodedata.category(sign)[0] in "MCZ" or code in JAMO:
             continue
-        plain = unicodedata.normalize("NFKD", sign)
-        look = looks.of(sign)
-        if plain != sign and not _is_listed(sign, plain, looks):
+        if unicodedata.decomposition(sign).startswith("<"):
+            look = _drawn(sign, looks)
+        elif unicodedata.normalize("NFKD", sign) == sign:
+            look = looks.of(sign)
+        else:
             continue
-        if len(plain) > 1:
-            look = f"({plain[1].lower()})" if plain[1].isascii() else "()"
         if look:
             found[look.strip()].append(code)
     return found
 
 
-def _is_listed(sign: str, plain: str, looks: Looks) -> bool:
-    """True for a sign with a compatibility decomposition that isn't what it looks like."""
-    if not unicodedata.decomposition(sign).startswith("<"):
-        return False
+def _drawn(sign: str, looks: Looks) -> str | None:
+    """The look of one with a compatibility decomposition; None where that is what it looks like."""
+    plain = unicodedata.normalize("NFKD", sign)
+    if len(plain) == 1:
+        listed = (looks.of(plain) or plain) in ENDS or (not plain.isascii() and sign in looks.alike)
+        return looks.of(sign) if listed else None
+    if (digit := unicodedata.digit(sign, None)) is not None:
+        return str(digit)
     if any((looks.of(one) or one) in ENDS for one in plain):
-        return True
-    return len(plain) == 1 and not plain.isascii() and sign in looks.alike
+        return f"({plain[1].lower()})" if plain[1].isascii() else "()"
+    return None
 
 
 def ranges(codes: list[int]) -> str:
