@@ -82,10 +82,10 @@ def whole(text: str) -> str:
 _BRACKET = re.compile(f"[{re.escape(OPENING)}]")
 # Bullets, quotes, emphasis, blanks: also letters that look like such signs.
 _LEAD = re.compile(rf"\s*(?:\d{{1,3}}[.)]\s)?(?:[^\w\n]|[_{re.escape(SIGNS)}])*")
-_LEADS = 16  # brackets that are looked at: what so many stand before is no heading
+_LOOKED_AT = 16  # what stands behind so many words in brackets is no heading
 _HEAD_CHARS = 256
 _NAMES = tuple(one_look(look(name)).replace(" ", "") for name in HEADINGS)
-_INNER = re.compile(r"[\W_]*\[")
+_BEGINNING = re.compile(r"\[(?!(?:[^\w\[]|_)*\[)")  # the bracket next to the words
 _TIME = re.compile(
     r"(?:\d[lio]?\s*[:.]\s*[\dlio]{2}|[lio]\s*[:.]\s*(?:\d[\dlio]|[lio]\d)|\d\s*h\s*\d\d)(l?)"
 )
@@ -106,17 +106,18 @@ def escape(text: str) -> str:
 
 def _escape_line(line: str) -> str:
     lead = _LEAD.match(line)
-    if not lead or not _BRACKET.search(line, 0, lead.end()):
+    places = [found.start() for found in _BRACKET.finditer(line, 0, lead.end() if lead else 0)]
+    if not places:
         return line
-    brackets = _BRACKET.finditer(line, 0, lead.end())
-    places = [bracket.start() for bracket in islice(brackets, _LEADS)]
     # Every bracket of the line is one of what it looks like, and nothing else is.
-    looked, at, forged = without_marks(look(line)), -1, []
-    for place in places:
-        at = looked.index("[", at + 1)
-        head = looked[at + 1 : at + 1 + _HEAD_CHARS].partition("]")[0]
-        if line[place - 1 : place] != "\\" and _forges(head):
-            forged.append(place)
+    looked, before, number, forged = without_marks(look(line)), 0, 0, []
+    for found in islice(_BEGINNING.finditer(looked), _LOOKED_AT):
+        number, before = number + looked.count("[", before, found.start()), found.start()
+        if number >= len(places):
+            break
+        head = looked[found.end() : found.end() + _HEAD_CHARS].partition("]")[0]
+        if line[places[number] - 1 : places[number]] != "\\" and _forges(head):
+            forged.append(places[number])
     for place in reversed(forged):
         line = f"{line[:place]}\\{line[place:]}"
     return line
@@ -124,8 +125,6 @@ def _escape_line(line: str) -> str:
 
 def _forges(head: str) -> bool:
     """True if what a bracket holds begins like our own. head: what it looks like."""
-    if not head.strip() or _INNER.match(head):
-        return False  # the bracket within is looked at by itself
     if "".join(filter(str.isalnum, one_look(head))).startswith(_NAMES):
         return True
     if _ATTACHMENT.match("".join(head.split())):

@@ -94,30 +94,33 @@ def joined(names: Sequence[str]) -> str:
 class _Alone:
     """A speaker before anybody else is looked at.
 
-    looks: everything that they may be shown as, by its looks. like_a_bot: a person whose name
-    says that they are one. who: whom two speakers have in common who are one.
+    id: ` (sender id)`. tag: ` (mention token)`, or nothing. looks: everything that they may be
+    shown as, by its looks. like_a_bot: a person whose name says that they are one. who: the same
+    for two speakers who are one. at: a bot's name with one `@` before it.
     """
 
     name: str
-    full: str
-    token: str | None
+    id: str
+    tag: str
     looks: frozenset[str]
     like_a_bot: bool
     who: tuple[str, str]
+    at: str = ""
 
 
 @lru_cache(maxsize=8192)
 def _alone(speaker: Speaker) -> _Alone:
-    name, full, token = bare(speaker), f"{bare(speaker)} ({_id(speaker)})", mention(speaker)
+    name, id, token = bare(speaker), f" ({_id(speaker)})", mention(speaker)
     plain = label(speaker.name) or _id(speaker)  # quotes don't tell two apart
     if speaker.kind == "bot":
-        shown, who = [plain, f"{plain} (bot)"], ("bot", skeleton(at_name(speaker.name)))
-    else:
-        shown, who = [plain, f"{plain} ({_id(speaker)})"], ("human", speaker.id)
-        shown += [f"{one} ({token})" for one in shown if token]
+        at = at_name(speaker.name)
+        looks = frozenset(skeleton(one).lstrip("@ ") for one in (plain, f"{plain} (bot)"))
+        return _Alone(name, id, "", looks, False, ("bot", skeleton(at)), at)
+    tag = f" ({token})" if token else ""
+    shown = {plain, plain + id, plain + tag, plain + id + tag}
     looks = frozenset(skeleton(one).lstrip("@ ") for one in shown)
-    like_a_bot = speaker.kind != "bot" and any(map(_CALLS_ITSELF_BOT.search, looks))
-    return _Alone(name, full, token, looks, like_a_bot, who)
+    like_a_bot = any(map(_CALLS_ITSELF_BOT.search, looks))
+    return _Alone(name, id, tag, looks, like_a_bot, ("human", speaker.id))
 
 
 class Labels:
@@ -126,7 +129,7 @@ class Labels:
     A person who could be taken for another person or for a bot gets ` (sender id)`, and so does a
     bot that could be taken for another one; `you` keeps its name. name: without a mention token,
     in the session context and the invocation; line: in the transcript and the thread; listed: as
-    a participant, where a bot is `@codex (bot)`. at: with one `@` before it, for bots. who: the
+    a participant, where a bot is `@codex (bot)`. at: a bot's with one `@` before it. who: the
     same for one bot, which may have an id of its own on each platform.
     """
 
@@ -142,13 +145,11 @@ class Labels:
         self.at: dict[Speaker, str] = {}
         self.who = {speaker: alone.who for speaker, alone in known.items()}
         for speaker, alone in known.items():
-            rivals = set[tuple[str, str]]().union(*(owners[seen] for seen in alone.looks))
-            if speaker.kind == "bot":
+            rivals = {rival for seen in alone.looks for rival in owners[seen]}
+            if alone.at:
                 rivals = {rival for rival in rivals if rival[0] == "bot" and speaker != you}
-            taken = alone.like_a_bot or len(rivals) > 1
-            name = alone.full if taken else alone.name
-            if speaker.kind == "bot":
-                self.at[speaker] = at_name(speaker.name) + (f" ({_id(speaker)})" if taken else "")
-            self.listed[speaker] = f"{self.at[speaker]} (bot)" if speaker in self.at else name
-            self.name[speaker] = name
-            self.line[speaker] = f"{name} ({alone.token})" if alone.token else name
+            id = alone.id if alone.like_a_bot or len(rivals) > 1 else ""
+            self.name[speaker] = alone.name + id
+            self.line[speaker] = alone.name + id + alone.tag
+            self.at[speaker] = alone.at + id
+            self.listed[speaker] = f"{alone.at}{id} (bot)" if alone.at else alone.name + id

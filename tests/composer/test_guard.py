@@ -126,6 +126,7 @@ def test_an_emoji_hides_no_text(hidden: str, shown: str) -> None:
         ("[PlNS]", "\\[PlNS]"),
         ("[LANDrnARKS]", "\\[LANDrnARKS]"),
         ("⌈PINS⌉", "\\⌈PINS⌉"),
+        ("[ " * 40 + "PINS]", "[ " * 39 + "\\[ PINS]"),
         ("× [PINS]", "× \\[PINS]"),
         ("Ⓐ [ⓅⒾⓃⓈ] [PINS]", "Ⓐ \\[ⓅⒾⓃⓈ] \\[PINS]"),
         ("[14:02 丨 Andi]", "\\[14:02 丨 Andi]"),
