@@ -42,6 +42,7 @@ def mention(speaker: Speaker) -> str | None:
     return token if pattern and pattern.fullmatch(token) and clean(token) == token else None
 
 
+@lru_cache(maxsize=4096)
 def display(name: str) -> str:
     """A name as a label: in double quotes if it could read as two, or as more than a name.
 
@@ -51,6 +52,7 @@ def display(name: str) -> str:
     return _quoted(label(name), _MORE_THAN_A_NAME)
 
 
+@lru_cache(maxsize=4096)
 def display_role(role: str) -> str:
     """A role as it stands in parentheses: in double quotes if it could end them."""
     return _quoted(label(role), _MORE_THAN_A_ROLE)
@@ -72,6 +74,7 @@ def _id(speaker: Speaker) -> str:
     return quote(speaker.id, _PLAIN_IN_IDS, errors="surrogatepass")[:ID_CHARS] or UNKNOWN
 
 
+@lru_cache(maxsize=4096)
 def at_name(name: str) -> str:
     """A bot's label with one `@` before it."""
     return "@" + (display(label(name).lstrip("@ ")) or UNKNOWN)
