@@ -1,4 +1,4 @@
-"""What a text looks like to whoever reads it, whatever characters it is written in.
+"""The look of a text to whoever reads it, whatever characters it is written in.
 
 The table beside this file has each character that may be taken for ASCII (see
 tests/composer/looks_table.py); looks.LICENSE is the licence of Unicode's data in it.
@@ -62,5 +62,5 @@ def one_look(looked: str) -> str:
 
 
 def skeleton(text: str) -> str:
-    """What two texts have in common that a reader could confuse; white space is one blank."""
+    """The same for texts that a reader could confuse; white space is one blank."""
     return " ".join(one_look(look(text)).split())
