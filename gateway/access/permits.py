@@ -35,11 +35,14 @@ class Permits:
             return None
         persona = turn.persona or None
         await self.audit.note("refuse", asked.by, persona=persona, room=turn.room, command=act)
-        return "" if asked.by.kind == "bot" else _line(act, asked)
+        if asked.by.kind == "bot":
+            return ""
+        return _line(act, asked, owns_room=self.access.is_owner(turn.room, asked.by.id))
 
 
-def _line(act: str, asked: StoredMessage) -> str:
+def _line(act: str, asked: StoredMessage, *, owns_room: bool) -> str:
     least, who = least_role(act), quoted(asked.by.name, NAME_CHARS)
     if least == "owner":
-        return f"{who}, `!{act}` is for owners."
+        which = "owners of the whole house" if owns_room else "owners"
+        return f"{who}, `!{act}` is for {which}."
     return f"{who}, `!{act}` is for {least}s; an owner can say `!role {asked.by.id} {least}`."

@@ -60,9 +60,10 @@ class PersonaCommands:
         return _told(await self._personas.sheet(name))
 
     def _name(self, names: list[str], request: CommandRequest, *, sure: bool) -> str:
-        """The persona that it is about. Owners may name any persona, the others those who are here.
+        """The persona that it is about: one of those who are here. Owners of the house may name any
+        other, too, to roll it back, and in a direct message.
 
-        sure: with several of them here it must be said. Raises Unknown.
+        sure: it is changed, so with several of them here it must be said. Raises Unknown.
         """
         here, turn = request.here, request.turn
         known = {called: persona.name for persona in here for called in persona.names}
@@ -70,7 +71,9 @@ class PersonaCommands:
             wanted = names[0].removeprefix("@").lower()
             if wanted in known:
                 return known[wanted]
-            if self._access.is_owner(turn.room, request.asked.by.id):
+            if (sure or not turn.room.is_shared) and self._access.is_owner_everywhere(
+                turn.room, request.asked.by.id
+            ):
                 return wanted
             raise Unknown(f"there is no persona {wanted!r} here")
         if len(here) == 1:

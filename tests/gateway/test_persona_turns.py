@@ -8,6 +8,7 @@ import pytest
 
 from adapters.agent import Reply
 from contract.agent import Option, Question
+from contract.chat import Room
 from gateway.personas.dry_run import Busy
 from gateway.settings.access import AccessTable
 from tests.doubles.chat import Chat
@@ -156,11 +157,47 @@ async def test_owners_roll_back_and_nobody_else_does(tmp_path: Path) -> None:
         assert acts == [("persona", "fake:ash", "ada", {"how": "rollback", "version": 3})]
 
 
+async def test_the_owner_of_one_room_takes_no_personas_sandbox_away(tmp_path: Path) -> None:
+    grant = {"role": "owner", "people": ["fake:mia"], "rooms": ["fake:general"]}
+    access = AccessTable.model_validate({**OWNED.model_dump(), "grants": [grant]})
+    async with gateway(tmp_path, personas=("ada", "bob"), access=access) as moot:
+        path = tmp_path / "personas" / "ada.md"
+        await say(moot, "!persona")
+        boxed = "---\nagent: scripted\nsandbox: on\n---\nYou are boxed.\n"
+        path.write_text(boxed)
+        assert "(version 2)" in await say(moot, "!persona")
+        refused = await say(moot, "!persona rollback ada 1", by="mia")
+        assert refused == "Mia, `!persona rollback` is for owners of the whole house."
+        assert path.read_text() == boxed
+        await say(moot, "!persona rollback ada 1")
+        assert path.read_text() != boxed
+        rows = (await Chat(moot.house.memories.store).dump())["audit"]
+        assert [(r[2], r[3]) for r in rows if r[2] in ("refuse", "persona")] == [
+            ("refuse", "fake:mia"),
+            ("persona", "fake:ash"),
+        ]
+
+
+async def test_a_room_is_not_shown_a_persona_that_is_not_in_it(tmp_path: Path) -> None:
+    grant = {"role": "owner", "people": ["fake:mia"], "rooms": ["fake:general"]}
+    access = AccessTable.model_validate({**OWNED.model_dump(), "dms": "open", "grants": [grant]})
+    elsewhere = FakeBot("other", personas=("bob",))
+    async with gateway(tmp_path, siblings=[elsewhere], personas=("ada",), access=access) as moot:
+        for by in ("mia", "ash"):
+            for words in ("bob", "history bob", "diff bob 1"):
+                told = await say(moot, f"!persona {words}", by=by)
+                assert told == "There is no persona 'bob' here."
+        await moot.hear(said("!persona bob", room=Room("fake:d1", "Ash", "dm")))
+        await moot.settle()
+        assert "You are bob." in moot.texts()[-1]
+
+
 @pytest.mark.parametrize(
     ("text", "answer"),
     [
         ("!persona zoe", "There is no persona 'zoe'"),
-        ("!persona history ../ada", "persona's name is a lower case letter"),
+        ("!persona history ../ada", "There is no persona '../ada' here"),
+        ("!persona rollback ../ada", "persona's name is a lower case letter"),
         ("!persona rollback ada 9", "no version 9"),
         ("!persona diff ada 1 2 3", "Say `!persona`"),
         ("!persona ada bob", "Say `!persona`"),
