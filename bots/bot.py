@@ -125,5 +125,9 @@ class Bot(Protocol):
     async def ask(self, place: Destination, question: Question, key: str) -> str:
         """Post a question with its choices as buttons or as `!1`, `!2`; return its id."""
 
+    def follows(self, message_id: str, sent_at: datetime, post_id: str) -> bool | None:
+        """True if somebody's message stands after an own post, by the platform's own order of both
+        and by no clock of this machine; None: the platform doesn't say."""
+
     async def members(self, room: Room) -> Sequence[Speaker]:
         """The people in the room, as far as the platform says; empty when it doesn't."""

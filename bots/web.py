@@ -79,6 +79,10 @@ class WebBot:
         """The page is told of the question by an event."""
         return key
 
+    def follows(self, message_id: str, sent_at: datetime, post_id: str) -> bool | None:
+        """What was on disk before a question was asked is known; all else was said after it."""
+        return True
+
     async def members(self, room: Room) -> Sequence[Speaker]:
         """Whoever opens the page is there; nobody is told of."""
         return ()

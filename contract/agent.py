@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -20,12 +21,27 @@ class Question:
     """A question that the agent's program asks in mid-turn: its title, details and real choices.
 
     title, detail: plain text, shown as it is: what is asked must not be able to dress itself up.
+    code: typed behind a choice where more than one question waits in one place; "": it isn't shown.
     """
 
     id: str
     title: str
     detail: str
     options: tuple[Option, ...]
+    code: str = ""
+
+    @property
+    def digest(self) -> str:
+        """A hash of the detail and the options: a button carries it, to prove what it stood under.
+
+        Not of the title, which says meanwhile who agreed already.
+        """
+        shown = "\0".join((self.detail, *(option.label for option in self.options)))
+        return hashlib.sha256(shown.encode(errors="replace")).hexdigest()[:16]
+
+    def typed(self, number: int) -> str:
+        """The words that choose an option, counted from 0, e.g. `!1` or `!1 k7`."""
+        return f"!{number + 1} {self.code}".rstrip()
 
 
 @dataclass(frozen=True, slots=True)

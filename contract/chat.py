@@ -237,11 +237,17 @@ class Deleted:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Somebody pressed a button of a question. option: index into its options, from 0."""
+    """Somebody pressed a button of a question. option: index into its options, from 0.
+
+    digest: of the question that it stood under (`Question.digest`); "": the button doesn't tell.
+    place: where it was pressed, as far as the platform tells.
+    """
 
     question_id: str
     option: int
     by: Speaker
+    digest: str
+    place: Destination | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -161,6 +161,8 @@ class BlueBubblesBot(PlatformBot):
         if isinstance(found, RenamedRoom):
             self._directory.forget_chat(found.room)
             return
+        if isinstance(found, NewMessage):
+            self._posts.came(found.id, found.row)
         chat = found.room or await self._directory.chat_of_message(found.id)
         if chat is None:
             log.warning("message.skipped", bot=self.name, reason="it is left out: no chat of it")
@@ -184,6 +186,10 @@ class BlueBubblesBot(PlatformBot):
     ) -> str | None:
         """The guid of the own message with the text that was sent under `key`."""
         return await self._posts.find(place, key, since, known)
+
+    def follows(self, message_id: str, sent_at: datetime, post_id: str) -> bool | None:
+        """By the numbers that the Mac gives both as they come; times are their senders'."""
+        return self._posts.follows(message_id, post_id)
 
     # ── Reactions and people ────────────────────────────────────────────────────────────────
 

@@ -51,7 +51,7 @@ class NewMessage:
     """A message. room: None where it isn't told. sender: an address, "" for the account's owner.
 
     sent_ms: milliseconds since 1970, None where it isn't told. temp_guid: the name that the
-    sender's program gave it.
+    sender's program gave it. row: its number in the Mac's own order; None: it isn't told.
     """
 
     id: str
@@ -63,6 +63,7 @@ class NewMessage:
     reply_to: str | None = None
     temp_guid: str | None = None
     files: tuple[FileRef, ...] = ()
+    row: int | None = None
 
 
 Edit = EditedMessage[Chat | None]
@@ -172,6 +173,7 @@ def _new_message(message: WireMessage) -> NewMessage | None:
         reply_to=message.thread_guid or None,
         temp_guid=message.temp_guid,
         files=files,
+        row=message.row,
     )
 
 

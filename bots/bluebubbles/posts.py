@@ -29,6 +29,7 @@ log = structlog.stdlib.get_logger("moot.bots")
 
 _TEMP = "temp-moot-"
 _KEPT = 500
+_ORDERED = 5_000  # messages whose place in the order is known
 # Clocks differ, and iMessage takes up to two minutes; what the owner types after that is theirs.
 _BEFORE_MS, _AFTER_MS = 120_000, 600_000
 # The account may write to itself under an address that the server doesn't tell of: who says our
@@ -162,6 +163,7 @@ class Posts:
     ) -> None:
         self._api, self._directory, self._own_posts = api, directory, own_posts
         self._now = now
+        self._rows: Recent[str, int] = Recent(_ORDERED)
 
     async def post(self, place: Destination, text: str, key: str) -> str:
         """Send a plain text; return its guid."""
@@ -201,11 +203,23 @@ class Posts:
         """The guid of what was sent; its temporary one where the server tells none, and where it
         came back to us already, as its history tells it."""
         guid = answer.get("guid") if isinstance(answer, dict) else None
+        row = answer.get("originalROWID") if isinstance(answer, dict) else None
         if not isinstance(guid, str) or not guid:
             known = self._own_posts.of(key)
             return (known and known.guid) or temp
         await self._own_posts.sent(key, guid)
+        self.came(guid, row if isinstance(row, int) else None)
         return guid
+
+    def came(self, guid: str, row: int | None) -> None:
+        """Note a message's number in the Mac's order. What is sent late comes late."""
+        if row is not None:
+            self._rows[guid] = row
+
+    def follows(self, guid: str, post: str) -> bool | None:
+        """True if a message came to the Mac after an own post; None: it didn't tell."""
+        row, post_row = self._rows.get(guid), self._rows.get(post)
+        return None if row is None or post_row is None else row > post_row
 
     async def edit(self, place: Destination, message_id: str, text: str) -> None:
         """Replace a text, where the private API is there."""

@@ -46,6 +46,7 @@ class WireChat(_Wire):
 
 class WireMessage(_Wire):
     guid: Guid
+    row: int | None = Field(default=None, alias="originalROWID")
     text: str | None = None
     subject: str | None = None
     handle: WireHandle | None = None

@@ -18,7 +18,7 @@ from bots.discord.backfill import Cursors, ThreadContext
 from bots.discord.check import Account, account, intents, missing
 from bots.discord.connection import keep_connected
 from bots.discord.directory import Directory
-from bots.discord.events import SOURCE, UpdateTracker
+from bots.discord.events import SOURCE, UpdateTracker, later
 from bots.discord.files import Files
 from bots.discord.inbound import EventContext, EventHandler
 from bots.discord.posts import Posts
@@ -204,6 +204,10 @@ class DiscordBot(PlatformBot):
     async def ask(self, place: Destination, question: Question, key: str) -> str:
         """Post a question with buttons, and with `!1`, `!2` for those who type."""
         return await self._posts.ask(place, question, key)
+
+    def follows(self, message_id: str, sent_at: datetime, post_id: str) -> bool | None:
+        """By the ids, which count Discord's own time, a slash command's too."""
+        return later(message_id, post_id)
 
     # ── Reactions and people ────────────────────────────────────────────────────────────────
 

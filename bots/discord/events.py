@@ -39,6 +39,7 @@ _FORWARDED = 1  # of a reference
 _EPOCH_MS = 1_420_070_400_000  # a snowflake counts milliseconds from 2015, 22 bits to the left
 
 _REMEMBERED = 5_000
+_SNOWFLAKE = re.compile(r"[0-9]{1,20}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +107,16 @@ class DeletedMessages:
 
 @dataclass(frozen=True, slots=True)
 class ButtonPress:
+    """A button of a question was pressed. digest: of what stood above it. room: None: not told."""
+
     interaction: str
     token: str
     question_id: str
     option: int
     guild: str | None
     by: Person
+    digest: str = ""
+    room: Channel | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,9 +287,14 @@ def _interaction(event: WireInteraction) -> ButtonPress | CommandUse | UnknownIn
         return None
     by = person(user, event.member)
     if event.type == _COMPONENT:
-        number, _, question = event.data.custom_id.removeprefix(CHOOSE).partition(":")
+        number, _, rest = event.data.custom_id.removeprefix(CHOOSE).partition(":")
+        digest, _, question = rest.partition(":")
         if event.data.custom_id.startswith(CHOOSE) and number.isascii() and number.isdigit():
-            return ButtonPress(event.id, event.token, question, int(number), event.guild_id, by)
+            guild = event.guild_id
+            where = Channel(event.channel_id, guild) if event.channel_id else None
+            return ButtonPress(
+                event.id, event.token, question, int(number), guild, by, digest, where
+            )
         return UnknownInteraction(event.id, event.token)
     if event.type != _COMMAND or not event.channel_id:
         return None
@@ -303,6 +313,14 @@ def person(user: WireUser, member: WireMember | None, *, is_bot: bool | None = N
 def _file(file: WireAttachment) -> FileRef:
     mime = (file.content_type or "application/octet-stream").partition(";")[0].strip()
     return FileRef(file.id, file.filename, mime, max(file.size, 0), file.url)
+
+
+def later(snowflake: str, other: str) -> bool | None:
+    """True if the first id was given after the second; None: one of them is none of Discord's."""
+    given = snowflake.removeprefix(SLASH)
+    if not (_SNOWFLAKE.fullmatch(given) and _SNOWFLAKE.fullmatch(other)):
+        return None
+    return int(given) > int(other)
 
 
 def moment(timestamp: str | None, snowflake: str) -> datetime:

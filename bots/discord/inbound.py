@@ -40,7 +40,7 @@ from bots.kit.inbound import Delivery, MessageContext, inbound, named_dm
 from bots.kit.lanes import Lanes
 from bots.kit.platform_bot import BotSetup
 from bots.kit.slash import SlashCommand
-from contract.chat import Chosen, Deleted, Edited, Event, Inbound, Pinned
+from contract.chat import Chosen, Deleted, Destination, Edited, Event, Inbound, Pinned
 from contract.errors import PlatformError
 
 log = structlog.stdlib.get_logger("moot.bots")
@@ -275,7 +275,11 @@ class EventHandler:
     async def _interacted(self, found: ButtonPress | CommandUse | UnknownInteraction) -> None:
         if isinstance(found, ButtonPress):
             by = await self._directory.speaker(found.by, found.guild)
-            await self._delivery.give(Chosen(found.question_id, found.option, by))
+            place = None
+            if found.room is not None:
+                place = Destination(*await self._directory.place(found.room))
+            chosen = Chosen(found.question_id, found.option, by, found.digest, place)
+            await self._delivery.give(chosen)
         elif isinstance(found, CommandUse):
             await self._delivery.give(await self._message(found.message()))
 

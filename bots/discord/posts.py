@@ -359,7 +359,7 @@ def _button(question: Question, number: int) -> dict[str, Any]:
 
 
 def _custom_id(question: Question, number: int) -> str:
-    return f"{CHOOSE}{number}:{question.id}"
+    return f"{CHOOSE}{number}:{question.digest}:{question.id}"
 
 
 def nonce_of(key: str) -> str:

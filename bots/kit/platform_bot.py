@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -120,6 +121,10 @@ class PlatformBot:
     async def ask(self, place: Destination, question: Question, key: str) -> str:
         """Post a question with `!1`, `!2` for its choices."""
         return await self.post(place, question_markdown(question), key)
+
+    def follows(self, message_id: str, sent_at: datetime, post_id: str) -> bool | None:
+        """None: nobody knows, so that a typed choice needs the question's code."""
+        return None
 
     async def members(self, room: Room) -> Sequence[Speaker]:
         """The first hundred in the room, this bot left out; empty when the platform doesn't say."""

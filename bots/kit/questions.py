@@ -29,7 +29,8 @@ def question_markdown(question: Question) -> str:
     if question.detail.strip():
         parts.append(_fenced(_cut(question.detail, DETAIL_CHARS)))
     choices = (
-        f"`!{number}` {literal(option.label)}" for number, option in enumerate(question.options, 1)
+        f"`{question.typed(number)}` {literal(option.label)}"
+        for number, option in enumerate(question.options)
     )
     return "\n\n".join([*parts, "\n".join(choices)])
 

@@ -222,6 +222,10 @@ class MatrixBot(PlatformBot):
         """Post a question, with a keycap to press for each choice and `!1`, `!2` to type."""
         return await self._posts.ask(place, question, key)
 
+    def follows(self, message_id: str, sent_at: datetime, post_id: str) -> bool | None:
+        """By the order in which the homeserver told of both; events' times are their senders'."""
+        return self._posts.follows(message_id, post_id)
+
     # ── Reactions and people ────────────────────────────────────────────────────────────────
 
     async def typing(self, place: Destination, status: str) -> None:

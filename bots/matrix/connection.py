@@ -139,5 +139,5 @@ class SyncLoop:
             if sessions is not None and item.session not in sessions:
                 continue
             if await self._posts.opened(item.room_id, item.event) is not None:
-                await self._handler.handle(item.room_id, item.event)
+                await self._handler.handle(item.room_id, item.event, is_late=True)
                 await self._cursor.done(item)

@@ -10,7 +10,7 @@ import structlog
 from bots.kit.events import DeletedMessage, EditedMessage
 from bots.kit.inbound import Delivery, MessageContext, inbound, named_dm
 from bots.kit.platform_bot import BotSetup
-from bots.kit.reactions import PIN, option_of
+from bots.kit.reactions import DIGITS, PIN, option_of
 from bots.matrix.backfill import Cursor, PinReaction
 from bots.matrix.directory import Directory
 from bots.matrix.events import (
@@ -45,8 +45,13 @@ class EventHandler:
         self._directory, self._posts, self._files = directory, posts, files
         self._unread: set[str] = set()  # encrypted rooms that are not read
 
-    async def handle(self, room_id: str, raw: Mapping[str, Any]) -> None:
-        """Hand one event on; return when it is on disk, or waits there for its key."""
+    async def handle(self, room_id: str, raw: Mapping[str, Any], *, is_late: bool = False) -> None:
+        """Hand one event on; return when it is on disk, or waits there for its key.
+
+        is_late: it waited, so where it comes now says nothing of its place in the room.
+        """
+        if not is_late:
+            self._posts.came(str(raw.get("event_id")), str(raw.get("sender")))
         plain = await self._posts.opened(room_id, raw)
         if plain is None:
             await self._wait_for_key(room_id, raw)
@@ -111,9 +116,9 @@ class EventHandler:
             self._cursor.place.pins[found.event_id] = pin
             return [Pinned(room, found.target, by)]
         question, option = self._posts.question(found.target), option_of(found.emoji)
-        if question is None or option is None or option >= question[1]:
+        if question is None or option is None or option >= len(question.options[: len(DIGITS)]):
             return []
-        return [Chosen(question[0], option, by)]
+        return [Chosen(question.id, option, by, question.digest)]
 
     async def _message(self, room_id: str, said: NewMessage) -> Inbound:
         """The message with what has to be looked up for it."""

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from hashlib import sha256
 from html import unescape
+from itertools import count
 from typing import Any
 from uuid import uuid4
 
@@ -40,7 +41,7 @@ _MOST_MENTIONS = 50
 _PILL = re.compile(r'<a href="https://matrix\.to/#/(@[^"?]+)')
 
 _FIND_PAGES, _FIND_PAGE = 50, 100
-_REMEMBERED = 1_000
+_REMEMBERED, _ORDERED = 1_000, 10_000  # own posts, and events whose place is known
 _OFFER_TRIES = 5
 _ASK_S = 300.0  # a question that can't be posted for so long is not asked
 TOO_LARGE = 413
@@ -121,7 +122,10 @@ class Posts:
         self._api, self._directory, self._encrypts = api, directory, encrypts
         self.budget = budget
         self.encryption: Encryption | None = None
-        self._questions: Recent[str, tuple[str, int]] = Recent(_REMEMBERED)
+        self._questions: Recent[str, Question] = Recent(_REMEMBERED)
+        self._own_order: Recent[str, int] = Recent(_REMEMBERED)
+        self._order: Recent[str, int] = Recent(_ORDERED)
+        self._numbers = count()
         self._mentioned: Recent[str, set[str]] = Recent(_REMEMBERED)
         self._newest: Recent[str, str] = Recent(_REMEMBERED)  # by thread
         self._offers: set[asyncio.Task[None]] = set()
@@ -281,9 +285,9 @@ class Posts:
     async def ask(self, place: Destination, question: Question, key: str) -> str:
         """Post a question, and begin to put a keycap under it for each choice."""
         event_id = await self._asked(place, text_content(question_markdown(question)), key)
-        count = min(len(question.options), len(DIGITS))
-        self._questions[event_id] = (question.id, count)
-        offer = self._offer(place.room.external_id, event_id, count)
+        self._questions[event_id] = question
+        choices = min(len(question.options), len(DIGITS))
+        offer = self._offer(place.room.external_id, event_id, choices)
         task = asyncio.create_task(offer, name=f"offer choices {question.id}")
         self._offers.add(task)
         task.add_done_callback(self._offers.discard)
@@ -316,9 +320,21 @@ class Posts:
                         return
                     await asyncio.sleep(error.retry_after_s)
 
-    def question(self, event_id: str) -> tuple[str, int] | None:
-        """The question that an own post asks, and how many choices it has."""
+    def question(self, event_id: str) -> Question | None:
+        """The question that an own post asks."""
         return self._questions.get(event_id)
+
+    def came(self, event_id: str, sender: str) -> None:
+        """Note an event's place in the room, as the homeserver told it first."""
+        order = self._own_order if sender == self._directory.own.user_id else self._order
+        if event_id not in order:
+            order[event_id] = next(self._numbers)
+
+    def follows(self, event_id: str, post_id: str) -> bool:
+        """True if a message came after an own post. One that came while the post hadn't come back
+        stands before it, and so does one that an earlier process heard."""
+        post, message = self._own_order.get(post_id), self._order.get(event_id)
+        return post is not None and message is not None and post < message
 
 
 def _mentioned(content: Mapping[str, Any]) -> set[str]:

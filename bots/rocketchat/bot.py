@@ -157,6 +157,10 @@ class RocketChatBot(PlatformBot):
         await self._reactions.offer(asked, len(question.options))
         return asked
 
+    def follows(self, message_id: str, sent_at: datetime, post_id: str) -> bool | None:
+        """By the times, which the server gives both."""
+        return self._posts.is_before(sent_at, post_id)
+
     async def _known(self) -> None:
         """A message's id is made from our own: asked for where nothing ran yet."""
         if not self._directory.own.user_id:

@@ -79,7 +79,7 @@ class EventHandler:
         if question is None or vote.option >= len(question.options):
             return None
         by = await self._directory.named(vote.by)
-        return Chosen(question.id, vote.option, by) if by else None
+        return Chosen(question.id, vote.option, by, question.digest) if by else None
 
     async def _message(self, said: NewMessage, room: Room) -> Inbound:
         """The message with what has to be looked up for it, all at once and not for long."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 import structlog
@@ -11,6 +12,7 @@ import structlog
 from bots.kit.recent import Recent
 from bots.rocketchat.api import RocketApi, RocketRefused
 from bots.rocketchat.directory import Directory
+from bots.rocketchat.wire import moment
 from contract.agent import Question
 from contract.chat import Destination
 from contract.errors import PlatformError
@@ -40,6 +42,7 @@ class Posts:
         self._api, self._directory = api, directory
         self._plain = False  # the account may speak under its own name only
         self._questions: Recent[str, Question] = Recent(_REMEMBERED)
+        self._sent_at: Recent[str, Any] = Recent(_REMEMBERED)  # as the server writes it
 
     async def post(self, place: Destination, text: str, key: str) -> str:
         """Post a text as Rocket.Chat takes it. The same key twice is one message."""
@@ -74,7 +77,13 @@ class Posts:
             self._plain = True
             answer = await self._api.post("chat.sendMessage", {"message": dict(message)})
         told = answer.get("message")
-        return str(told.get("_id") or message["_id"]) if isinstance(told, dict) else message["_id"]
+        made = str(told.get("_id") or message["_id"]) if isinstance(told, dict) else message["_id"]
+        self._learn_time(made, told)
+        return made
+
+    def _learn_time(self, message_id: str, told: object) -> None:
+        if isinstance(told, dict) and told.get("ts") is not None:
+            self._sent_at[message_id] = told["ts"]
 
     def _voice(self, place: Destination) -> dict[str, str]:
         """The persona that speaks, where the account serves several and may."""
@@ -112,6 +121,7 @@ class Posts:
                 raise PlatformError(why, outcome="retry", retry_after_s=wait_s) from error
             return None
         told: Any = answer.get("message")
+        self._learn_time(message_id, told)
         user = told.get("u") if isinstance(told, dict) else None
         return str(user.get("_id")) if isinstance(user, dict) else None
 
@@ -123,3 +133,10 @@ class Posts:
 
     def question(self, message_id: str) -> Question | None:
         return self._questions.get(message_id)
+
+    def is_before(self, sent_at: datetime, post_id: str) -> bool | None:
+        """True if an own post has an earlier time; None: the server didn't tell its time."""
+        try:
+            return moment(self._sent_at.get(post_id)) < sent_at
+        except ValueError:
+            return None

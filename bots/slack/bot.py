@@ -27,6 +27,7 @@ from bots.slack.events import (
     ButtonPress,
     CommandUse,
     NewMessage,
+    later,
     parse_event,
 )
 from bots.slack.files import Files
@@ -218,6 +219,10 @@ class SlackBot(PlatformBot):
     async def ask(self, place: Destination, question: Question, key: str) -> str:
         """Post a question with buttons, and with `!1`, `!2` for those who type."""
         return await self._posts.ask(place, question, key)
+
+    def follows(self, message_id: str, sent_at: datetime, post_id: str) -> bool | None:
+        """By the time stamps, which Slack gives both; a slash command has none."""
+        return later(message_id, post_id)
 
     # ── Reactions and people ────────────────────────────────────────────────────────────────
 

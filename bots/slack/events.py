@@ -25,7 +25,7 @@ from bots.kit.events import (
     faulty_fields,
 )
 from bots.slack.text import typed
-from bots.slack.wire import WireCommand, WireEvent, WireFile, WireFlag, WirePress, WireRename
+from bots.slack.wire import TS, WireCommand, WireEvent, WireFile, WireFlag, WirePress, WireRename
 from contract.chat import SLASH, RoomKind, Speaker
 
 SOURCE = "slack"
@@ -40,6 +40,7 @@ _PIN_EVENTS = {
     "reaction_added": True,
     "reaction_removed": False,
 }
+_TS = re.compile(TS)
 _PINS = {"pushpin", "round_pushpin"}
 _KINDS: dict[str, RoomKind] = {"im": "dm", "mpim": "gdm", "channel": "room", "group": "room"}
 
@@ -91,11 +92,17 @@ class NewMessage(SaidMessage):
 
 @dataclass(frozen=True, slots=True)
 class ButtonPress:
-    """Somebody chose an option of a question, counted from 0."""
+    """Somebody chose an option of a question, counted from 0. digest: of what stood above it.
+
+    room: None: it isn't told. thread_id: of the thread that the button stands in.
+    """
 
     question_id: str
     option: int
     user_id: str
+    digest: str = ""
+    room: Channel | None = None
+    thread_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,10 +161,26 @@ def parse_event(payload: Mapping[str, Any], own: Account) -> PlatformEvent | Non
 
 def _pressed(press: WirePress) -> ButtonPress | None:
     for action in press.actions:
-        number, _, question = (action.value or "").partition(" ")
+        number, _, rest = (action.value or "").partition(" ")
+        digest, _, question = rest.partition(" ")
         if action.action_id.startswith(CHOOSE) and number.isascii() and number.isdigit():
-            return ButtonPress(question, int(number), press.user.id)
+            room = _channel(press.channel.id) if press.channel else None
+            thread = press.message.thread_ts if press.message else None
+            return ButtonPress(question, int(number), press.user.id, digest, room, thread)
     return None
+
+
+def later(ts: str, other: str) -> bool | None:
+    """True if the first time stamp is the later one; None: one of them is none."""
+    if not (_TS.fullmatch(ts) and _TS.fullmatch(other)):
+        return None
+    return _counted(ts) > _counted(other)
+
+
+def _counted(ts: str) -> tuple[int, str]:
+    """A time stamp in full seconds and millionths: as a float it would lose some."""
+    seconds, _, parts = ts.partition(".")
+    return int(seconds), parts.ljust(6, "0")
 
 
 def _commanded(given: WireCommand) -> CommandUse:

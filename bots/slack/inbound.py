@@ -13,7 +13,7 @@ from bots.kit.platform_bot import BotSetup
 from bots.slack.directory import Directory
 from bots.slack.events import SOURCE, ButtonPress, Channel, CommandUse, NewMessage
 from bots.slack.files import Files
-from contract.chat import Attachment, Chosen, Deleted, Edited, Event, Inbound, Pinned
+from contract.chat import Attachment, Chosen, Deleted, Destination, Edited, Event, Inbound, Pinned
 
 
 class EventConverter:
@@ -36,7 +36,10 @@ class EventConverter:
                 return await self._command(found)
             case ButtonPress():
                 by = await self._directory.speaker(found.user_id)
-                return Chosen(found.question_id, found.option, by)
+                place = None
+                if found.room is not None:
+                    place = Destination(await self._directory.room(found.room), found.thread_id)
+                return Chosen(found.question_id, found.option, by, found.digest, place)
         room = await self._directory.room(found.room)
         match found:
             case PinChange():

@@ -148,8 +148,8 @@ def _key(message: Mapping[str, Any]) -> str | None:
 def question_text(question: Question) -> str:
     """The question in mrkdwn, its details verbatim, its choices as what to type."""
     choices = [
-        f"`!{number}` {escape(quiet(option.label))}"
-        for number, option in enumerate(question.options, 1)
+        f"`{question.typed(number)}` {escape(quiet(option.label))}"
+        for number, option in enumerate(question.options)
     ]
     return "\n".join([*_asked(question), *choices])
 
@@ -175,7 +175,7 @@ def _button(question: Question, number: int) -> dict[str, Any]:
         "type": "button",
         "action_id": f"{CHOOSE}{number}",
         "text": {"type": "plain_text", "text": label, "emoji": False},
-        "value": f"{number} {question.id}"[:_BUTTON_VALUE],
+        "value": f"{number} {question.digest} {question.id}"[:_BUTTON_VALUE],
     }
 
 

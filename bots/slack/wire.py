@@ -9,7 +9,8 @@ from pydantic import BaseModel, StringConstraints
 from bots.kit.wire import LENIENT
 
 # Seconds since 1970, a point, microseconds; unique in its channel.
-Ts = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,11}(\.[0-9]{1,6})?$")]
+TS = r"^[0-9]{1,11}(\.[0-9]{1,6})?$"
+Ts = Annotated[str, StringConstraints(pattern=TS)]
 
 
 class _Wire(BaseModel):
@@ -101,7 +102,15 @@ class WireAction(_Wire):
     value: str | None = None
 
 
+class WirePressed(_Wire):
+    thread_ts: Ts | None = None
+
+
 class WirePress(_Wire):
+    """message: the one with the buttons."""
+
     type: str
     user: WireRef
     actions: list[WireAction]
+    channel: WireRef | None = None
+    message: WirePressed | None = None

@@ -18,6 +18,7 @@ from gateway.core.sql_rows import (
     KNOWN_POSTS,
     LEFT_QUESTIONS,
     MARK,
+    NEWEST_MESSAGE,
 )
 from store.database import Store, insert_of
 from store.schema import posts
@@ -48,6 +49,11 @@ class SqlPosts:
         at = turn.states[-1][1]
         key = f"{turn.id}:{question_id}"
         await self._add_post(Post(key, turn.id, -1, "question", title, "sent", platform_id, at))
+
+    async def newest_message(self) -> int:
+        """The number of the message that came to disk last; 0: there is none."""
+        newest = await self._store.read(methodcaller("scalar", NEWEST_MESSAGE))
+        return newest or 0
 
     def close_question(self, key: str) -> None:
         """Nobody can answer this post's question any more: on disk soon."""

@@ -70,6 +70,7 @@ MARK = (
     .where(posts.c.key == bindparam("of"))
     .values(platform_id=bindparam("platform_id"), state=bindparam("state"))
 )
+NEWEST_MESSAGE = select(func.max(messages.c.seq))
 CLOSE_QUESTION = update(posts).where(posts.c.key == bindparam("of")).values(state="closed")
 LEFT_QUESTIONS = select(posts.c.key, posts.c.platform_id, posts.c.text).where(
     posts.c.turn_id == bindparam("turn"), posts.c.kind == "question", posts.c.state == "sent"

@@ -42,6 +42,10 @@ class Ballot:
             return "decided"
         return "again" if before == option else "waits"
 
+    def withdraw(self, person_id: str) -> int | None:
+        """Count a person's choice no more; return it."""
+        return self._chosen.pop(person_id, None)
+
     def _one(self, person_id: str, *, by_page: bool) -> str:
         """The same person on the page and on the platform counts once."""
         if by_page:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -24,8 +24,10 @@ LINE_CHARS = 200  # of what it is about: enough for a command, and no file's bod
 class PendingQuestion:
     """A question, where it was asked, and what was chosen.
 
-    message_ids: of its posts, the last one is open. stands: it may be seen in the room. agreed: who
-    allowed it first, where two must. why: why two must. danger: why it is a dangerous one.
+    message_ids: of its posts, the last one is open. all_ids: of its posts, open or not. stands: it
+    may be seen in the room. agreed: who allowed it first, where two must. why: why two must.
+    danger: why it is a dangerous one. code: what may be typed behind a choice. after_seq: of the
+    newest message on disk before it was posted. rivals: what waited in its room beside it.
     """
 
     question: Question
@@ -37,9 +39,14 @@ class PendingQuestion:
     ballot: Ballot
     why: str | None = None
     danger: str | None = None
+    code: str = ""
+    after_seq: int = 0
+    rivals: list[PendingQuestion] = field(default_factory=list)
     message_ids: list[str] = field(default_factory=list)
+    all_ids: list[str] = field(default_factory=list)
     stands: bool = False
     agreed: tuple[int, Speaker] | None = None
+    voters: dict[str, Speaker] = field(default_factory=dict)  # whose role it hung on
     closed: asyncio.Event = field(default_factory=asyncio.Event)
     moved: asyncio.Event = field(default_factory=asyncio.Event)  # agreed, or closed
     answer: asyncio.Future[tuple[int, Speaker, str]] = field(
@@ -47,14 +54,27 @@ class PendingQuestion:
     )
 
     @property
-    def shown(self) -> Question:
-        """The question as it is asked: who agreed already, or that two must."""
-        if self.agreed is not None:
-            return self._titled(f"{self.agreed[1].name} agreed, one more person must: ")
-        return self._titled("Two people must agree: ") if self.ballot.needs > 1 else self.question
+    def first_id(self) -> str:
+        """The id of its first post; "": it isn't known yet."""
+        return self.all_ids[0] if self.all_ids else ""
 
-    def _titled(self, before: str) -> Question:
-        return replace(self.question, title=f"{before}{self.question.title}")
+    @property
+    def shown(self) -> Question:
+        """The question as it is asked: who agreed already, or that two must; with its code where
+        another one waits in the same place."""
+        before = "Two people must agree: " if self.ballot.needs > 1 else ""
+        if self.agreed is not None:
+            before = f"{self.agreed[1].name} agreed, one more person must: "
+        crowded = any(rival.place.thread_id == self.place.thread_id for rival in self.rivals)
+        title = f"{before}{self.question.title}"
+        return replace(self.question, title=title, code=self.code if crowded else "")
+
+    def beside(self, others: Iterable[PendingQuestion]) -> None:
+        """Other questions that wait, and this one, may be taken for each other in one room."""
+        for other in others:
+            if other.turn.room.id == self.turn.room.id:
+                other.rivals.append(self)
+                self.rivals.append(other)
 
     def card(self) -> OpenQuestion:
         """The question as the page shows it."""
@@ -71,6 +91,7 @@ class PendingQuestion:
 
     def close(self) -> None:
         """Nobody can answer it any more."""
+        self.rivals.clear()  # those that still wait know of this one
         self.closed.set()
         self.moved.set()
 

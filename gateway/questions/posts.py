@@ -33,6 +33,7 @@ class QuestionPosts:
     async def show(self, entry: PendingQuestion) -> None:
         """Post it; once more when one of two agreed: an edit would take its buttons."""
         key = f"{entry.turn.id}:{entry.question.id}"
+        entry.after_seq = await self.ledger.newest_message()
         first = await self._post(entry, key)
         if entry.ballot.needs == 1 or first is None:
             return
@@ -69,6 +70,7 @@ class QuestionPosts:
                 wait_s = error.retry_after_s if error.outcome == "retry" else AGAIN_S
                 await _within(entry.closed, wait_s)
         entry.message_ids.append(message_id)
+        entry.all_ids.append(message_id)
         entry.stands = True
         await self.ledger.note_question(
             turn, f"{key.partition(':')[2]}", message_id, entry.question.title

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Collection
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from secrets import token_hex
 from typing import Literal, TypedDict, TypeVar
 
 import structlog
@@ -26,12 +28,14 @@ from gateway.core.views import OpenQuestion
 from gateway.questions.ballot import Ballot
 from gateway.questions.open_question import PendingQuestion, label, refusing, told
 from gateway.questions.posts import QuestionPosts
+from gateway.questions.typed import Refusal, TypedChoice, codes, meant
 from gateway.settings.access import EVERYBODY
 from gateway.settings.danger import Danger
 
-Choice = Literal["taken", "agreed", "closed", "forbidden", "unknown"]
-"""taken: it counts; agreed: likewise, and one more person must choose the same; closed: answered or
-timed out before; forbidden: this person may not."""
+Choice = Literal["taken", "agreed", "alone", "closed", "changed", "forbidden", "unknown"]
+"""taken: it counts; agreed: likewise, and one more person must choose the same; alone: agreed, and
+who agreed before may not answer any more; closed: answered or timed out before; changed: the button
+stood under another detail; forbidden: this person may not."""
 
 log = structlog.stdlib.get_logger("moot.questions")
 
@@ -70,6 +74,7 @@ class Questions:
         self._open: dict[str, PendingQuestion] = {}
         self._closed: OrderedDict[str, PendingQuestion] = OrderedDict()
         self._told: OrderedDict[tuple[str, str, str], None] = OrderedDict()
+        self._codes = codes()
 
     # ── Asking ──────────────────────────────────────────────────────────────────────────
 
@@ -83,13 +88,15 @@ class Questions:
     ) -> int:
         """Ask the room and wait; the index of the chosen option. Refuses when nobody answers."""
         question = self._clean(question)
+        if question.id in self._open or question.id in self._closed:
+            question = replace(question, id=token_hex(8))  # an answer to the one before is none
         danger = await asyncio.to_thread(self._danger.reason, question, workspace)
         why = self._why_two(turn, danger)
         if nobody := self._nobody(turn, two=why is not None):
             return await self._refuse_at_once(question, turn, bot, place, nobody)
         now = self._clock()
         refuses = [i for i, option in enumerate(question.options) if option.refuses]
-        entry = self._open[question.id] = PendingQuestion(
+        entry = PendingQuestion(
             question,
             turn,
             bot,
@@ -99,7 +106,10 @@ class Questions:
             ballot=Ballot(1 if why is None else 2, refuses or [refusing(question)]),
             why=why,
             danger=danger,
+            code=next(self._codes),
         )
+        entry.beside(self._open.values())
+        self._open[question.id] = entry
         self._note(entry, "ask", _agent(turn), two=why is not None, why=why)
         return await self._wait(entry)
 
@@ -210,32 +220,76 @@ class Questions:
         option: int,
         by: Speaker,
         *,
+        digest: str | None = None,
         trusted: bool = False,
         via: str = "room",
     ) -> Choice:
         """Answer a question. Raises Rejected when it has no such option.
 
-        trusted: it was answered with an owner's token, in whosever name. via: for the audit log.
+        digest: of what the button stood under, see `Question.digest`; None: it was typed. trusted:
+        it was answered with an owner's token, in whosever name. via: for the audit log.
         """
         entry = self._open.get(question_id)
         if entry is None:
-            return "closed" if question_id in self._closed else "unknown"
+            return self._too_late(question_id, option, by)
         if not 0 <= option < len(entry.question.options):
             raise Rejected("option", f"0 to {len(entry.question.options) - 1}")
         room, persona = entry.turn.room, entry.turn.persona
         if not (trusted or self._access.may_approve(room, by, persona)):
-            if self._is_first("denied", question_id, by):
-                self._note(entry, "deny", by, option=option)
+            self._deny(entry, by, option)
             return "forbidden"
+        if digest is not None and digest != entry.question.digest:
+            self._deny(entry, by, option, reason="changed")
+            return "changed"
         if entry.answer.done():
-            return "closed"
+            return self._too_late(question_id, option, by)
+        lost = self._withdraw_votes(entry)
+        if not trusted:
+            entry.voters[by.id] = by
         match entry.ballot.choose(option, by.id, by_page=trusted):
             case "decided":
                 entry.answer.set_result((option, by, via))
                 return "taken"
             case "waits":
                 self._agreed(entry, option, by, via)
-        return "agreed"
+        return "alone" if lost else "agreed"
+
+    def _too_late(self, question_id: str, option: int, by: Speaker) -> Choice:
+        entry = self._open.get(question_id) or self._closed.get(question_id)
+        if entry is None:
+            return "unknown"
+        self._deny(entry, by, option, reason="closed")
+        return "closed"
+
+    def _withdraw_votes(self, entry: PendingQuestion) -> bool:
+        """Count those no more who agreed when they still might; True if there was one."""
+        room, persona = entry.turn.room, entry.turn.persona
+        lost = [v for v in entry.voters.values() if not self._access.may_approve(room, v, persona)]
+        for voter in lost:
+            del entry.voters[voter.id]
+            option = entry.ballot.withdraw(voter.id)
+            self._note(entry, "deny", voter, option=option, reason="role")
+            if entry.agreed is not None and entry.agreed[1].id == voter.id:
+                entry.agreed = None
+        return bool(lost)
+
+    def _deny(self, entry: PendingQuestion, by: Speaker, option: int, **why: str) -> None:
+        """Note a refused answer: once for each person, question and reason."""
+        if self._is_first(f"denied {why}", entry.question.id, by):
+            self._note(entry, "deny", by, option=option, **why)
+
+    def choose_typed(self, typed: TypedChoice) -> str:
+        """Answer the question that was meant; the reply, in Markdown. Raises Rejected."""
+        by = typed.message.by
+        found = meant(typed, tuple(self._open.values()), tuple(self._closed.values()))
+        if found is None:
+            return "Nothing is being asked here."
+        if isinstance(found, Refusal):
+            for entry in found.about:
+                self._deny(entry, by, typed.option, reason=found.why)
+            return found.line(typed, quoted(by.name, NAME_CHARS))
+        question_id = found.question.id
+        return self.reply(self.choose(question_id, typed.option, by), question_id, by)
 
     def _agreed(self, entry: PendingQuestion, option: int, by: Speaker, via: str) -> None:
         """One of two people allowed it."""
@@ -246,36 +300,46 @@ class Questions:
 
     def reply(self, choice: Choice, question_id: str, by: Speaker) -> str:
         """The line for somebody who chose, in Markdown: once each; "": nothing."""
-        entry = self._open.get(question_id) or self._closed.get(question_id)
-        if entry is None or by.kind == "bot" or choice == "taken":
+        if by.kind == "bot" or choice == "taken":
             return ""
         who = quoted(by.name, NAME_CHARS)
-        lines = {
+        closed = f"{who}, that question is closed already."
+        lines: dict[Choice, str] = {
             "forbidden": f"{who}, you may not answer that: see `approvers` under `[access]`.",
-            "closed": f"{who}, that question is closed already.",
+            "closed": closed,
+            "unknown": closed,
+            "changed": f"{who}, that button is of an earlier form of the question: read its newest "
+            "post, and answer there.",
             "agreed": f"{who}, you agreed; one more person must choose the same.",
+            "alone": f"{who}, you agreed; who agreed before may not answer any more, so one more "
+            "person must choose the same.",
         }
-        line = lines.get(choice, "")
-        return line if line and self._is_first(choice, question_id, by) else ""
+        return lines[choice] if self._is_first(choice, question_id, by) else ""
 
-    async def pressed(self, event: Chosen) -> None:
-        """A platform tells that somebody pressed a button."""
+    async def pressed(self, event: Chosen, bot: Bot) -> None:
+        """Somebody pressed a button, or a reaction that stands for one."""
+        question_id, by = event.question_id, event.by
         try:
-            await self.press(event.question_id, event.option, event.by)
+            choice = self.choose(question_id, event.option, by, digest=event.digest)
         except MootError as error:
             log.info("question.bad_choice", reason=str(error))
-
-    async def press(self, question_id: str, option: int, by: Speaker) -> None:
-        """Somebody pressed a button, or a reaction that stands for one. Raises Rejected."""
-        choice = self.choose(question_id, option, by)
-        line = self.reply(choice, question_id, by) if choice != "agreed" else ""
+            return
         entry = self._open.get(question_id) or self._closed.get(question_id)
-        if not line or entry is None:
+        line = self.reply(choice, question_id, by) if choice != "agreed" else ""
+        if not line:
+            return
+        if entry is None:
+            room = event.place.room if event.place else None
+            self._audit.note_later(
+                "deny", by, room=room, question=question_id, option=event.option, reason="unknown"
+            )
+        bot, place = (entry.bot, entry.place) if entry else (bot, event.place)
+        if place is None:
             return
         log.info("question.replied", choice=choice, by=by.id)
-        key = f"{entry.turn.id}:{question_id}:{choice}:{by.id}"
+        key = f"{entry.turn.id if entry else ''}:{question_id}:{choice}:{by.id}"
         try:
-            await entry.bot.post(entry.place, line, key)
+            await bot.post(place, line, key)
         except PlatformError as error:
             log.info("question.not_told", by=by.id, reason=str(error))
 
@@ -286,25 +350,6 @@ class Questions:
         return not known
 
     # ── What is open ────────────────────────────────────────────────────────────────────
-
-    def meant(
-        self,
-        room_id: str,
-        *,
-        personas: Collection[str],
-        thread_id: str | None,
-        reply_to: str | None,
-    ) -> list[str]:
-        """Ids of the questions that a typed choice may mean: those of these personas that can be
-        seen in its room, or in the thread that it was typed in, or the one that it replies to."""
-        here = [
-            entry
-            for entry in self._open.values()
-            if entry.turn.room.id == room_id and entry.stands and entry.turn.persona in personas
-        ]
-        replied = [entry for entry in here if reply_to and reply_to in entry.message_ids]
-        within = [e for e in here if thread_id is None or e.place.thread_id == thread_id]
-        return [entry.question.id for entry in replied or within]
 
     def open_in(self, room_id: str) -> list[OpenQuestion]:
         """The questions that wait in a room, oldest first."""

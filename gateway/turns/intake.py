@@ -127,8 +127,8 @@ class Changes:
             self.early.popitem(last=False)
 
 
-Handlers = Mapping[type[Any], Callable[[Any], Awaitable[None]]]
-"""By the type of an event: who takes what is neither a message nor a change of one."""
+Handlers = Mapping[type[Any], Callable[[Any, Bot], Awaitable[None]]]
+"""By the type of an event: who takes what is neither a message nor a change of one, and whose."""
 
 
 class Intake:
@@ -173,7 +173,7 @@ class Intake:
             case Deleted():
                 await self._changes.delete(event)
             case _:
-                await self._handlers[type(event)](event)
+                await self._handlers[type(event)](event, bot)
 
     async def message(
         self, inbound: Inbound, bot: Bot, *, trusted: bool = False, notice: str = ""

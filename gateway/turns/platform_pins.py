@@ -8,6 +8,7 @@ from datetime import datetime
 
 import structlog
 
+from bots.bot import Bot
 from contract.chat import Pinned
 from gateway.access.access import Access
 from gateway.access.accounts import Accounts
@@ -56,7 +57,7 @@ class PlatformPins:
         self._clock = clock
         self._pinned_by: OrderedDict[int, dict[str, bool]] = OrderedDict()
 
-    async def take(self, event: Pinned) -> None:
+    async def take(self, event: Pinned, _: Bot) -> None:
         """Pin the message, or take its landmark away; twice is once."""
         said = await self._meant(event)
         if said is None:

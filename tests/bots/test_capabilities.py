@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from bots.kit.directory import HEADING
+from contract.agent import Option, Question
 from contract.chat import Deleted, Destination, Edited
 from tests.doubles.grounds import Ground
 from tests.doubles.matrix_stage import Stage, until
@@ -28,6 +29,7 @@ GROUNDS: dict[str, Callable[[Path], AbstractAsyncContextManager[Ground]]] = {
     "discord": discord_ground,
     "bluebubbles": bluebubbles_ground,
 }
+QUESTION = Question("q", "Run this?", "ls", (Option("Yes"), Option("No", refuses=True)))
 LINES = 481
 LONG = "Here it is:\n\n```python\n{}\n```\n\n| file | lines |\n|---|---|\n| a.py | 481 |\n".format(
     "\n".join(
@@ -85,6 +87,17 @@ async def test_a_message_to_nobody_is_nobodys(ground: Ground) -> None:
     message = await ground.heard(await ground.say("lunch?"))
     assert (message.mentioned, message.meta.recipient_id) == (False, None)
     assert not message.meta.trigger_rag
+
+
+async def test_the_platform_tells_which_of_a_question_and_an_answer_came_first(
+    ground: Ground,
+) -> None:
+    before = await ground.heard(await ground.say("!1"))
+    asked = await ground.bot.ask(Destination(ground.room), QUESTION, "turn:q")
+    after = await ground.heard(await ground.say("!1 "))
+    told = [ground.bot.follows(m.message_id, m.sent_at, asked) for m in (before, after)]
+    assert told == [False, True]
+    assert ground.bot.follows("slash:U1:1.2.abc", before.sent_at, "nobody's") is not True
 
 
 async def test_everything_in_a_direct_message_is_the_bots(ground: Ground) -> None:

@@ -77,7 +77,8 @@ async def test_a_question_has_buttons_and_the_same_to_type(
 ) -> None:
     options = (Option("Yes"), Option("Yes, and <always> " + "x" * 90), Option("No", refuses=True))
     detail = "rm -rf ~/a && echo '```' @here <@U06STGBF4Q0>"
-    asked = await bot.ask(HERE, Question("turn 7", "Run *this*?", detail, options), "k")
+    question = Question("turn 7", "Run *this*?", detail, options)
+    asked = await bot.ask(HERE, question, "k")
     message = slack.messages[GENERAL][asked]
     section, actions = message["blocks"]
     assert section["text"]["text"] == message["text"]
@@ -89,7 +90,8 @@ async def test_a_question_has_buttons_and_the_same_to_type(
         "```",
     ]
     assert [line[:5] for line in lines[4:]] == ["`!1` ", "`!2` ", "`!3` "]
-    assert [b["value"] for b in actions["elements"]] == ["0 turn 7", "1 turn 7", "2 turn 7"]
+    values = [f"{number} {question.digest} turn 7" for number in range(3)]
+    assert [b["value"] for b in actions["elements"]] == values
     assert message["metadata"]["event_payload"] == {"key": "k"}
 
 

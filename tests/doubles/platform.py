@@ -32,7 +32,8 @@ class FakeBot:
     """Records its calls. faults: raised by the next posts, in order; None lets one pass.
 
     tell: called with each post once it stands there, as the platform tells everybody in the room.
-    lose_answers: the next posts arrive, but their caller is told that nobody knows.
+    lose_answers: the next posts arrive, but their caller is told that nobody knows. early:
+    messages that stand before all posts, or before one. unordered: it doesn't say what stood where.
     """
 
     name: str = "fake"
@@ -52,6 +53,8 @@ class FakeBot:
     marks: list[tuple[str, Reaction]] = field(default_factory=list)
     asked: list[Question] = field(default_factory=list)
     uploads: list[tuple[str, bytes]] = field(default_factory=list)
+    early: set[str | tuple[str, str]] = field(default_factory=set)
+    unordered: bool = False
     tell: Callable[[Posted], Awaitable[None]] | None = None
     _ids: count[int] = field(default_factory=lambda: count(1))
 
@@ -119,6 +122,11 @@ class FakeBot:
     async def ask(self, place: Destination, question: Question, key: str) -> str:
         self.asked.append(question)
         return await self.post(place, f"? {question.title}", key)
+
+    def follows(self, message_id: str, sent_at: datetime, post_id: str) -> bool | None:
+        return (
+            None if self.unordered else self.early.isdisjoint({message_id, (message_id, post_id)})
+        )
 
     async def members(self, room: Room) -> Sequence[Speaker]:
         return self.roster

@@ -39,8 +39,12 @@ async def begun(moot: Opened, posts: int = 1) -> None:
     await until(lambda: len([m for m in moot.bot.posted if m.text.startswith("?")]) == posts)
 
 
-async def press(moot: Opened, option: int, by: Speaker, question: str = "q1") -> None:
-    await moot.receive(Chosen(question, option, by))
+async def press(
+    moot: Opened, option: int, by: Speaker, question: str = "q1", digest: str | None = None
+) -> None:
+    """digest: None: of the question that was asked last."""
+    told = moot.bot.asked[-1].digest if digest is None else digest
+    await moot.receive(Chosen(question, option, by, told))
 
 
 async def noted(moot: Opened) -> list[AuditEntry]:
@@ -208,7 +212,11 @@ async def test_a_late_or_second_answer_is_told_that_it_is_closed(tmp_path: Path)
         await press(moot, 2, PAUL)
         assert sum("Paul, that question is closed already." in text for text in moot.texts()) == 1
         assert "chose 0" in moot.texts()
-        assert [act for act, _ in await acts(moot)] == ["ask", "answer"]
+        assert sorted(await acts(moot)) == [
+            ("answer", "Olivia"),
+            ("ask", "demo"),
+            ("deny", "Paul"),
+        ]
 
 
 async def test_nobody_in_time_is_on_record_as_a_refusal(tmp_path: Path) -> None:

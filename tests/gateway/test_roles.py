@@ -131,7 +131,7 @@ async def test_a_persona_for_members_says_so_to_a_guest_once(tmp_path: Path) -> 
 
 async def test_a_stranger_presses_no_button(tmp_path: Path) -> None:
     async with gateway(tmp_path, access=OWNED) as moot:
-        await moot.receive(Chosen("q1", 0, Speaker("fake:ash", "Ash")))
+        await moot.receive(Chosen("q1", 0, Speaker("fake:ash", "Ash"), ""))
         assert moot.texts() == []
 
 

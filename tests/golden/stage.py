@@ -290,7 +290,9 @@ class Stage:
             case Pin(id=message, by=by, room=room, pinned=pinned):
                 await self._receive(Pinned(room, message, person(by), pinned))
             case Press(question=question, option=option, by=by):
-                await self._receive(Chosen(question, option, person(by)))
+                asked = [q for bot in self.bots.values() for q in bot.asked if q.id == question]
+                digest = asked[-1].digest if asked else ""
+                await self._receive(Chosen(question, option, person(by), digest))
             case Reach():
                 await until(lambda: self._reached(step))
             case Release(word=word):
