@@ -198,7 +198,7 @@ function inviteForm(refresh) {
       }),
     ),
     field(
-      "Role",
+      "Invited as",
       h(
         "select",
         { name: "role", class: "field", "data-key": "invite-role" },

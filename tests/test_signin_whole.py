@@ -1,0 +1,243 @@
+"""The whole way in: the link of `moot run`, the command line, sessions, a proxy with TLS."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import ssl
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+from aiohttp import web
+
+from tests.doubles.service import HOUSE, Service, service
+
+CONFIG = """\
+[gateway]
+listen = "127.0.0.1:0"
+public_url = "https://moot.test"
+[agents.demo]
+profile = "demo"
+env = { MOOT_DEMO_PACE = "0" }
+"""
+NAME = "moot.test"
+
+
+async def moot(at: Service, *words: str, **more: str) -> tuple[int, str, str]:
+    """A command beside what runs: its exit code, and what it printed."""
+    environment = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "HOME": str(at.folder)}
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", "from gateway.main import main; main()", *words),
+        cwd=at.folder,
+        env={**environment, "PYTHONPATH": str(HOUSE), **more},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    out, err = await process.communicate()
+    return process.returncode or 0, out.decode().strip(), err.decode().strip()
+
+
+async def printed(at: Service, *words: str) -> str:
+    code, out, err = await moot(at, *words)
+    assert code == 0, err
+    return out
+
+
+async def curl(at: Service, path: str, token: str = "", *words: str) -> tuple[int, str]:
+    header = ["-H", f"Authorization: Bearer {token}"] if token else []
+    process = await asyncio.create_subprocess_exec(
+        "curl", "-s", "-w", "\n%{http_code}", *header, *words, f"{at.url}{path}",
+        stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    out, _ = await process.communicate()
+    body, _, status = out.decode().rpartition("\n")
+    return int(status), body
+
+
+async def test_scripts_come_with_a_token_that_can_be_taken_back(tmp_path: Path) -> None:
+    async with service(tmp_path, CONFIG) as at:
+        status, told = await curl(at, "api/rooms")
+        assert (status, "moot token" in told) == (401, True)
+        token = await printed(at, "token")
+        assert await printed(at, "token") == token
+        assert (await curl(at, "api/rooms", token))[0] == 200
+        metrics = await printed(at, "token", "--read", "metrics")
+        assert "moot_messages_total" in (await curl(at, "metrics", metrics))[1]
+        assert (await curl(at, "api/rooms", metrics))[0] == 403
+        assert (await curl(at, "metrics", token))[0] == 200
+        assert "script" in await printed(at, "token", "list")
+        assert await printed(at, "token", "revoke") == "script is revoked"
+        assert (await curl(at, "api/rooms", token))[0] == 401
+        assert (await moot(at, "token", "revoke", "nobody"))[0] == 1
+        again = await printed(at, "token")
+        assert again != token
+        await at.stop()
+        assert await printed(at, "token") == again  # of the database, while it doesn't run
+        await at.start()
+        assert (await curl(at, "api/rooms", again))[0] == 200
+        stored = b"".join(path.read_bytes() for path in (tmp_path / "data").glob("moot.db*"))
+        assert again.encode() not in stored
+        assert at.leaks(again, token, metrics, at.link.rpartition("#")[2]) == []
+
+
+async def test_a_terminal_asks_and_gets_the_reply(tmp_path: Path) -> None:
+    async with service(tmp_path, CONFIG) as at:
+        assert await printed(at, "ask", "@demo echo hello you") == "hello you"
+        whole = json.loads(await printed(at, "ask", "@demo echo so", "--json", "--room", "lab"))
+        assert (whole["room_id"], whole["replies"][0]["text"]) == ("web:lab", "so")
+        code, out, err = await moot(at, "ask", "hello, anybody?")
+        assert (code, out) == (1, "")
+        assert "name a persona" in err
+        token = await printed(at, "token")
+        shown = await curl(at, "api/rooms/web:general/messages", token)
+        assert "hello you" in shown[1]
+    code, _, err = await moot(at, "ask", "@demo hello")
+    assert (code, "no Moot runs here" in err) == (2, True)
+
+
+async def test_an_agent_that_prints_a_token_shows_none(tmp_path: Path) -> None:
+    async with service(tmp_path, CONFIG) as at:
+        token = await printed(at, "token")
+        secret = (tmp_path / "data" / "owner.secret").read_text().strip()
+        told = await printed(at, "ask", f"@demo echo {token} and {secret}")
+        assert token not in told
+        assert secret not in told
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Path:
+    """A certificate of our own, and its key, in one file."""
+    file = tmp_path / "moot.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-keyout", file,
+         "-out", tmp_path / "cert.pem", "-subj", f"/CN={NAME}", "-addext",
+         f"subjectAltName=DNS:{NAME}"],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    file.write_bytes(file.read_bytes() + (tmp_path / "cert.pem").read_bytes())
+    return file
+
+
+@asynccontextmanager
+async def proxy(behind: str, certificate: Path) -> AsyncIterator[int]:
+    """What docs/page.md tells nginx to do: TLS, the name passed on, whose call it is, streams as
+    they come. Gives its port."""
+
+    async def passed(request: web.Request) -> web.StreamResponse:
+        headers: Mapping[str, Any] = {
+            **{k: v for k, v in request.headers.items() if k.lower() != "connection"},
+            "Host": NAME,
+            "X-Forwarded-For": "203.0.113.7",
+            "X-Forwarded-Proto": "https",
+        }
+        async with (
+            aiohttp.ClientSession(auto_decompress=False) as http,
+            http.request(
+                request.method, f"{behind.rstrip('/')}{request.path_qs}", headers=headers,
+                data=await request.read() or None, allow_redirects=False,
+            ) as answer,
+        ):  # fmt: skip
+            response = web.StreamResponse(status=answer.status)
+            for name, value in answer.headers.items():
+                if name.lower() not in ("transfer-encoding", "content-length"):
+                    response.headers.add(name, value)
+            await response.prepare(request)
+            async for chunk in answer.content.iter_any():
+                await response.write(chunk)
+            return response
+
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", passed)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(certificate)
+    await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context).start()
+    try:
+        yield runner.addresses[0][1]
+    finally:
+        await runner.cleanup()
+
+
+async def test_behind_a_proxy_with_a_name_and_tls(tmp_path: Path, certificate: Path) -> None:
+    """Neither nginx nor Caddy need be here: a small proxy does what the page's documentation tells
+    them to do."""
+    async with (
+        service(tmp_path / "moot", CONFIG) as at,
+        proxy(at.url, certificate) as port,
+        aiohttp.ClientSession(
+            cookie_jar=aiohttp.DummyCookieJar(),
+            connector=aiohttp.TCPConnector(
+                ssl=ssl.create_default_context(cafile=str(certificate)), resolver=Here()
+            ),
+        ) as client,
+    ):
+        page = f"https://{NAME}:{port}"
+        own = {"Origin": f"https://{NAME}"}
+        assert at.link.startswith(f"https://{NAME}/sign-in#")
+        body = {"code": at.link.rpartition("#")[2], "name": "Ash"}
+        async with client.post(f"{page}/api/sign-in", json=body, headers=own) as response:
+            assert response.status == 200, await response.text()
+            cookie = response.headers["Set-Cookie"]
+        assert "Secure" in cookie
+        ash = {"Cookie": cookie.partition(";")[0], **own}
+        async with client.get(f"{page}/api/me/sessions", headers=ash) as response:
+            [session] = (await response.json())["sessions"]
+        assert session["address"] == "203.0.113.7"
+        async with client.get(f"{page}/api/events", headers=ash) as stream:
+            await stream.content.readuntil(b"\n\n")
+            said = {"content": "hello", "room": "web:general"}
+            async with client.post(f"{page}/api/submit", json=said, headers=ash) as response:
+                assert response.status == 200, await response.text()
+            told = b""
+            async with asyncio.timeout(30):
+                while b"hello" not in told:
+                    told += await stream.content.readuntil(b"\n\n")
+        evil = {**ash, "Origin": "https://evil.test"}
+        async with client.post(f"{page}/api/submit", json=said, headers=evil) as response:
+            assert response.status == 403
+        assert session["id"] in await printed(at, "sessions")
+        assert await printed(at, "sessions", "revoke", session["id"]) == "signed out"
+        async with client.get(f"{page}/api/me", headers=ash) as response:
+            assert response.status == 401
+        async with client.get(f"{page}/healthz") as response:
+            assert await response.json() == {"ok": True}
+
+
+class Here(aiohttp.abc.AbstractResolver):
+    """Every name is this machine."""
+
+    async def resolve(self, host: str, port: int = 0, family: Any = 0) -> list[Any]:
+        return [{"hostname": host, "host": "127.0.0.1", "port": port, "family": 2, "proto": 0,
+                 "flags": 0}]  # fmt: skip
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+async def test_a_token_that_can_be_guessed_stops_the_start_beyond_this_machine(
+    tmp_path: Path,
+) -> None:
+    at = Service(tmp_path)
+    (tmp_path / "moot.toml").write_text('[gateway]\nlisten = "0.0.0.0:0"\n')
+    code, _, err = await moot(at, "run", MOOT_TOKEN="a")
+    assert code == 2
+    assert "MOOT_TOKEN can be guessed" in err
+
+
+async def test_webhooks_may_have_a_listener_of_their_own(tmp_path: Path) -> None:
+    config = CONFIG.replace("[agents.demo]", 'webhooks_listen = "127.0.0.1:0"\n[agents.demo]')
+    async with service(tmp_path, config) as at:
+        [line] = [line for line in at.log().splitlines() if "webhooks.listening" in line]
+        url = line.rpartition("http://")[2].partition("/")[0].strip('"')
+        async with aiohttp.ClientSession(f"http://{url}", headers=at.headers) as client:
+            for path in ("/", "/api/rooms", "/healthz", "/metrics", "/sign-in"):
+                async with client.get(path) as response:
+                    assert response.status == 404, path
