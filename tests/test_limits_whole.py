@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -100,6 +102,31 @@ async def test_a_session_that_fills_its_part_of_the_disk_is_stopped_and_may_tidy
         said = await told(moot, "ana", write)
         assert "filled more than 100 MB of the disk and was stopped." in said
         assert await told(moot, "ana", "sleep 3; rm f[2-8]; ls") == "f1"
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """Moot's data on a disk of 300 MB; only root can mount one."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=300m", "tmpfs", str(folder)]
+    if subprocess.run(mount, check=False, capture_output=True).returncode:
+        pytest.skip("no disk can be mounted here")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+async def test_whoever_fills_the_whole_disk_is_stopped_with_a_sentence(
+    tmp_path: Path, small_disk: Path
+) -> None:
+    async with service(tmp_path, limited(tmp_path, "off")) as moot:
+        assert await told(moot, "budi", "sleep 3; echo ready") == "ready"
+        said = await told(moot, "ana", "sleep 4; head -c 400M /dev/zero > big; sleep 25")
+        assert "which all but filled the disk, and was stopped." in said
+        assert await told(moot, "budi", "echo not me") == "not me"
+        (big,) = (small_disk / "scopes").rglob("big")
+        big.unlink()
+        assert await told(moot, "ana", "echo again") == "again"
 
 
 async def test_one_file_is_no_larger_than_the_limit(tmp_path: Path) -> None:

@@ -148,7 +148,7 @@ COPILOT = profile.Profile(
         ),
     ),
     environment=profile.Environment(
-        hosts=("api.github.com", "github.com", "*.githubcopilot.com"),
+        hosts=("api.github.com", "*.githubcopilot.com"),
         files=(
             profile.HomeFile(".copilot/config.json", state_file),
             profile.HomeFile(".copilot/settings.json", settings_file),

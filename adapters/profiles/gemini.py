@@ -209,7 +209,12 @@ GEMINI = profile.Profile(
         reads=("/etc/gemini-cli", sys.executable, relay.__file__),
     ),
     environment=profile.Environment(
-        hosts=("*.googleapis.com",),
+        hosts=(
+            "generativelanguage.googleapis.com",
+            "aiplatform.googleapis.com",
+            "cloudcode-pa.googleapis.com",
+            "oauth2.googleapis.com",
+        ),
         files=(
             profile.HomeFile(".gemini/settings.json", settings_file),
             profile.HomeFile(f".gemini/{PERSONA_FILE}", lambda setting, _: setting.persona),

@@ -6,7 +6,7 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -31,24 +31,34 @@ class ProcessRow:
     memory_bytes: int
 
 
-Table = Mapping[int, ProcessRow]
+@dataclass(frozen=True, slots=True)
+class ProcessTable:
+    """Processes, and what each has started."""
 
+    rows: Sequence[ProcessRow]
+    children: Mapping[int, Sequence[ProcessRow]]
 
-def process_table() -> Table:
-    """Every process that has not ended; of Linux one short read each."""
-    if sys.platform != "linux":
-        return {row.pid: row for row in map(_told, psutil.process_iter()) if row}
-    pids = (entry.name for entry in os.scandir(PROC) if entry.name.isdigit())
-    return {row.pid: row for row in map(_read, pids) if row}
+    @classmethod
+    def read(cls) -> ProcessTable:
+        """Every process that has not ended; of Linux one short read each."""
+        if sys.platform == "linux":
+            pids = (entry.name for entry in os.scandir(PROC) if entry.name.isdigit())
+            found = [row for row in map(_read, pids) if row]
+        else:
+            found = [row for row in map(_told, psutil.process_iter()) if row]
+        children: dict[int, list[ProcessRow]] = {}
+        for row in found:
+            children.setdefault(row.parent, []).append(row)
+        return cls(found, children)
 
 
 def _read(pid: str) -> ProcessRow | None:
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:  # a Path costs twice as much
             words = file.read().rpartition(b")")[2].split()
-    except OSError:  # it ended meanwhile
-        return None
-    if words[0] in (b"Z", b"X"):
+    except OSError:
+        words = []
+    if not words or words[0] in (b"Z", b"X"):  # it ended meanwhile
         return None
     parent, leader, threads, began = (int(words[at]) for at in (1, 3, 17, 19))
     return ProcessRow(int(pid), parent, leader, began, threads, int(words[21]) * PAGE_BYTES)
@@ -80,21 +90,18 @@ class ProcessTree:
     _seen: set[tuple[int, float]] = field(default_factory=set)
     _leaders: set[int] = field(default_factory=set)
 
-    def among(self, table: Table) -> list[ProcessRow]:
+    def among(self, table: ProcessTable) -> list[ProcessRow]:
         """Its processes, in a table that is read now."""
-        children: dict[int, list[ProcessRow]] = {}
-        for row in table.values():
-            children.setdefault(row.parent, []).append(row)
         found = {
             row.pid: row
-            for row in table.values()
+            for row in table.rows
             if self.root in (row.pid, row.leader)
             or row.leader in self._leaders
             or (row.pid, row.began) in self._seen
         }
         left = list(found)
         while left:
-            for row in children.get(left.pop(), ()):
+            for row in table.children.get(left.pop(), ()):
                 if row.pid not in found:
                     found[row.pid] = row
                     left.append(row.pid)
@@ -107,14 +114,14 @@ class ProcessTree:
         """Stop every process of it, until no new one appears, and kill all. May take a second."""
         stopped: set[tuple[int, float]] = set()
         for _ in range(ROUNDS):
-            rows = self.among(process_table())
+            rows = self.among(ProcessTable.read())
             new = [row for row in rows if (row.pid, row.began) not in stopped]
             if not new:
                 break
             _signal(new, signal.SIGSTOP)
             stopped |= {(row.pid, row.began) for row in new}
         for _ in range(ROUNDS):
-            if not (rows := self.among(process_table())):
+            if not (rows := self.among(ProcessTable.read())):
                 return
             _signal(rows, signal.SIGKILL)
 

@@ -163,7 +163,7 @@ class Relay:
         host, port = target
         if not self.upstream or Allowed(host, port).loopback:
             return await asyncio.open_connection(host, port)
-        proxy = urlsplit(self.upstream)
+        proxy = urlsplit(self.upstream if "://" in self.upstream else f"http://{self.upstream}")
         there, out = await asyncio.open_connection(
             proxy.hostname, proxy.port or HTTP_PORT, ssl=proxy.scheme == "https" or None
         )

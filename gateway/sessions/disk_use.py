@@ -21,6 +21,7 @@ HASTE_BYTES = GB // 4  # so much less free than then, and it is measured sooner
 HASTE_SHARE = 5
 LITTLE = 0.02  # of a disk, and no more than LITTLE_BYTES
 LITTLE_BYTES = GB
+RESERVE_BYTES = GB // 40
 GROWN_BYTES = GB // 50  # less than this is no growth: programs write logs and caches
 
 
@@ -31,6 +32,38 @@ def little_free(folder: Path) -> bool:
     except OSError:
         return False
     return disk.free < min(disk.total * LITTLE, LITTLE_BYTES)
+
+
+@dataclass(slots=True)
+class DiskReserve:
+    """A file that takes up room, and gives it up on a full disk: so that Moot can write down what
+    it says about that."""
+
+    file: Path
+    _kept: bool = False
+
+    def keep(self) -> None:
+        """Make it, where there is room for many."""
+        if self._kept:
+            return
+        with contextlib.suppress(OSError, AttributeError):  # macOS has no such call
+            size_bytes = _reserved(self.file)
+            with self.file.open("wb") as file:
+                self.file.chmod(0o600)
+                os.posix_fallocate(file.fileno(), 0, size_bytes)
+        self._kept = True
+
+    def spend(self) -> None:
+        """Give it up."""
+        self._kept = False
+        with contextlib.suppress(OSError):
+            self.file.unlink(missing_ok=True)
+
+
+def _reserved(file: Path) -> int:
+    """As much as half of the space with which a disk counts as nearly full."""
+    total = shutil.disk_usage(file.parent).total
+    return min(int(total * LITTLE) // 2, RESERVE_BYTES)
 
 
 def size_of(folder: Path) -> int:

@@ -18,17 +18,16 @@ import structlog
 
 from adapters.agent import Failable
 from adapters.pty.process_table import (
+    ProcessTable,
     ProcessTree,
-    Table,
     exact_memory_of,
     memory_of,
-    process_table,
     scratch_of,
 )
 from adapters.sandbox.bubblewrap import SCRATCH
 from contract.errors import AgentError, AgentFault
 from gateway.sessions.bounds import Bounds, amount
-from gateway.sessions.disk_use import DiskUse, little_free
+from gateway.sessions.disk_use import DiskReserve, DiskUse, little_free
 from gateway.sessions.sessions import LiveSession
 
 log = structlog.stdlib.get_logger("moot.sessions")
@@ -60,7 +59,7 @@ class Watched:
         """The session's limits."""
         return self.live.bounds
 
-    def looked_at(self, table: Table) -> Excess | None:
+    def looked_at(self, table: ProcessTable) -> Excess | None:
         """The limit that it passes now. Reads /proc: off the loop."""
         rows, bounds = self.tree.among(table), self.bounds
         if sys.platform == "linux" and bounds.disk_bytes:
@@ -84,8 +83,12 @@ class SessionWatcher:
 
     living: Callable[[], Sequence[LiveSession]]
     data_dir: Path
+    _reserve: DiskReserve = field(init=False)
     _watched: dict[int, Watched] = field(default_factory=dict)  # by the program's process id
     _ends: set[asyncio.Task[None]] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._reserve = DiskReserve(self.data_dir / "reserve")
 
     async def run(self) -> None:
         """Look for ever."""
@@ -131,6 +134,7 @@ class SessionWatcher:
         if not watched:
             return
         little = await asyncio.to_thread(little_free, self.data_dir)
+        await asyncio.to_thread(self._reserve.spend if little else self._reserve.keep)
         due = watched if little else [one for one in watched if one.disk.due()]
         for one in due:
             await asyncio.to_thread(one.disk.measure)
@@ -166,7 +170,7 @@ class SessionWatcher:
 
 
 def _looked(watched: Sequence[Watched]) -> list[tuple[Watched, Excess]]:
-    table = process_table()
+    table = ProcessTable.read()
     found = [(one, one.looked_at(table)) for one in watched]
     return [(one, excess) for one, excess in found if excess]
 

@@ -9,6 +9,7 @@ import pytest
 import pytest_asyncio
 
 from adapters.agent import Sandbox
+from adapters.sandbox.relay import Allowed, Relay
 from tests.doubles.cells import bwrap
 from tests.every_agent.stage import Cli, Stage, asked
 
@@ -64,3 +65,19 @@ async def test_its_tool_reads_a_secret_only_without_a_sandbox(
     told = str(stage.api.turns[-1].body)
     assert ("xylophone" in told) is not boxed
     assert not boxed or "No such file" in told
+
+
+async def test_it_works_without_a_network(stage: Stage, cli: Cli) -> None:
+    """Its API and Moot's hooks are all that it reaches."""
+    api = Allowed.of_url(stage.api.url)
+    assert api
+    relay = await Relay.open({api, Allowed.parse(stage.hooks.endpoint)})
+    sandbox = Sandbox(bwrap(), network="none", relay=relay.socket, ports=relay.ports)
+    agent = stage.agent("offline", sandbox=sandbox)
+    stage.api.forget()
+    stage.api.when("are you offline?", "Nearly.")
+    try:
+        assert (await asked(agent, "are you offline?")).text == "Nearly."
+    finally:
+        await agent.close()
+        await relay.close()
