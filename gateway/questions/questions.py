@@ -235,7 +235,7 @@ class Questions:
         if not 0 <= option < len(entry.question.options):
             raise Rejected("option", f"0 to {len(entry.question.options) - 1}")
         room, persona = entry.turn.room, entry.turn.persona
-        if not (trusted or self._access.may_approve(room, by, persona)):
+        if not self._may(room, by, persona, trusted=trusted):
             self._deny(entry, by, option)
             return "forbidden"
         if digest is not None and digest != entry.question.digest:
@@ -253,6 +253,9 @@ class Questions:
             case "waits":
                 self._agreed(entry, option, by, via)
         return "alone" if lost else "agreed"
+
+    def _may(self, room: Room, by: Speaker, persona: str, *, trusted: bool) -> bool:
+        return by.kind != "bot" and (trusted or self._access.may_approve(room, by, persona))
 
     def _too_late(self, question_id: str, option: int, by: Speaker) -> Choice:
         entry = self._open.get(question_id) or self._closed.get(question_id)

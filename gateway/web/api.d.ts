@@ -258,6 +258,7 @@ declare namespace Api {
     title: string;
     detail: string;
     options: Array<OptionView>;
+    digest: string;
     may_answer: Array<SpeakerView>;
     at: string;
     expires_at: string | null;

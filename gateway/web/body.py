@@ -96,9 +96,10 @@ def speaker_of(given: str | Chooser) -> Speaker:
 
 
 class ChoiceBody(ChoosingBody):
-    """An answer to a question. option: index from 0."""
+    """An answer to a question. option: index from 0. digest: of the question that was seen."""
 
     option: int = Field(ge=0)
+    digest: str | None = Field(None, max_length=64)
 
 
 class RoomNameBody(BaseModel):

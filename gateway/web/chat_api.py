@@ -35,6 +35,7 @@ FILE_HEADERS = {
     "Content-Security-Policy": "sandbox; default-src 'none'",
 }
 CHOICES = {
+    "changed": (409, "this is not the question that you saw: look at it again"),
     "closed": (409, "this question is closed already"),
     "forbidden": (403, "you may not answer this question"),
     "unknown": (404, "there is no such question"),
@@ -206,7 +207,9 @@ class ChatApi:
         if caller.is_person and room_id is not None:
             await self._guard.check(caller, room_id)
         trusted = not caller.is_person
-        choice = await self.inbox.choose(question_id, body.option, by, trusted=trusted)
+        choice = await self.inbox.choose(
+            question_id, body.option, by, digest=body.digest, trusted=trusted
+        )
         refused = CHOICES.get(choice)
         return error(*refused) if refused else answer({"choice": choice})
 

@@ -151,6 +151,7 @@ def _question(asked: OpenQuestion) -> dict[str, Any]:
         "title": question.title,
         "detail": question.detail,
         "options": question.options,
+        "digest": question.digest,
         "may_answer": asked.may_answer,
         "at": asked.at,
         "expires_at": asked.expires_at,

@@ -220,7 +220,13 @@ class FakeHouse:
         return self.pictures.get(session_id)
 
     async def choose(
-        self, question_id: str, option: int, by: Speaker, *, trusted: bool = True
+        self,
+        question_id: str,
+        option: int,
+        by: Speaker,
+        *,
+        digest: str | None = None,
+        trusted: bool = True,
     ) -> Choice:
         self.calls.append(Call("choose", (question_id, option, by)))
         asked = self.open.get(question_id)
@@ -230,6 +236,8 @@ class FakeHouse:
             raise Rejected("option", f"must be below {len(asked.question.options)}")
         if asked.may_answer and by.id not in {person.id for person in asked.may_answer}:
             return "forbidden"
+        if digest not in (None, asked.question.digest):
+            return "changed"
         del self.open[question_id]
         self._choices[question_id].set_result(option)
         self.publish(QuestionClosed(asked.room_id, question_id, option, by, "answered"))

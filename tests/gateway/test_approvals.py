@@ -201,6 +201,18 @@ async def test_a_button_of_another_detail_and_a_replayed_one_are_refused(tmp_pat
         await refused(moot, {("Olivia", "changed"): 1, ("Paul", "closed"): 1})
 
 
+async def test_the_page_and_the_api_answer_what_was_seen_and_no_agent_does(tmp_path: Path) -> None:
+    async with gateway(tmp_path, programs=asking({"demo": DELETE}), access=ACCESS) as moot:
+        await asked(moot)
+        inbox = moot.house.services.inbox
+        assert await inbox.choose("q2", 0, OLIVIA, digest=LIST.digest) == "changed"
+        assert await inbox.choose("q2", 0, Speaker("bot:demo", "demo")) == "forbidden"
+        assert await inbox.choose("q2", 0, OLIVIA, digest=DELETE.digest) == "taken"
+        await moot.settle()
+        assert "demo chose 0" in moot.texts()
+        await refused(moot, {("Olivia", "changed"): 1, ("demo", ""): 1})
+
+
 async def test_a_question_that_comes_under_an_old_id_is_another_one(tmp_path: Path) -> None:
     async with gateway(tmp_path, programs=asking({"demo": LIST}), access=ACCESS) as moot:
         await asked(moot)

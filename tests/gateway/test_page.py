@@ -146,7 +146,12 @@ async def test_a_question_is_answered_once_by_those_who_may(
     question = f"/api/questions/{house.ask(turn_id, 'Run?', 'ls', 'Yes', 'No', may_answer=(ANA,))}"
     assert (await post(client, question, {"option": 0, "by": "web:budi"}, 403))["error"]
     assert (await post(client, question, {"option": 7, "by": "web:ana"}, 400))["error"]
-    taken = await post(client, question, {"option": 1, "by": {"id": "web:ana", "name": "Ana"}})
+    stale = {"option": 1, "by": "web:ana", "digest": "0" * 16}
+    refusal = await post(client, question, stale, 409)
+    assert "not the question that you saw" in refusal["error"]["message"]
+    by = {"id": "web:ana", "name": "Ana"}
+    [shown] = (await get(client, "/api/rooms/web:general/messages"))["questions"]
+    taken = await post(client, question, {"option": 1, "by": by, "digest": shown["digest"]})
     assert taken == {"choice": "taken"}
     assert house.calls[-1].given[1:] == (1, ANA)
     assert (await post(client, question, {"option": 0, "by": "web:ana"}, 409))["error"]

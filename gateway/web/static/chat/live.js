@@ -114,6 +114,7 @@ export function questionElement(question) {
     try {
       await api.post(`/api/questions/${encodeURIComponent(question.id)}`, {
         option,
+        digest: question.digest, // of what is shown here
         by: { id: state.me?.id, name: state.me?.name },
       });
     } catch (error) {

@@ -1,0 +1,135 @@
+"""Approvals from outside: a Slack, `moot run`, and answers that are late, replayed and forged."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+from tests.doubles.service import service
+from tests.doubles.slack import ASH, BOT_USER, GENERAL, OLIVIA, SlackDouble
+
+CONFIG = """
+[gateway]
+listen = "127.0.0.1:0"
+data_dir = "data"
+[access]
+rooms = "open"
+approvers = ["slack:{olivia}", "slack:{ash}"]
+[turns]
+marks = "off"
+[[bots]]
+platform = "slack"
+personas = ["demo"]
+api_url = "{api_url}"
+[agents.demo]
+profile = "demo"
+env = {{ MOOT_DEMO_PACE = "0" }}
+"""
+EARLY = "Olivia, your answer stands before that question: read it, and answer again."
+CLOSED = "Olivia, that question is closed already."
+CHANGED = "Olivia, that button is of an earlier form of the question"
+ALLOWED = "You allowed it. Time passes, and the clock is fine."
+
+
+def installation(slack: SlackDouble) -> tuple[str, dict[str, str]]:
+    config = CONFIG.format(api_url=slack.api_url, olivia=OLIVIA, ash=ASH)
+    return config, {"SLACK_BOT_TOKEN": slack.bot_token, "SLACK_APP_TOKEN": slack.app_token}
+
+
+async def until(condition: Callable[[], object]) -> None:
+    async with asyncio.timeout(60):
+        while not condition():
+            await asyncio.sleep(0.05)
+
+
+def open_questions(slack: SlackDouble) -> list[dict[str, Any]]:
+    posts = slack.messages[GENERAL].values()
+    return [post for post in posts if len(post.get("blocks") or ()) > 1]
+
+
+async def asked(slack: SlackDouble) -> dict[str, Any]:
+    """Have the agent ask; the one post whose buttons wait."""
+    await slack.say(f"<@{BOT_USER}> permission", ASH)
+    await until(lambda: open_questions(slack))
+    (post,) = open_questions(slack)
+    return post
+
+
+def allowed(slack: SlackDouble) -> int:
+    return sum(ALLOWED in text for text in slack.texts())
+
+
+def answers(folder: Path) -> list[tuple[str, str, str]]:
+    """Every answer, and refusal of one, in the audit log: by whom, and why it was refused."""
+    with closing(sqlite3.connect(folder / "data" / "moot.db")) as database:
+        rows = database.execute("SELECT act, by_id, detail FROM audit ORDER BY seq").fetchall()
+    told = [(act, by, json.loads(detail).get("reason", "")) for act, by, detail in rows if detail]
+    return [row for row in told if row[0] in ("answer", "deny")]
+
+
+async def test_late_replayed_and_forged_answers_allow_nothing(tmp_path: Path) -> None:
+    async with SlackDouble.open() as slack:
+        config, secrets = installation(slack)
+        async with service(tmp_path, config, **secrets):
+            await slack.delivery.connected()
+            first = await asked(slack)
+            buttons = deepcopy(first["blocks"])
+            late = await slack.say("!1", times=0)  # it stands there, and no event tells of it
+            await slack.press(GENERAL, first["ts"], "Yes", ASH)
+            await until(lambda: allowed(slack) == 1)
+            second = await asked(slack)
+            for _ in range(3):
+                slack.tell(GENERAL, slack.messages[GENERAL][late])
+            await until(lambda: EARLY in slack.texts())
+
+            first["blocks"] = buttons  # somebody's client still shows them
+            await slack.press(GENERAL, first["ts"], "Yes")
+            await until(lambda: CLOSED in slack.texts())
+            first["blocks"] = []
+
+            genuine = deepcopy(second["blocks"])
+            for button in second["blocks"][1]["elements"]:
+                number, _, question = button["value"].split(" ", 2)
+                button["value"] = f"{number} {'0' * 16} {question}"
+            await slack.press(GENERAL, second["ts"], "Yes")
+            await until(lambda: any(text.startswith(CHANGED) for text in slack.texts()))
+            second["blocks"] = genuine
+            assert allowed(slack) == 1
+
+            await slack.say("!1")
+            await until(lambda: allowed(slack) == 2)
+            assert slack.texts().count(EARLY) == 1
+            assert answers(tmp_path) == [
+                ("answer", f"slack:{ASH}", ""),
+                ("deny", f"slack:{OLIVIA}", "early"),
+                ("deny", f"slack:{OLIVIA}", "closed"),
+                ("deny", f"slack:{OLIVIA}", "changed"),
+                ("answer", f"slack:{OLIVIA}", ""),
+            ]
+
+
+async def test_an_answer_from_before_a_restart_is_read_and_allows_nothing(tmp_path: Path) -> None:
+    """The question is asked again after it; what was said meanwhile comes from the history."""
+    async with SlackDouble.open() as slack:
+        slack.delivery.forgetful = True
+        config, secrets = installation(slack)
+        async with service(tmp_path, config, **secrets) as moot:
+            await slack.delivery.connected()
+            first = await asked(slack)
+            await moot.kill()
+            await slack.say("!1")
+            await moot.start()
+            await slack.delivery.connected()
+            refusals = (EARLY, "Nothing is being asked here.")
+            await until(lambda: any(text in refusals for text in slack.texts()))
+            await until(lambda: any(post is not first for post in open_questions(slack)))
+            await until(lambda: not first["blocks"])
+            assert allowed(slack) == 0
+            await slack.say("!1")
+            await until(lambda: allowed(slack) == 1)
