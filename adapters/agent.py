@@ -98,8 +98,9 @@ class Launch:
     top of the scrubbed environment. command: replaces the profile's argv[0] when not empty.
     memory: None when the session's program has no look into the memory. login: a HOME whose login
     and settings the program is given; None: it has its own. driver: None: the agent's own.
-    sandbox: None: the program may do what Moot's own account may. files: what a sandbox shows of
-    attachments, read-only. learn: told of what is secret in the login, before the program has it.
+    sandbox: the program's; account: the number of the account that it runs under; neither: it may
+    do what Moot's own account may. files: what one of these lets it see of attachments, read-only.
+    learn: told of what is secret in the login, before the program has it.
     """
 
     home: Path
@@ -115,6 +116,7 @@ class Launch:
     login: Path | None = None
     driver: Driver | None = None
     sandbox: Sandbox | None = None
+    account: int | None = None
     files: Path | None = None
     learn: Callable[[Sequence[str]], None] = _nobody
 

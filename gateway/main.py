@@ -100,14 +100,15 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    from gateway.app.own_process import seal
     from gateway.app.run import run
     from gateway.app.service_manager import service_manager
     from gateway.observability.logs import logging_to
 
-    redactor = arguments.redactor
-    with logging_to(sys.stderr, redactor, os.environ) as change:
+    redactor, own = arguments.redactor, seal()
+    with logging_to(sys.stderr, redactor, own) as change:
         config = configured(arguments)
-        environment = environment_of(arguments)
+        environment = environment_of(arguments, own)
         change(arguments.log or config.logs.level, arguments.log_format or config.logs.format)
 
         async def until_signal() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import shutil
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,15 +13,17 @@ import pytest
 
 from adapters.profiles.claude_code import CLAUDE_CODE
 from adapters.pty.terminal import PYTHON
+from adapters.sandbox.account import reachable
 from gateway.cli.diagnosis.configuration import check_sandbox
 from gateway.cli.diagnosis.finding import Installation
 from gateway.settings.config import load_config
 from tests.doubles.cells import bwrap
 from tests.doubles.messages_api import MessagesAPI
 from tests.doubles.model_steps import ToolUse
-from tests.doubles.obedience import furnish, say
+from tests.doubles.obedience import PERSONA, furnish, say
 from tests.doubles.service import HOUSE, Service, service
 
+NOW = datetime(2026, 4, 21, 12, tzinfo=UTC)
 CLAUDE = HOUSE / "tests" / "agents" / "node_modules" / ".bin" / "claude"
 
 
@@ -28,7 +33,7 @@ async def told(url: str, who: str, command: str) -> str:
     return str(answer["replies"][0]["text"])
 
 
-@pytest.mark.parametrize("mode", ["on", "dms", "off"])
+@pytest.mark.parametrize("mode", ["auto", "on", "dms", "off"])
 async def test_one_persons_agent_reads_anothers_files_only_without_a_sandbox(
     tmp_path: Path, mode: str
 ) -> None:
@@ -90,7 +95,7 @@ async def _ask_claude(moot: Service, api: MessagesAPI, secret: Path) -> str:
     return str(api.turns[-1].body["messages"])
 
 
-@pytest.mark.parametrize("mode", ["dms", "off"])
+@pytest.mark.parametrize("mode", ["auto", "off"])
 async def test_claude_codes_shell_reads_another_scopes_home_only_without_a_sandbox(
     tmp_path: Path, mode: str
 ) -> None:
@@ -143,13 +148,72 @@ async def test_what_moot_keeps_is_for_its_own_account(tmp_path: Path) -> None:
 
 async def test_check_says_whether_sandboxes_can_be_made(tmp_path: Path) -> None:
     bwrap()
-    (tmp_path / "moot.toml").write_text(furnish(tmp_path, "dms"))
+    (tmp_path / "moot.toml").write_text(furnish(tmp_path, "auto"))
     config = load_config(tmp_path / "moot.toml", base=tmp_path)
-    now = datetime(2026, 4, 21, 12, tzinfo=UTC)
     here, bare = {"PATH": os.environ["PATH"]}, {"PATH": str(tmp_path)}
-    (fine,) = await check_sandbox(Installation(config, tmp_path, here, now))
-    assert str(fine) == "✓ sandbox: @ash runs in a sandbox in direct messages, network: host"
-    (missing,) = await check_sandbox(Installation(config, tmp_path, bare, now))
+    (fine,) = await check_sandbox(Installation(config, tmp_path, here, NOW))
+    assert str(fine) == "✓ sandbox: @ash runs in a sandbox, network: host"
+    (missing,) = await check_sandbox(Installation(config, tmp_path, bare, NOW))
     assert missing.mistake
     assert "@ash can't answer: no sandbox can be made here (bubblewrap is not" in missing.text
     assert "install bubblewrap" in missing.text
+    (tmp_path / "personas" / "ash.md").write_text(PERSONA.format(sandbox="off"))
+    (off,) = await check_sandbox(Installation(config, tmp_path, here, NOW))
+    assert (off.mark, "@ash runs without a sandbox" in off.text) == ("⚠", True)
+
+
+@pytest.mark.parametrize("where", ["persona", "agent", "everybody"])
+async def test_the_mode_that_is_gone_is_read_as_on_and_told(tmp_path: Path, where: str) -> None:
+    bwrap()
+    config = furnish(tmp_path, "dms")
+    if where != "persona":
+        (tmp_path / "personas" / "ash.md").write_text("---\nagent: obedient\n---\nYou obey.\n")
+        old = {"agent": "[agents.obedient]\n", "everybody": "[sandbox]\n"}[where]
+        key = {"agent": 'sandbox = "dms"\n', "everybody": 'mode = "dms"\n'}[where]
+        config = config.replace(old, old + key) if old in config else f"{old}{key}{config}"
+    async with service(tmp_path, config) as moot:
+        assert "sandbox.dated" in moot.log()
+        assert "is read as" in moot.log()
+    of = load_config(tmp_path / "moot.toml", base=tmp_path)
+    found = await check_sandbox(Installation(of, tmp_path, {"PATH": os.environ["PATH"]}, NOW))
+    assert [line.mark for line in found] == ["⚠", "✓"]
+    assert 'is read as "on"' in found[0].text
+
+
+async def test_moots_own_environment_shows_no_secret_to_an_agent(tmp_path: Path) -> None:
+    secrets = {"DISCORD_TOKEN": "xylophone-1", "MOOT_TOKEN": "xylophone-" + "x" * 40}
+    config = furnish(tmp_path, "off")
+    async with service(tmp_path, config, STORE="pg://moot:xylophone@h/db", **secrets) as moot:
+        said = await told(moot.url, "ana", f"tr '\\0' ' ' < /proc/{moot.pid}/environ; echo the end")
+        assert said.endswith("the end")
+        assert "xylophone" not in said
+        assert os.geteuid() != 0 or "LANG=C.UTF-8" in said  # root still sees the rest
+
+
+SEALED = """
+import sys
+from gateway.app.own_process import seal
+print(seal()["A_TOKEN"], flush=True)
+sys.stdin.read()
+"""
+
+
+async def test_a_program_of_the_same_account_can_not_look_into_moots_process() -> None:
+    account = 65_534 if os.geteuid() == 0 else os.geteuid()
+    python = Path(shutil.which("python3", path="/usr/bin:/usr/local/bin") or sys.executable)
+    if account != os.geteuid() and not reachable([python, HOUSE / "gateway" / "__init__.py"]):
+        pytest.skip("another account can't run this Python, or not see this folder")
+    started = await asyncio.create_subprocess_exec(
+        str(python), "-c", SEALED, stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE, cwd=HOUSE, env={"A_TOKEN": "xylophone"}, user=account,
+    )  # fmt: skip
+    assert started.stdout
+    assert await started.stdout.readline() == b"xylophone\n"
+    for name in ("environ", "mem", "maps"):
+        looked = await asyncio.create_subprocess_exec(
+            "/bin/cat", f"/proc/{started.pid}/{name}", user=account,
+            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        _, told_why = await looked.communicate()
+        assert b"Permission denied" in told_why
+    await started.communicate()

@@ -42,7 +42,7 @@ def test_what_the_pages_show_of_moot_toml_is_valid(page: str) -> None:
 def test_what_the_page_shows_of_a_persona_is_valid() -> None:
     shown = [parse_persona("ash", f"---\n{block}---\n") for block in blocks("sandbox.md", "yaml")]
     tables = [persona.front.sandbox for persona in shown]
-    assert [table.mode for table in tables if table] == ["on", "dms"]
+    assert [table.mode for table in tables if table] == ["on", "auto"]
 
 
 def test_a_mount_is_read_only_unless_it_says_otherwise() -> None:

@@ -40,7 +40,7 @@ class JsonLinesProcess(ProcessGroup):
             _, talk = await asyncio.get_running_loop().subprocess_exec(
                 lambda: cls(enclosed=bool(command.enclosure)),
                 *command.enclosure,
-                *command.argv,
+                *command.line,
                 env=dict(command.env),
                 cwd=command.cwd,
                 start_new_session=True,

@@ -94,7 +94,7 @@ class CliProcess:
             with told_when_full(launch.home):
                 command = enclose(profile, launch, prepare(profile, launch, setting))
                 self._command = command
-            console.start(command.argv, command.env, command.cwd, command.enclosure)
+            console.start(command.line, command.env, command.cwd, command.enclosure)
         except OSError as error:
             say = f"{profile.title} could not be started: {error.strerror}."
             raise AgentError("startup", f"{profile.name}: {error}", say=say) from error
@@ -114,10 +114,12 @@ class CliProcess:
 
     async def explained(self, error: AgentError) -> AgentError:
         """The error, with what the machine shows to be behind it."""
-        if self._command is None:
+        command, launch = self._command, self._launch
+        if command is None:
             return error
-        words = self._command.argv[: len(self._launch.command) or 1]
-        return await explain(error, self._profile, words, self._command.env, self._launch.home)
+        words = command.argv[: len(launch.command) or 1]
+        within = (*command.enclosure, *command.as_account)
+        return await explain(error, self._profile, words, command.env, launch.home, within)
 
     def _follow(self, setting: Setting) -> Follower | None:
         record = self._profile.signs.record

@@ -32,13 +32,19 @@ from adapters.pty.process_group import send
 
 @dataclass(frozen=True, slots=True)
 class StartCommand:
-    """A program about to be started. env: the whole of it. enclosure: words that
-    go before `argv` and put it into a sandbox."""
+    """A program about to be started. env: the whole of it. enclosure: words that go before all of
+    it and put it into a sandbox; as_account: before `argv`, which then another account runs."""
 
     argv: tuple[str, ...]
     env: Mapping[str, str]
     cwd: Path
     enclosure: tuple[str, ...] = ()
+    as_account: tuple[str, ...] = ()
+
+    @property
+    def line(self) -> tuple[str, ...]:
+        """The program and its words, run by whoever is to run it."""
+        return (*self.as_account, *self.argv)
 
 
 log = structlog.stdlib.get_logger("moot.adapters.terminal")

@@ -11,6 +11,7 @@ from adapters.agent import Launch, Mount, Sandbox
 from adapters.cli_profile import Profile
 from adapters.pty.terminal import PYTHON, StartCommand
 from adapters.sandbox import way_out
+from adapters.sandbox.account import under_account
 from adapters.sandbox.bubblewrap import ETC, SYSTEM, SandboxView, overlap, wrap
 from adapters.sandbox.installation import USR, Installation, find_installation, trail
 from contract.errors import AgentError
@@ -20,13 +21,15 @@ KERNEL = tuple(Path(name) for name in ("/dev", "/proc", "/run", "/sys", "/var/ru
 
 
 def enclose(profile: Profile, launch: Launch, command: StartCommand) -> StartCommand:
-    """The command in the launch's sandbox; as it is, when it has none.
+    """The command in the launch's sandbox, or under its account; as it is, when it has neither.
 
     Raises AgentError when the sandbox would show what it must not; OSError.
     """
     sandbox = launch.sandbox
     if sandbox is None:
-        return command
+        if launch.account is None:
+            return command
+        return under_account(launch, launch.account, profile.title, command)
     system = _system(command.env)
     found = _needed(profile, launch, command)
     writes = _written(launch, sandbox, found)

@@ -50,15 +50,17 @@ async def explain(
     command: tuple[str, ...],
     env: Mapping[str, str],
     home: Path,
+    within: tuple[str, ...] = (),
 ) -> AgentError:
     """The error, or what is behind it where the machine shows that.
 
-    command: the program as an absolute path, with the words that always follow it.
+    command: the program as an absolute path, with the words that always follow it. within: words
+    before them that confine it: what it loads from HOME may be an agent's.
     """
     if error.kind in _MAYBE_DISK and is_full(home):
         say = f"{profile.title} failed. {when_full(home)}"
         return AgentError("disk", str(error), say=say, partial=error.partial)
-    if error.kind == "startup" and (age := await age_of(profile, command, env, home)):
+    if error.kind == "startup" and (age := await age_of(profile, command, env, home, within)):
         say = f"{error.say.rstrip('.')}. {age}"
         return AgentError("startup", f"{error}; {age}", say=say, partial=error.partial)
     return error

@@ -11,6 +11,7 @@ from adapters.agent import Launch
 from adapters.catalog import find_program
 from adapters.cli_profile import HomeFile, Profile, Setting
 from adapters.pty.terminal import StartCommand
+from adapters.sandbox.account import end_account
 from adapters.session.login import share
 from contract.errors import AgentError
 
@@ -51,6 +52,8 @@ def prepare(profile: Profile, launch: Launch, setting: Setting) -> StartCommand:
         )
     for folder in (launch.home, launch.workspace):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if launch.account is not None:
+        end_account(launch.account)
     _refuse_links(profile, launch, setting)
     share(profile, launch)
     for file in profile.environment.files:

@@ -37,15 +37,20 @@ def is_older(version: str, than: str) -> bool:
 
 
 async def find_version(
-    profile: Profile, command: tuple[str, ...], env: Mapping[str, str], cwd: Path
+    profile: Profile,
+    command: tuple[str, ...],
+    env: Mapping[str, str],
+    cwd: Path,
+    within: tuple[str, ...] = (),
 ) -> str | None:
     """The version that `command`, an absolute path and words behind it, prints; None: none.
 
-    Asked once as long as the program's file stays the same.
+    within: words that go before it and confine it. Asked once as long as the program's file stays
+    the same.
     """
     key = (*command, *profile.setup.version, _changed(command[0]))
     if key not in _known:
-        _known[key] = await _ask((*command, *profile.setup.version), env, cwd)
+        _known[key] = await _ask((*within, *command, *profile.setup.version), env, cwd)
     return _known[key]
 
 
@@ -69,12 +74,16 @@ async def _ask(argv: tuple[str, ...], env: Mapping[str, str], cwd: Path) -> str 
 
 
 async def age_of(
-    profile: Profile, command: tuple[str, ...], env: Mapping[str, str], cwd: Path
+    profile: Profile,
+    command: tuple[str, ...],
+    env: Mapping[str, str],
+    cwd: Path,
+    within: tuple[str, ...] = (),
 ) -> str:
     """A sentence when the program is too old for us, else ""."""
     if not profile.setup.at_least:
         return ""
-    version = await find_version(profile, command, env, cwd)
+    version = await find_version(profile, command, env, cwd, within)
     if version is None or not is_older(version, profile.setup.at_least):
         return ""
     return f"It is version {version}; Moot needs {profile.setup.at_least} or newer: update it."

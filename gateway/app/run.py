@@ -86,6 +86,8 @@ async def _run(
         HookListener.open(serving_hooks(connection_limits(config))) as hooks,
     ):
         redactor.learn((hooks.secret,))
+        sandboxing = Sandboxing(config, environment.get("PATH", ""))
+        await sandboxing.tell(personas.all().values())
         instruments = Instruments(Metrics(), redactor, telemetry)
 
         def make_app(group: asyncio.TaskGroup) -> App:
@@ -96,7 +98,7 @@ async def _run(
                 model=model,
                 page_token=own,
                 hooks=hooks,
-                sandboxing=Sandboxing(config, environment.get("PATH", "")),
+                sandboxing=sandboxing,
             )
 
         await _serve(make_app, started, ends, notify)

@@ -33,11 +33,13 @@ def configured(arguments: argparse.Namespace) -> Config:
     return load_config(arguments.config, base=Path.cwd())
 
 
-def environment_of(arguments: argparse.Namespace) -> Mapping[str, str]:
+def environment_of(
+    arguments: argparse.Namespace, environment: Mapping[str, str] = os.environ
+) -> Mapping[str, str]:
     """The environment, and the secrets that stand beside the configuration. Raises ConfigError."""
     from gateway.settings.env_file import with_secrets
 
-    return with_secrets(os.environ, arguments.config, base=Path.cwd())
+    return with_secrets(environment, arguments.config, base=Path.cwd())
 
 
 def printable(text: str) -> str:

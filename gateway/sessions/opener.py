@@ -12,7 +12,8 @@ from typing import Protocol
 
 import structlog
 
-from adapters.agent import Agent, Launch, Sandbox
+from adapters.agent import Agent, Launch, MemoryServer
+from adapters.sandbox.account import reachable
 from adapters.sandbox.relay import Allowed, Relay
 from adapters.session.causes import told_when_full
 from contract.chat import Room
@@ -20,7 +21,7 @@ from contract.errors import AgentError
 from gateway.core.private_folders import SCOPES, make_private
 from gateway.mcp.endpoint import McpEndpoint, McpGrant
 from gateway.sessions.bounds import Bounds
-from gateway.sessions.sandbox import Sandboxing
+from gateway.sessions.sandbox import Confinement, Sandboxing
 from gateway.sessions.sessions import AgentProgram, LiveSession, SessionContext, scope_folder
 from gateway.settings.personas.personas import Persona
 
@@ -78,7 +79,7 @@ class Opener:
         """Start or resume it. Raises AgentError."""
         program = self.programs(persona.front.agent)
         admission = McpGrant(persona.name, scope)
-        launch = await self._launch(persona, scope, room, program, admission)
+        launch = await self._launch(persona, scope, program, admission)
         bounds, relay = self._bounds(persona), None
         try:
             relay = await _relay(launch, program, bounds)
@@ -109,7 +110,7 @@ class Opener:
         )
 
     async def _launch(
-        self, persona: Persona, scope: str, room: Room, program: AgentProgram, grant: McpGrant
+        self, persona: Persona, scope: str, program: AgentProgram, grant: McpGrant
     ) -> Launch:
         """The start of a session's program: its folders are there, and its endpoint is open."""
         folder = self._data_dir / SCOPES / scope_folder(scope) / persona.name
@@ -118,7 +119,8 @@ class Opener:
             make_private(home, below=self._data_dir / SCOPES)
             workspace = _workspace(persona.front.workspace or program.workspace, folder / "work")
         session_id = await self._ledger.agent_session(persona.name, scope, program.name)
-        sandbox = await self._sandbox(persona, program, room)
+        with told_when_full(folder):
+            confined = await self._confinement(persona, program, folder, workspace)
         return Launch(
             home=home,
             workspace=workspace,
@@ -127,17 +129,32 @@ class Opener:
             session_id=session_id,
             login=persona.front.login and persona.front.login.expanduser(),
             driver=persona.front.driver,
-            memory=self._memory_door.open(grant) if self._memory_door else None,
-            sandbox=sandbox,
-            files=folder / "files" if sandbox else None,
+            memory=self._memory(grant, confined),
+            sandbox=confined.sandbox,
+            account=confined.account,
+            files=folder / "files" if confined else None,
             learn=self._learn,
         )
 
-    async def _sandbox(self, persona: Persona, program: AgentProgram, room: Room) -> Sandbox | None:
-        """The session's sandbox; none for an agent that runs no program."""
+    async def _confinement(
+        self, persona: Persona, program: AgentProgram, folder: Path, workspace: Path
+    ) -> Confinement:
+        """The session's sandbox or account; neither for an agent that runs no program."""
         if self._sandboxing is None or not program.runs:
+            return Confinement()
+        return await self._sandboxing.of(persona, folder, workspace)
+
+    def _memory(self, grant: McpGrant, confined: Confinement) -> MemoryServer | None:
+        """The session's look into the memory, unless its account can't run the server."""
+        if self._memory_door is None:
             return None
-        return await self._sandboxing.of(persona, room)
+        server = self._memory_door.open(grant)
+        needs = (Path(server.command[0]), *server.reads)
+        if confined.account is None or reachable(needs):
+            return server
+        self._memory_door.close(grant)
+        log.warning("memory.not_reached", persona=grant.persona)
+        return None
 
     async def _start(self, program: AgentProgram, launch: Launch) -> Agent:
         """The program, resumed if it can be."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -12,50 +14,112 @@ from urllib.parse import urlsplit
 import structlog
 
 from adapters.agent import Sandbox
+from adapters.profiles.demo import DEMO
 from adapters.pty.process_group import OutputTooLarge, run_once
+from adapters.sandbox.account import no_accounts
 from adapters.sandbox.bubblewrap import SYSTEM, SandboxView, wrap
-from contract.chat import Room
 from contract.errors import AgentError
+from gateway.sessions.accounts import Accounts
+from gateway.sessions.api_programs import API_PROGRAMS
 from gateway.settings.config import Config
-from gateway.settings.personas.personas import Persona, Personas
-from gateway.settings.sandbox import Mode, parse_mount
+from gateway.settings.personas.personas import Persona
+from gateway.settings.sandbox import GONE, Mode, parse_mount
 
 log = structlog.stdlib.get_logger("moot.sandbox")
 
 BWRAP = "bwrap"
 TRY_S = 10.0  # 25 ms on an idle machine
 TRY_BYTES = 4096
-REMEDY = "install bubblewrap (0.8 or newer) and allow user namespaces, or set `sandbox` to off"
+REMEDY = "install bubblewrap (0.8 or newer) and allow user namespaces"
+WRITE_OFF = 'write `sandbox = "off"`, with which they may do whatever Moot\'s own account may'
 
 
 @dataclass(frozen=True, slots=True)
 class SandboxRequest:
-    """A persona's wish for a sandbox: in which sessions, and what it shows."""
+    """A persona's wish for a sandbox, and what it shows.
+
+    runs: its agent is a program on this machine. harmless: it is the demo agent as it comes with
+    Moot, which runs no command, opens no file but its own record, and calls nobody.
+    """
 
     mode: Mode
     mounts: tuple[str, ...]
     network: Literal["host", "none"]
+    runs: bool = True
+    harmless: bool = False
 
-    def holds(self, room: Room) -> bool:
-        """True if a session of that room is to run in it. An unknown kind is like a DM."""
-        return self.mode == "on" or (self.mode == "dms" and room.kind != "room")
+    @property
+    def open(self) -> bool:
+        """True if its sessions need not be kept apart."""
+        return self.mode == "off" or (self.mode == "auto" and self.harmless)
 
 
 def wanted(config: Config, persona: Persona) -> SandboxRequest:
     """The persona's own settings, else its agent's, else those of [sandbox]."""
-    agent = config.agents.get(persona.front.agent)
+    name = persona.front.agent
+    agent = config.agents.get(name)
+    profile = agent.profile if agent else name
     own = [table for table in (persona.front.sandbox, agent.sandbox if agent else None) if table]
     everyone = config.sandbox
     return SandboxRequest(
         next((table.mode for table in own if table.mode), everyone.mode),
         tuple(dict.fromkeys(m for table in (everyone, *reversed(own)) for m in table.mounts)),
         next((table.network for table in own if table.network), everyone.network),
+        runs=profile not in API_PROGRAMS,
+        harmless=profile == DEMO.name and not (agent and agent.command),
     )
 
 
-def any_wanted(config: Config, personas: Personas) -> bool:
-    """True if any session may run in a sandbox."""
-    return any(wanted(config, one).mode != "off" for one in personas.all().values())
+def dated(config: Config, personas: Iterable[Persona]) -> list[str]:
+    """Sentences about files that still name the mode that is gone."""
+    places = {
+        "[sandbox] mode": config.sandbox,
+        **{f"[agents.{name}] sandbox": agent.sandbox for name, agent in config.agents.items()},
+        **{f"{persona.name}.md sandbox": persona.front.sandbox for persona in personas},
+    }
+    return [
+        f'{place}: "{GONE}" is gone, as it kept no direct message from a room\'s agent; it is read '
+        'as "on": every session runs in a sandbox; write "on" or "auto"'
+        for place, table in places.items()
+        if table and table.dated
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Confinement:
+    """A session's sandbox, or its account; at most one of them."""
+
+    sandbox: Sandbox | None = None
+    account: int | None = None
+
+    def __bool__(self) -> bool:
+        return self.sandbox is not None or self.account is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Prospect:
+    """Where a persona's sessions would run now. reason: why not in a sandbox, or nowhere."""
+
+    persona: str
+    asked: SandboxRequest
+    way: Literal["sandbox", "account", "open", "nowhere"]
+    reason: str = ""
+
+    def __str__(self) -> str:
+        match self.way:
+            case "sandbox":
+                shown = f", shows {', '.join(self.asked.mounts)}" if self.asked.mounts else ""
+                return f"@{self.persona} runs in a sandbox, network: {self.asked.network}{shown}"
+            case "account":
+                return (
+                    f"@{self.persona} runs under an account of each session's own, as {self.reason}"
+                )
+            case "open":
+                return (
+                    f'@{self.persona} runs without a sandbox (`sandbox = "off"`): whoever may ask '
+                    "it can have it read and change whatever Moot's own account can"
+                )
+        return f"@{self.persona} can't answer: {self.reason}"
 
 
 class Sandboxing:
@@ -65,18 +129,53 @@ class Sandboxing:
         self._config = config
         self._path = path
         self._trouble: str | None = None  # "" once it has worked
+        self._accounts = Accounts(config.gateway.data_dir)
 
-    async def of(self, persona: Persona, room: Room) -> Sandbox | None:
-        """A session's sandbox; None: it has none. Raises AgentError where there can be none."""
+    async def of(self, persona: Persona, folder: Path, workspace: Path) -> Confinement:
+        """The confinement of a session; a false one: none. folder: the session's own.
+
+        Raises AgentError where there can be none.
+        """
         asked = wanted(self._config, persona)
-        if not asked.holds(room):
-            return None
+        found = await self._prospect(persona.name, asked)
+        if found.way == "sandbox":
+            await asyncio.to_thread(self._accounts.take_back, folder, workspace)
+            return Confinement(self.make(asked))
+        if found.way == "account":
+            give = self._accounts.give
+            return Confinement(account=await asyncio.to_thread(give, folder, workspace))
+        if found.way == "nowhere":
+            say = f"I run in a sandbox only, and {found.reason}."
+            raise AgentError("missing", found.reason, say=say)
+        await asyncio.to_thread(self._accounts.take_back, folder, workspace)
+        return Confinement()
+
+    async def prospects(self, personas: Iterable[Persona]) -> list[Prospect]:
+        """Where each persona's sessions would run; none of those that need no sandbox."""
+        asked = [(persona.name, wanted(self._config, persona)) for persona in personas]
+        return [
+            await self._prospect(name, one)
+            for name, one in asked
+            if one.runs and not (one.mode == "auto" and one.harmless)
+        ]
+
+    async def _prospect(self, name: str, asked: SandboxRequest) -> Prospect:
+        if asked.open:
+            return Prospect(name, asked, "open")
         if self._trouble != "":
             self._trouble = await trouble(self._path)
-        if self._trouble:
-            say = f"I run in a sandbox only, and there is none here ({self._trouble}): {REMEDY}."
-            raise AgentError("missing", f"no sandbox: {self._trouble}", say=say)
-        return self.make(asked)
+        if not self._trouble:
+            return Prospect(name, asked, "sandbox")
+        missing = f"no sandbox can be made here ({self._trouble})"
+        if asked.mode == "on":
+            return Prospect(name, asked, "nowhere", f"{missing}; {REMEDY}, or {WRITE_OFF}")
+        lacking = no_accounts(self._config.gateway.data_dir)
+        if not lacking and asked.network == "none":
+            lacking = 'network = "none" needs bubblewrap'
+        if lacking:
+            reason = f"{missing}, and {lacking}; {REMEDY}, or {WRITE_OFF}"
+            return Prospect(name, asked, "nowhere", reason)
+        return Prospect(name, asked, "account", missing)
 
     def make(self, asked: SandboxRequest) -> Sandbox:
         """The sandbox that was asked for."""
@@ -89,6 +188,24 @@ class Sandboxing:
             forbidden=_forbidden(self._config),
             fixed=(Path(__file__).parents[1], Path(sys.prefix)),
         )
+
+    async def tell(self, personas: Iterable[Persona]) -> None:
+        """Log what an administrator should know at the start, a line for each kind of it."""
+        everyone = list(personas)
+        for sentence in dated(self._config, everyone):
+            log.warning("sandbox.dated", reason=sentence)
+        found = await self.prospects(everyone)
+        for way in ("open", "account", "nowhere"):
+            of_it = [one for one in found if one.way == way]
+            if of_it:
+                names = ", ".join(f"@{one.persona}" for one in of_it)
+                log.warning("sandbox.none", personas=names, way=way, reason=of_it[0].reason or OPEN)
+
+
+OPEN = (
+    'they run without a sandbox (`sandbox = "off"`): whoever may ask them can have them read and '
+    "change whatever Moot's own account can"
+)
 
 
 def _forbidden(config: Config) -> tuple[Path, ...]:

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    field_validator,
+    model_validator,
+)
 
 from adapters.agent import Mount, Network
 
 GB = 1_000_000_000
-Mode = Literal["off", "on", "dms"]
-
+Mode = Literal["auto", "on", "off"]
+GONE = "dms"  # a mode of old: it kept nothing in a direct message from a room's agent
 
 HOST = re.compile(r"(\*\.)?[\w-]+(\.[\w-]+)*(:[0-9]{1,5})?", re.ASCII)
 """A host, or all those below it, with a port: 443 without one."""
@@ -50,6 +60,7 @@ class OwnSandboxTable(BaseModel):
     memory_gb: Annotated[float, Field(ge=0)] | None = None
     processes: Annotated[int, Field(ge=0)] | None = None
     disk_gb: Annotated[float, Field(ge=0)] | None = None
+    _dated: bool = PrivateAttr(default=False)
 
     @field_validator("hosts")
     @classmethod
@@ -58,6 +69,19 @@ class OwnSandboxTable(BaseModel):
             if not HOST.fullmatch(text):
                 raise ValueError(f"{text!r} is no host, e.g. api.example.org or *.example.org:8443")
         return value
+
+    @property
+    def dated(self) -> bool:
+        """True where the file says `dms`, which is read as "on"."""
+        return self._dated
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _read_dated(cls, value: Any, read: ModelWrapValidatorHandler[Self]) -> Self:
+        dated = isinstance(value, Mapping) and value.get("mode") == GONE
+        table = read({**value, "mode": "on"} if dated else value)
+        table._dated = dated
+        return table
 
     @field_validator("mounts")
     @classmethod
@@ -70,7 +94,7 @@ class OwnSandboxTable(BaseModel):
 class SandboxTable(OwnSandboxTable):
     """[sandbox] in moot.toml; see docs/sandbox.md."""
 
-    mode: Annotated[Mode, BeforeValidator(_mode)] = "off"
+    mode: Annotated[Mode, BeforeValidator(_mode)] = "auto"
     network: Network = "host"
     processes: Annotated[int, Field(ge=0)] = 512
     disk_gb: Annotated[float, Field(ge=0)] = 20.0

@@ -346,8 +346,10 @@ def _lent(attachment: Attachment, folder: Path) -> Attachment:
     try:
         if not target.exists():
             target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            target.parent.chmod(0o750)  # the folder's group may be a session's own account
             half = target.with_name(f"{target.name}.part")
             shutil.copyfile(source, half)
+            half.chmod(0o640)
             half.replace(target)
     except OSError as error:
         log.warning("attachment.not_lent", reason=str(error))

@@ -171,7 +171,7 @@ async def test_a_clock_that_is_off_is_told(tmp_path: Path, off_s: int, mark: str
 
 
 async def test_a_persona_whose_sandbox_can_not_be_made_is_told(tmp_path: Path) -> None:
-    only_demo(tmp_path, '[sandbox]\nmode = "dms"\n')
+    only_demo(tmp_path, '[sandbox]\nmode = "on"\n')
     environment = {"PATH": str(tmp_path)}  # no bubblewrap there
     config = load_config(tmp_path / "moot.toml", base=tmp_path)
     of = Installation(config, tmp_path / "moot.toml", environment, NOW)

@@ -11,12 +11,12 @@ from composer.headings import HEADINGS
 from contract.errors import ConfigError
 from gateway.app.page import page_auth
 from gateway.app.platforms import make_bots
-from gateway.cli.diagnosis.finding import Finding, Installation
+from gateway.cli.diagnosis.finding import Finding, Installation, Mark
 from gateway.core.redaction import can_be_redacted, names_a_secret, secrets_in
 from gateway.remembering.models import describe_model
 from gateway.sessions.api_programs import API_PROGRAMS
 from gateway.sessions.programs import make_profile, without_acp
-from gateway.sessions.sandbox import REMEDY, trouble, wanted
+from gateway.sessions.sandbox import Sandboxing, dated
 from gateway.settings.config import Config
 from gateway.settings.env_file import env_file
 from gateway.settings.personas.personas import Persona, Personas
@@ -59,24 +59,14 @@ async def check_secrets(of: Installation) -> list[Finding]:
 
 
 async def check_sandbox(of: Installation) -> list[Finding]:
-    """Sandboxes: where a persona wants one, one is tried here."""
+    """Where each persona's sessions would run: a sandbox is tried here."""
     personas = of.personas.all().values()
-    asking = [persona for persona in personas if wanted(of.config, persona).mode != "off"]
-    if not asking:
-        return []
-    names = ", ".join(f"@{persona.name}" for persona in asking)
-    if reason := await trouble(of.environment.get("PATH", "")):
-        text = f"{names} can't answer: no sandbox can be made here ({reason}); {REMEDY}"
-        return [Finding("✗", "sandbox", text)]
-    return [_sandboxed(of.config, persona) for persona in asking]
+    found = await Sandboxing(of.config, of.environment.get("PATH", "")).prospects(personas)
+    old = [Finding("⚠", "sandbox", text) for text in dated(of.config, personas)]
+    return old + [Finding(_MARKS[one.way], "sandbox", str(one)) for one in found]
 
 
-def _sandboxed(config: Config, persona: Persona) -> Finding:
-    asked = wanted(config, persona)
-    where = "in direct messages" if asked.mode == "dms" else "everywhere"
-    shown = f", shows {', '.join(asked.mounts)}" if asked.mounts else ""
-    text = f"@{persona.name} runs in a sandbox {where}, network: {asked.network}{shown}"
-    return Finding("✓", "sandbox", text)
+_MARKS: Mapping[str, Mark] = {"sandbox": "✓", "account": "⚠", "open": "⚠", "nowhere": "✗"}
 
 
 def check(

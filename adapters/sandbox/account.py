@@ -1,0 +1,142 @@
+"""A program under an account of its session's own, where Moot runs as root and no sandbox can be
+made. The account has no name and no rights: what it owns are its HOME and its workspace.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from adapters.agent import Launch
+from adapters.pty.terminal import PYTHON, StartCommand
+from adapters.sandbox.installation import trail
+from contract.errors import AgentError
+
+AGENTS = 52_000
+"""The group of all such accounts. Theirs are the numbers behind it, which no distribution uses."""
+LAST = 59_999
+_ENTER, _READ = 0o001, 0o005  # by others; what may be run need not be readable
+
+# Python itself sets LC_CTYPE in a C locale (PEP 538); the program gets what it was given.
+TAKE_ACCOUNT = """
+import ctypes, os, stat, sys
+_, account, group, locale, *argv = sys.argv
+account = int(account)
+for fd in (0, 1, 2):  # so that the program may open its terminal once more, by its name
+    if os.isatty(fd) or stat.S_ISFIFO(os.fstat(fd).st_mode):
+        os.fchown(fd, account, -1)
+os.setgroups([int(group)])
+os.setresgid(account, account, account)
+os.setresuid(account, account, account)
+if ctypes.CDLL(None).prctl(38, 1, 0, 0, 0):  # PR_SET_NO_NEW_PRIVS: nothing gives it others' rights
+    sys.exit("no_new_privs is refused")
+os.umask(0o077)
+if locale:
+    os.environ["LC_CTYPE"] = locale
+else:
+    os.environ.pop("LC_CTYPE", None)
+try:
+    os.execv(argv[0], argv)
+except OSError as error:
+    os.write(2, f"{argv[0]}: {error.strerror}\\n".encode())
+    os._exit(127)
+"""
+# One call reaches all of an account at once, those too that only make more of themselves.
+END_ACCOUNT = """
+import os, sys, time
+account = int(sys.argv[1])
+os.setgroups([])
+os.setresgid(account, account, account)
+os.setresuid(account, account, account)
+for _ in range(20):
+    try:
+        os.kill(-1, 9)
+    except ProcessLookupError:
+        break
+    time.sleep(0.01)
+"""
+
+
+def no_accounts(data_dir: Path) -> str:
+    """The reason why agents can't have accounts of their own here; "": they can."""
+    if sys.platform != "linux" or os.geteuid() != 0:
+        return "Moot is not started as root, who could give each session an account of its own"
+    if closed := _closed(data_dir.resolve().parent):
+        return (
+            f"another account can't enter {closed}, where `data_dir` is: move it to /var/lib/moot"
+        )
+    return ""
+
+
+def reachable(paths: Iterable[Path]) -> bool:
+    """True when such an account can get at all of these."""
+    return not any(_hidden(path) for path in paths)
+
+
+def under_account(launch: Launch, account: int, title: str, command: StartCommand) -> StartCommand:
+    """The command, run by the account, which is given what Moot wrote into its HOME.
+
+    Raises AgentError when it could not run the program; OSError.
+    """
+    if hidden := _hidden(Path(command.argv[0])):
+        say = (
+            f"{title} can't be started: I run under an account of my own, which can't get at "
+            f"{hidden}. An administrator installs it for all accounts, e.g. in /usr/local."
+        )
+        raise AgentError("missing", f"account: {hidden} is closed to others", say=say)
+    give(launch.home, account, of=os.geteuid())
+    words = (PYTHON, "-I", "-S", "-c", TAKE_ACCOUNT)
+    told = (str(account), str(AGENTS), command.env.get("LC_CTYPE", ""))
+    return replace(command, as_account=(*words, *told))
+
+
+def give(folder: Path, account: int, *, of: int) -> None:
+    """Give an account what lies in a folder, and is another's; no link is followed.
+
+    What has a second name somewhere stays as it is: it may be another one's file.
+    """
+    for place, _, names, handle in os.fwalk(folder, follow_symlinks=False):
+        if os.fstat(handle).st_uid == of:
+            os.fchown(handle, account, account)
+        for name in (*names, *_links(place)):
+            found = os.stat(name, dir_fd=handle, follow_symlinks=False)
+            if found.st_uid == of and (found.st_nlink == 1 or stat.S_ISLNK(found.st_mode)):
+                os.chown(name, account, account, dir_fd=handle, follow_symlinks=False)
+
+
+def _links(place: str) -> list[str]:
+    """Links to folders, which a walk counts as folders."""
+    with os.scandir(place) as found:
+        return [entry.name for entry in found if entry.is_symlink() and entry.is_dir()]
+
+
+def end_account(account: int) -> None:
+    """End whatever an earlier session left of it. Raises OSError."""
+    subprocess.run(
+        [PYTHON, "-I", "-S", "-c", END_ACCOUNT, str(account)],
+        env={},
+        cwd="/",
+        check=False,
+        timeout=10,
+    )
+
+
+def _hidden(path: Path) -> Path | None:
+    """The first thing on the way to a file that others may not enter or run."""
+    links, real = trail(path)
+    for place in (*(link.parent for link in links), real):
+        if closed := _closed(place):
+            return closed
+    return None
+
+
+def _closed(path: Path) -> Path | None:
+    for step in (*reversed(path.parents), path):
+        if not step.exists() or (not step.stat().st_mode & (_ENTER if step.is_dir() else _READ)):
+            return step
+    return None
