@@ -19,7 +19,7 @@ from gateway.core.private_folders import SCOPES
 _ENTER = 0o010
 
 
-class Accounts:
+class SessionAccounts:
     """Gives each session's folder an account, always the same one."""
 
     def __init__(self, data_dir: Path) -> None:

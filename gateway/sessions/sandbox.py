@@ -19,7 +19,7 @@ from adapters.pty.process_group import OutputTooLarge, run_once
 from adapters.sandbox.account import no_accounts
 from adapters.sandbox.bubblewrap import SYSTEM, SandboxView, wrap
 from contract.errors import AgentError
-from gateway.sessions.accounts import Accounts
+from gateway.sessions.accounts import SessionAccounts
 from gateway.sessions.api_programs import API_PROGRAMS
 from gateway.settings.config import Config
 from gateway.settings.personas.personas import Persona
@@ -129,7 +129,7 @@ class Sandboxing:
         self._config = config
         self._path = path
         self._trouble: str | None = None  # "" once it has worked
-        self._accounts = Accounts(config.gateway.data_dir)
+        self._accounts = SessionAccounts(config.gateway.data_dir)
 
     async def of(self, persona: Persona, folder: Path, workspace: Path) -> Confinement:
         """The confinement of a session; a false one: none. folder: the session's own.
