@@ -76,7 +76,7 @@ def _host(name: str, config: Config, environment: Mapping[str, str], access: Acc
     return Host(
         secrets,
         commands=SLASH_COMMANDS,
-        listen=(config.gateway.host, config.gateway.port),
+        listen=config.gateway.webhooks_address or (config.gateway.host, config.gateway.port),
         is_listed=access.is_named,
         anyone_listed=any(grant.people - {EVERYBODY} for grant in access.configured),
     )

@@ -82,8 +82,7 @@ class Wizard:
     def afterwards(self) -> Sequence[str]:
         """The next steps, a line each."""
         config = f" --config {self._given.file}" if self._given.file.name != "moot.toml" else ""
-        listen = self._config().gateway.listen
-        last = self._next or [f"open http://{listen} and ask @{self._persona}"]
+        last = self._next or [f"open the link that it prints and ask @{self._persona}"]
         return (f"Next: moot run{config}", f"Then: {'; or '.join(last)}")
 
     def _parse(self, text: str) -> Config:
