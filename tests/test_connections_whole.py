@@ -326,6 +326,23 @@ async def test_what_is_no_http_is_answered_and_leaves_no_traceback(tmp_path: Pat
         assert moot.log().splitlines()[lines:] == []
 
 
+async def test_a_person_has_so_many_streams_and_uploads_at_once(tmp_path: Path) -> None:
+    async with moot_with_slack(tmp_path, more="most_of_person = 4") as (moot, _):
+        with crowd(moot, 4, stream(moot)) as sockets:
+            for one in sockets:
+                assert one.recv(15) == b"HTTP/1.1 200 OK"
+            async with program_at(moot.url) as session:
+                async with session.get("/api/events") as answer:
+                    assert answer.status == 429
+                    assert "4 streams and uploads" in (await answer.json())["error"]["message"]
+                form = aiohttp.FormData()
+                form.add_field("file", b"x", filename="a.txt")
+                async with session.post("/api/files", data=form) as answer:
+                    assert answer.status == 429
+            assert await answered(moot, "/api/rooms")
+        await until_async(lambda: answered(moot, "/api/events"))
+
+
 @pytest.mark.parametrize("trusted", [True, False])
 async def test_a_trusted_proxys_callers_are_counted_by_the_address_that_it_adds(
     tmp_path: Path, trusted: bool

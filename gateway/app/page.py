@@ -170,6 +170,7 @@ def connection_limits(config: Config) -> ConnectionLimits:
     return ConnectionLimits(
         most=max(16, min(table.most, files)),
         of_peer=table.most_of_address,
+        of_person=table.most_of_person,
         head_s=table.header_s,
         body_s=table.body_s,
         idle_s=table.idle_s,

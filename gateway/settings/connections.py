@@ -18,6 +18,7 @@ class ConnectionsTable(Table):
 
     most: Annotated[int, Field(ge=16)] = 1_000
     most_of_address: Annotated[int, Field(ge=8)] = 200
+    most_of_person: Annotated[int, Field(ge=4)] = 32
     header_s: Seconds = 15.0
     body_s: Seconds = 30.0
     idle_s: Seconds = 75.0

@@ -23,6 +23,7 @@ from gateway.web.auth import Credentials, PageAuth
 from gateway.web.body import answer, error
 from gateway.web.chat_api import ChatApi
 from gateway.web.listening.connection import ConnectionLimits
+from gateway.web.listening.held import HeldOpen
 from gateway.web.listening.listener import is_cut_short, listening
 from gateway.web.memory.api import MemoryApi
 from gateway.web.monitor import Monitor
@@ -124,8 +125,9 @@ def make_app(
     credentials = Credentials(settings.access, visitors.people, visitors.tokens, rooms)
     front = Front(services.monitor, credentials, assets.load(), settings.metrics)
     guard = _guarded(credentials, frozenset(route.path for route in webhooks))
+    held = HeldOpen(settings.connections.of_person).middleware()
     app = web.Application(
-        middlewares=[_cleaning(redactor), _answering(front.turn_away), guard],
+        middlewares=[_cleaning(redactor), _answering(front.turn_away), guard, held],
         client_max_size=settings.most_body_bytes,
     )
     app.add_routes(webhooks)

@@ -17,13 +17,15 @@ KEEPALIVE_S, KEEPALIVE_TRIES = 60, 4  # a peer that vanished is noticed, also un
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """most: connections of a listener at once; of_peer: those of one address. head_s: until a
-    request's headers are here; body_s: until its body is, or the answer is taken, unless it flows;
-    idle_s: between requests. proxies: addresses whose X-Forwarded-For is believed.
+    """most: connections of a listener at once; of_peer: those of one address. of_person: streams
+    and uploads of one person. head_s: until a request's headers are here; body_s: until its body
+    is, or the answer is taken, unless it flows; idle_s: between requests. proxies: addresses whose
+    X-Forwarded-For is believed.
     """
 
     most: int = 1_000
     of_peer: int = 200
+    of_person: int = 32
     head_s: float = 15.0
     body_s: float = 30.0
     idle_s: float = 75.0

@@ -234,20 +234,12 @@ async def listening(
     gone.
     """
     connections = Connections(limits)
-
-    class AnswerSent(AbstractAccessLogger):
-        """Nothing is logged, a query may hold the token. Only here the library says that an answer
-        was sent whole: a file is sent after the handlers."""
-
-        def log(self, request: web.BaseRequest, *_: Any) -> None:
-            connections.end(request)
-
     app.middlewares.insert(0, connections.middleware())
     runner = web.AppRunner(
         app,
         logger=SERVER_LOG,
         access_log=logging.getLogger("aiohttp.access"),
-        access_log_class=AnswerSent,
+        access_log_class=_told_of_ends(connections),
         keepalive_timeout=limits.idle_s,
         lingering_time=LINGER_S,
         max_headers=MOST_HEADERS,
@@ -257,23 +249,39 @@ async def listening(
     await runner.setup()
     server: asyncio.Server | None = None
     try:
-        serve = runner.server
-        assert serve is not None
-        try:
-            server = await asyncio.get_running_loop().create_server(
-                lambda: Connection(serve(), connections, limits), host, port
-            )
-        except OSError as fault:
-            at = f"{host}:{port}"
-            raise ConfigError(
-                f"{key}: can't listen on {at}: {fault.strerror}; is Moot running already?"
-            ) from None
+        assert runner.server is not None
+        server = await _listen(runner.server, connections, limits, f"{host}:{port}", key)
         yield server.sockets[0].getsockname()[:2]
     finally:
         if server is not None:
             server.close()
         await runner.cleanup()
         connections.close()
+
+
+async def _listen(
+    serve: web.Server, connections: Connections, limits: ConnectionLimits, at: str, key: str
+) -> asyncio.Server:
+    host, _, port = at.rpartition(":")
+    try:
+        return await asyncio.get_running_loop().create_server(
+            lambda: Connection(serve(), connections, limits), host, int(port)
+        )
+    except OSError as fault:
+        raise ConfigError(
+            f"{key}: can't listen on {at}: {fault.strerror}; is Moot running already?"
+        ) from None
+
+
+def _told_of_ends(connections: Connections) -> type[AbstractAccessLogger]:
+    """Only here the library says that an answer was sent whole: a file is sent after the handlers.
+    Nothing is logged, a query may hold the token."""
+
+    class AnswerSent(AbstractAccessLogger):
+        def log(self, request: web.BaseRequest, *_: Any) -> None:
+            connections.end(request)
+
+    return AnswerSent
 
 
 def serving_hooks(
