@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from adapters.pty.terminal import PYTHON
+from gateway.sessions.bounds import Bounds
 from tests.doubles.cells import bwrap
 from tests.doubles.obedience import furnish, say
-from tests.doubles.processes import gone
+from tests.doubles.processes import until_gone
 from tests.doubles.service import Service, service
 
 MIB = 1024 * 1024
@@ -90,7 +92,7 @@ async def test_processes_that_detached_count_and_end_as_well(tmp_path: Path, san
         assert "started more than 40 processes" in said
         if sandbox == "off":  # in a sandbox it has another number
             (leader,) = (tmp_path / "data" / "scopes").rglob("leader")
-            assert gone(int(leader.read_text()))
+            await until_gone(int(leader.read_text()))
 
 
 async def test_a_session_that_fills_its_part_of_the_disk_is_stopped_and_may_tidy_up(
@@ -133,3 +135,11 @@ async def test_one_file_is_no_larger_than_the_limit(tmp_path: Path) -> None:
     async with service(tmp_path, limited(tmp_path, "off", disk_gb=0.1)) as moot:
         said = await told(moot, "ana", "sleep 3; truncate -s 1T sparse; stat -c %s sparse")
         assert int(said.rpartition("| ")[2]) <= 100_100_000
+
+
+def test_the_kernel_limits_threads_where_it_counts_those_of_a_sandbox_alone() -> None:
+    bounds = Bounds(processes=100, disk_bytes=5)
+    assert bounds.of_kernel(enclosed=True, root=False)[resource.RLIMIT_NPROC] == 1600
+    for enclosed, root in ((True, True), (False, False)):
+        assert bounds.of_kernel(enclosed=enclosed, root=root) == {resource.RLIMIT_FSIZE: 5}
+    assert Bounds().of_kernel(enclosed=True, root=False) == {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import signal
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -89,6 +90,7 @@ class ProcessTree:
     root: int
     _seen: set[tuple[int, float]] = field(default_factory=set)
     _leaders: set[int] = field(default_factory=set)
+    _capped: set[tuple[int, float]] = field(default_factory=set)
 
     def among(self, table: ProcessTable) -> list[ProcessRow]:
         """Its processes, in a table that is read now."""
@@ -110,10 +112,24 @@ class ProcessTree:
         self._leaders = {row.leader for row in found.values() if row.leader in known}
         return list(found.values())
 
-    def end(self) -> None:
-        """Stop every process of it, until no new one appears, and kill all. May take a second."""
+    def cap(self, rows: Iterable[ProcessRow], limits: Mapping[int, int]) -> None:
+        """Have the kernel hold limits (Linux: prlimit) for each of its processes that is new; what
+        they start inherits them."""
+        known = {(row.pid, row.began) for row in rows}
+        for pid, began in known - self._capped:
+            with contextlib.suppress(OSError, ValueError):
+                for number, most in limits.items():
+                    resource.prlimit(pid, number, (most, most))
+            self._capped.add((pid, began))
+        self._capped &= known
+
+    def end(self, *, enclosed: bool) -> None:
+        """Kill all of it. May take a second.
+
+        enclosed: they end with their sandbox. Others are stopped first, until no new one appears.
+        """
         stopped: set[tuple[int, float]] = set()
-        for _ in range(ROUNDS):
+        for _ in range(0 if enclosed else ROUNDS):
             rows = self.among(ProcessTable.read())
             new = [row for row in rows if (row.pid, row.began) not in stopped]
             if not new:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import platform
+import re
+import resource
 from dataclasses import dataclass, replace
 
 from adapters.agent import Sandbox
@@ -10,6 +13,7 @@ from gateway.settings.config import Config
 from gateway.settings.personas.personas import Persona
 from gateway.settings.sandbox import GB
 
+THREADS = 16  # for each process that a session may have
 MOST_BYTES = 8 * GB  # of memory, where nobody said
 
 
@@ -24,12 +28,29 @@ class Bounds:
     disk_bytes: int = 0
     hosts: tuple[str, ...] = ()
 
+    def of_kernel(self, *, enclosed: bool, root: bool) -> dict[int, int]:
+        """The limits that the kernel itself can hold for each process, by their numbers on Linux.
+
+        It counts an account's threads, those of a sandbox apart (since Linux 5.14), and never
+        root's.
+        """
+        limits = {resource.RLIMIT_FSIZE: self.disk_bytes}
+        if enclosed and not root and _release() >= (5, 14):
+            limits[resource.RLIMIT_NPROC] = self.processes * THREADS
+        return {number: most for number, most in limits.items() if most}
+
     def around(self, sandbox: Sandbox | None, relay: Relay | None) -> Sandbox | None:
         """The sandbox with folders of memory that hold no more than this, and with its way out."""
         if sandbox is None:
             return None
         sandbox = replace(sandbox, scratch_bytes=self.memory_bytes // 2)
         return replace(sandbox, relay=relay.socket, ports=relay.ports) if relay else sandbox
+
+
+def _release() -> tuple[int, ...]:
+    """The kernel's version, as far as two numbers tell it."""
+    found = re.match(r"(\d+)\.(\d+)", platform.release())
+    return tuple(map(int, found.groups())) if found else ()
 
 
 def bounds_of(

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import resource
 import shutil
 import stat
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-from adapters.pty.process_table import ProcessRow
 from gateway.settings.sandbox import GB
 
 SOONEST_S = 30.0  # between two measurements of a folder
@@ -99,7 +96,6 @@ class DiskUse:
     _due_at: float = 0.0
     _soon_at: float = 0.0
     _free: int = 0
-    _capped: set[tuple[int, float]] = field(default_factory=set)
 
     def due(self) -> bool:
         """True when it is to be measured: sooner, where the disk fills."""
@@ -133,15 +129,6 @@ class DiskUse:
             return False
         taken = self._now[0] + max(self._now[1] - self._began[1], 0)
         return taken > most_bytes and self.grown() > 0
-
-    def cap_files(self, rows: Iterable[ProcessRow], most_bytes: int) -> None:
-        """Let the kernel refuse a single file that alone is over the limit."""
-        known = {(row.pid, row.began) for row in rows}
-        for pid, began in known - self._capped:
-            with contextlib.suppress(OSError, ValueError):
-                resource.prlimit(pid, resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
-                self._capped.add((pid, began))
-        self._capped &= known
 
 
 def _free_bytes(folder: Path) -> int:

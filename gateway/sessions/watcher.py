@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -26,7 +27,7 @@ from adapters.pty.process_table import (
 )
 from adapters.sandbox.bubblewrap import SCRATCH
 from contract.errors import AgentError, AgentFault
-from gateway.sessions.bounds import Bounds, amount
+from gateway.sessions.bounds import THREADS, Bounds, amount
 from gateway.sessions.disk_use import DiskReserve, DiskUse, little_free
 from gateway.sessions.sessions import LiveSession
 
@@ -34,7 +35,6 @@ log = structlog.stdlib.get_logger("moot.sessions")
 
 LOOK_S = 1.0
 SHARE = 50  # of the time, one part at most goes into looking
-THREADS = 16  # for each process that it may have
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +62,10 @@ class Watched:
     def looked_at(self, table: ProcessTable) -> Excess | None:
         """The limit that it passes now. Reads /proc: off the loop."""
         rows, bounds = self.tree.among(table), self.bounds
-        if sys.platform == "linux" and bounds.disk_bytes:
-            self.disk.cap_files(rows, bounds.disk_bytes)
+        if sys.platform == "linux":
+            self.tree.cap(
+                rows, bounds.of_kernel(enclosed=self.live.enclosed, root=not os.geteuid())
+            )
         if bounds.processes and len(rows) > bounds.processes:
             return Excess("crash", f"started more than {bounds.processes} processes")
         if bounds.processes and sum(row.threads for row in rows) > bounds.processes * THREADS:
@@ -180,4 +182,4 @@ async def _ended(one: Watched, error: AgentError) -> None:
     agent = one.live.agent
     with contextlib.suppress(AgentError):
         failing = agent.fail(error) if isinstance(agent, Failable) else agent.close()
-        await asyncio.gather(failing, asyncio.to_thread(one.tree.end))
+        await asyncio.gather(failing, asyncio.to_thread(one.tree.end, enclosed=one.live.enclosed))
