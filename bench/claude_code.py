@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 from adapters.cli.session import CliAgent
+from gateway.observability.metering import measure as measured
 from tests.doubles.claude_stage import Stage, asked
 
 HEADER = "[SESSION CONTEXT]\nRoom: #bench\nYou are: @claude\n\n[CURRENT INVOCATION]\n"
@@ -23,10 +24,9 @@ LONG = "\n".join(f"{n}. line {n} with `code` and **bold** words in it" for n in 
 
 
 def resident_mb(agent: CliAgent) -> float:
-    """The program's resident memory."""
-    status = Path(f"/proc/{agent.pid}/status").read_text(encoding="utf-8")
-    line = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
-    return int(line.split()[1]) / 1024
+    """The resident memory of the program and what it started."""
+    assert agent.pid is not None
+    return measured([agent.pid])[agent.pid].memory_bytes / 1024 / 1024
 
 
 async def measure(stage: Stage, agent: CliAgent, name: str, reply: str, count: int) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.pty.terminal import PYTHON
+from adapters.pty.process_tree import PYTHON
 from gateway.sessions.bounds import Bounds
 from tests.doubles.cells import bwrap
 from tests.doubles.obedience import furnish, say

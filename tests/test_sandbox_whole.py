@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from adapters.profiles.claude_code import CLAUDE_CODE
-from adapters.pty.terminal import PYTHON
+from adapters.pty.process_tree import PYTHON
 from adapters.sandbox.account import reachable
 from gateway.cli.diagnosis.configuration import check_sandbox
 from gateway.cli.diagnosis.finding import Installation

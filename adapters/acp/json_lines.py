@@ -9,7 +9,6 @@ from typing import Any
 
 import structlog
 
-from adapters.pty.open_files import OPEN_FILES
 from adapters.pty.process_group import ProcessGroup
 from adapters.pty.terminal import StartCommand
 from adapters.session.session import last_words
@@ -36,16 +35,9 @@ class JsonLinesProcess(ProcessGroup):
     @classmethod
     async def start(cls, command: StartCommand) -> JsonLinesProcess:
         """Run the program. Raises OSError."""
-        with OPEN_FILES.at_first():
-            _, talk = await asyncio.get_running_loop().subprocess_exec(
-                lambda: cls(enclosed=bool(command.enclosure)),
-                *command.enclosure,
-                *command.line,
-                env=dict(command.env),
-                cwd=command.cwd,
-                start_new_session=True,
-            )
-        return talk
+        return await cls(enclosed=bool(command.enclosure)).run(
+            command.line, env=command.env, cwd=command.cwd, enclosure=command.enclosure
+        )
 
     def complaint(self) -> str:
         """The end of what it wrote to stderr, on one line."""

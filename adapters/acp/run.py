@@ -38,6 +38,7 @@ class AcpRun:
         self._reply = reply
         self._asking = RoomQuestions(reply)
         self._loop = asyncio.get_running_loop()
+        self._begin = self._loop.time()
         self._prompting: asyncio.Task[str] | None = None
         self._circling: asyncio.Future[None] = self._loop.create_future()
         self._broken_off = False
@@ -157,6 +158,7 @@ class AcpRun:
         if not stopped:
             self._prompting.cancel()
         elif self._prompting.cancelled() or self._prompting.exception() is None:
+            await self._peer.talk.end_younger(self._begin)
             return True
         log.warning("program.not_idle", agent=self._profile.name, after="cancel")
         return False

@@ -68,7 +68,7 @@ class HookListener:
             raise web.HTTPNotFound
         try:
             payload = json.loads(await request.read())
-        except ValueError:
+        except (ValueError, RecursionError):
             raise web.HTTPBadRequest(text="not JSON") from None
         if not isinstance(payload, dict):
             raise web.HTTPBadRequest(text="not an object")

@@ -65,6 +65,7 @@ class PromptRun:
         self._reply = reply
         self._on_named = on_named
         self._time = asyncio.get_running_loop().time
+        self._begin = self._time()
         self._asking = RoomQuestions(reply)
         self._prompt_seen: ScreenPrompt | None = None  # once the screen was looked at
         self._since = console.scrolled
@@ -312,6 +313,8 @@ class PromptRun:
         if not idle:
             level = logging.DEBUG if self._profile.controls.interrupt.ends else logging.WARNING
             log.log(level, "program.not_idle", agent=self._profile.name, after="interrupt")
+        else:
+            await self._console.end_younger(self._begin)
         return idle
 
     async def _read_record(self) -> None:

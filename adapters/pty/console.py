@@ -275,6 +275,11 @@ class Console:
                 async with asyncio.timeout(timeout_s):
                     await self._terminal.wait()
 
+    async def end_younger(self, begin: float) -> None:
+        """See `process_tree.end_younger`."""
+        if self._terminal:
+            await self._terminal.end_younger(begin)
+
     async def close(self) -> None:
         """End the program."""
         if self._drawing:

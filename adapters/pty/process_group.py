@@ -1,54 +1,47 @@
-"""A program with pipes, and everything that it starts: its process group."""
+"""A program with pipes, and everything that it starts."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
-import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from adapters.pty.open_files import OPEN_FILES
-
-
-def send(pid: int, number: signal.Signals, *, enclosed: bool) -> None:
-    """Signal a process group by its leader's id.
-
-    enclosed: the leader is bubblewrap, and a signal that ended it would leave its program no time:
-    the kernel kills all of a sandbox with it. So only SIGKILL goes there, others to the program.
-    """
-    with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS: EPERM of zombies
-        if enclosed and number != signal.SIGKILL:
-            for child in _enclosed(pid):  # a session of its own
-                os.killpg(os.getpgid(child), number)
-        else:
-            os.killpg(pid, number)
-
-
-def _enclosed(pid: int) -> list[int]:
-    """The processes below the sandbox's own first one."""
-    return [child for first in _children(pid) for child in _children(first)]
-
-
-def _children(pid: int) -> list[int]:
-    try:
-        words = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
-    except OSError:
-        return []
-    return [int(word) for word in words]
+from adapters.pty.process_tree import ask_to_end, end_younger, kept, kill, lifeline
 
 
 class ProcessGroup(asyncio.SubprocessProtocol):
-    """A program started with `start_new_session`. ended: it is gone and its pipes are closed.
+    """A program below the root of its tree. ended: all is gone and its pipes are closed.
 
-    enclosed: what was started runs the program in a sandbox.
+    pid: the root's. enclosed: that is bubblewrap, else a keeper.
     """
 
     def __init__(self, *, enclosed: bool = False) -> None:
         self._enclosed = enclosed
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    async def run(
+        self,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str],
+        cwd: Path,
+        enclosure: Sequence[str] = (),
+    ) -> Self:
+        """Start argv[0], an absolute path, with exactly this environment. Raises OSError."""
+        words = [*enclosure, *argv] if enclosure else kept(argv, env, terminal=False)
+        with OPEN_FILES.at_first():
+            await asyncio.get_running_loop().subprocess_exec(
+                lambda: self,
+                *words,
+                env=dict(env),
+                cwd=cwd,
+                start_new_session=True,
+                pass_fds=() if enclosure else (lifeline(),),
+            )
+        return self
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.SubprocessTransport)
@@ -67,32 +60,38 @@ class ProcessGroup(asyncio.SubprocessProtocol):
         return pipe
 
     def process_exited(self) -> None:
-        self._signal(signal.SIGKILL)  # what it left behind would hold the pipes open
+        if self._enclosed:
+            kill(self.pid, enclosed=True)  # what it left behind would hold the pipes open
 
     def connection_lost(self, exc: Exception | None) -> None:
         if not self.ended.done():
             self.ended.set_result(None)
 
     async def end(self, grace_s: float) -> None:
-        """SIGTERM, after `grace_s` SIGKILL, to the whole group; return when all is gone."""
+        """SIGTERM, after `grace_s` SIGKILL, to the whole tree; return when all is gone."""
         if self.ended.done():
             return
-        self._signal(signal.SIGTERM)
-        kill = asyncio.get_running_loop().call_later(grace_s, self._signal, signal.SIGKILL)
+        ask_to_end(self.pid, enclosed=self._enclosed)
+        killing = asyncio.get_running_loop().call_later(grace_s, self._kill)
         try:
             await asyncio.shield(self.ended)
         except asyncio.CancelledError:  # there is no time for grace
-            self._signal(signal.SIGKILL)
+            self._kill()
             raise
         finally:
-            kill.cancel()
+            killing.cancel()
+
+    async def end_younger(self, begin: float) -> None:
+        """See `process_tree.end_younger`."""
+        if self.code is None:
+            await end_younger(self.pid, begin, enclosed=self._enclosed)
 
     def release(self) -> None:
         """Forget its pipes, once it has ended."""
         self._transport.close()
 
-    def _signal(self, number: signal.Signals) -> None:
-        send(self.pid, number, enclosed=self._enclosed)
+    def _kill(self) -> None:
+        kill(self.pid, enclosed=self._enclosed)
 
 
 GRACE_S = 2.0  # between SIGTERM and SIGKILL
@@ -123,14 +122,10 @@ async def run_once(
 ) -> RunResult:
     """Run argv[0], an absolute path, with exactly this environment and `given` on its stdin.
 
-    Raises TimeoutError, TooMuch, OSError. However it ends, cancelled included, nothing of its
-    process group is left.
+    Raises TimeoutError, OutputTooLarge, OSError. However it ends, cancelled included, nothing that
+    it started is left.
     """
-    loop = asyncio.get_running_loop()
-    with OPEN_FILES.at_first():
-        _, run = await loop.subprocess_exec(
-            lambda: _Run(most_bytes), *argv, env=dict(env), cwd=cwd, start_new_session=True
-        )
+    run = await _Run(most_bytes).run(argv, env=env, cwd=cwd)
     try:
         run.feed(given)
         async with asyncio.timeout(timeout_s):

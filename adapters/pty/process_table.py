@@ -44,7 +44,7 @@ class ProcessTable:
         """Every process that has not ended; of Linux one short read each."""
         if sys.platform == "linux":
             pids = (entry.name for entry in os.scandir(PROC) if entry.name.isdigit())
-            found = [row for row in map(_read, pids) if row]
+            found = [row for row in map(read_process, pids) if row]
         else:
             found = [row for row in map(_told, psutil.process_iter()) if row]
         children: dict[int, list[ProcessRow]] = {}
@@ -53,7 +53,8 @@ class ProcessTable:
         return cls(found, children)
 
 
-def _read(pid: str) -> ProcessRow | None:
+def read_process(pid: str) -> ProcessRow | None:
+    """One process of a Linux; None when it has ended. began: in ticks since the machine did."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:  # a Path costs twice as much
             words = file.read().rpartition(b")")[2].split()

@@ -2,8 +2,9 @@
 
 How it is started: `Popen` with `start_new_session` (vfork and exec inside C, safe although other
 threads run; `forkpty` and `preexec_fn` are not, and warn since Python 3.12), and between it and
-the program a few lines of Python that take the terminal as controlling terminal and exec. So
-when this process dies, even by SIGKILL, the kernel hangs up and the program gets SIGHUP.
+the program its keeper, or in a sandbox a few lines of Python, which take the terminal as
+controlling terminal and exec. So when this process dies, even by SIGKILL, the kernel hangs up and
+the program gets SIGHUP; what ignores that is ended by the keeper or with the sandbox.
 """
 
 from __future__ import annotations
@@ -12,9 +13,7 @@ import asyncio
 import contextlib
 import errno
 import os
-import signal
 import subprocess
-import sys
 import termios
 import threading
 import tty
@@ -27,7 +26,7 @@ from typing import Self
 import structlog
 
 from adapters.pty.open_files import OPEN_FILES
-from adapters.pty.process_group import send
+from adapters.pty.process_tree import PYTHON, ask_to_end, end_younger, kept, kill, lifeline
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,6 @@ READ_BYTES = 65_536  # Linux gives at most 4,095 a read
 READS = 2  # in one turn of the loop, so that a flood leaves time to others
 WRITE_BYTES = 16_384  # the kernel takes 18,432 unread bytes
 LAST_READS = 256  # after the exit: what is left, unless somebody else floods the terminal
-PYTHON = getattr(sys, "_base_executable", sys.executable)  # of no virtual environment
 
 # Python itself sets LC_CTYPE in a C locale (PEP 538); the program gets what it was given.
 TAKE_TERMINAL = """
@@ -95,7 +93,7 @@ class Terminal:
         enclosed: bool = False,
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        self.pid = process.pid  # its session's and process group's as well
+        self.pid = process.pid  # of the root of its tree: a keeper, or bubblewrap
         self.exit_code: int | None = None  # negative: ended by that signal
         self._process = process
         self._master = master
@@ -136,15 +134,17 @@ class Terminal:
             _make_raw(slave, shell=shell)
             termios.tcsetwinsize(slave, (rows, cols))
             take = [PYTHON, "-I", "-S", "-c", TAKE_TERMINAL, env.get("LC_CTYPE", "")]
+            words = [*enclosure, *take, *argv] if enclosure else kept(argv, env, terminal=True)
             with OPEN_FILES.at_first():
                 process = subprocess.Popen(
-                    [*enclosure, *take, *argv],
+                    words,
                     stdin=slave,
                     stdout=slave,
                     stderr=slave,
                     env=dict(env),
                     cwd=cwd,
                     start_new_session=True,
+                    pass_fds=() if enclosure else (lifeline(),),
                 )
         except BaseException:
             os.close(master)
@@ -287,7 +287,7 @@ class Terminal:
         if pidfd is not None:
             self._loop.remove_reader(pidfd)
             os.close(pidfd)
-        self._signal(signal.SIGKILL)  # what it left behind in its group, before the id is free
+        self._kill()  # what it left behind, before the id is free
         self.exit_code = self._process.wait()
         for _ in range(LAST_READS):
             if self._eof or not (chunk := self._read_once()):
@@ -298,22 +298,26 @@ class Terminal:
         self._ended.set()
         self._on_exit()
 
+    async def end_younger(self, begin: float) -> None:
+        """See `process_tree.end_younger`."""
+        if not self._ended.is_set():
+            await end_younger(self.pid, begin, enclosed=self._enclosed)
+
     async def close(self, grace_s: float = 2.0) -> None:
-        """End the program and its process group: SIGHUP and SIGTERM, after `grace_s` SIGKILL."""
+        """End the program and all that it started: SIGHUP and SIGTERM, after `grace_s` SIGKILL."""
         if self._ended.is_set():
             return
         self.resume()  # or a program blocked in a write could not end
-        for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGCONT):
-            self._signal(number)
+        ask_to_end(self.pid, enclosed=self._enclosed)
         try:
             async with asyncio.timeout(grace_s):
                 await self._ended.wait()
         except TimeoutError:
-            self._signal(signal.SIGKILL)
+            self._kill()
             await self._ended.wait()
 
-    def _signal(self, number: signal.Signals) -> None:
-        send(self.pid, number, enclosed=self._enclosed)
+    def _kill(self) -> None:
+        kill(self.pid, enclosed=self._enclosed)
 
 
 def _make_raw(slave: int, *, shell: bool) -> None:

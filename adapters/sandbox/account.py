@@ -13,7 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from adapters.agent import Launch
-from adapters.pty.terminal import PYTHON, StartCommand
+from adapters.pty.process_tree import PYTHON
+from adapters.pty.terminal import StartCommand
 from adapters.sandbox.installation import trail
 from contract.errors import AgentError
 

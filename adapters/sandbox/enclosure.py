@@ -9,7 +9,8 @@ from pathlib import Path
 
 from adapters.agent import Launch, Mount, Sandbox
 from adapters.cli_profile import Profile
-from adapters.pty.terminal import PYTHON, StartCommand
+from adapters.pty.process_tree import PYTHON
+from adapters.pty.terminal import StartCommand
 from adapters.sandbox import way_out
 from adapters.sandbox.account import under_account
 from adapters.sandbox.bubblewrap import ETC, SYSTEM, SandboxView, overlap, wrap

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from adapters.agent import Sandbox
-from adapters.pty.terminal import PYTHON
+from adapters.pty.process_tree import PYTHON
 from adapters.sandbox import forwarder
 
 SOCKET, SCRIPT = Path("/run/moot/relay"), Path("/run/moot/forwarder.py")

@@ -41,7 +41,10 @@ class Run(Protocol):
         """True while the program may still work on it."""
 
     async def break_off(self) -> bool:
-        """Have the program stop; True when it takes the next prompt."""
+        """Have the program stop; True when it takes the next prompt.
+
+        What it started for this one, and left running, has ended then.
+        """
 
 
 R = TypeVar("R", bound=Run)

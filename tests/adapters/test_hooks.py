@@ -58,7 +58,10 @@ async def test_paths_cannot_be_guessed(listener: HookListener, http: aiohttp.Cli
         assert response.status == 404
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"[]", b'"text"', b"\xff\xfe"])
+DEEP = b"[" * 100_000 + b"]" * 100_000  # more than Python recurses
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b'"text"', b"\xff\xfe", DEEP])
 async def test_what_is_no_object_is_refused(
     listener: HookListener, http: aiohttp.ClientSession, body: bytes
 ) -> None:

@@ -15,11 +15,11 @@ from tests.doubles.credentials import headers_of, program_at
 PERSONA = "---\nagent: obedient\nsandbox: {sandbox}\n---\nYou obey.\n"
 
 
-def furnish(folder: Path, sandbox: str = "off") -> str:
-    """Write the persona; the text of moot.toml."""
+def furnish(folder: Path, sandbox: str = "off", *words: str) -> str:
+    """Write the persona; the text of moot.toml. words: of its command."""
     (folder / "personas").mkdir(parents=True, exist_ok=True)
     (folder / "personas" / "ash.md").write_text(PERSONA.format(sandbox=sandbox))
-    command = json.dumps([sys.executable, "-u", str(SHELL)])
+    command = json.dumps([sys.executable, "-u", str(SHELL), *words])
     settings = "\n".join(f"{key} = {json.dumps(value)}" for key, value in SETTINGS.items())
     return (
         '[gateway]\nlisten = "127.0.0.1:0"\n'

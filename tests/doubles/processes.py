@@ -4,6 +4,8 @@ import asyncio
 import os
 from pathlib import Path
 
+import psutil
+
 
 def gone(pid: int) -> bool:
     """Whether it has ended; a zombie that nobody has reaped yet counts as ended."""
@@ -21,3 +23,17 @@ async def until_gone(pid: int) -> None:
     async with asyncio.timeout(20):
         while not gone(pid):
             await asyncio.sleep(0.02)
+
+
+def found(word: str) -> list[int]:
+    """The processes that have this word in their command line, in any sandbox."""
+    return [
+        one.pid for one in psutil.process_iter(["cmdline"]) if word in (one.info["cmdline"] or ())
+    ]
+
+
+async def until_found(word: str, count: int) -> None:
+    """Wait until there are so many."""
+    async with asyncio.timeout(30):
+        while len(found(word)) != count:
+            await asyncio.sleep(0.05)
