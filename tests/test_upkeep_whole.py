@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import secrets
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,8 @@ async def test_of_a_person_who_is_deleted_no_byte_stays_in_the_data_directory(
         await say(running.url, "budi", f"@demo and {other}?")
         assert len(holding(data, word)) >= 3  # the database, the file, the agents' records
 
+        (data / "backups").mkdir()
+        (data / "backups" / "moot-20260421-030000.tar.gz").touch()
         words = ("memory", "delete-person", "web:andi")
         look = await asyncio.to_thread(moot, *words, "--json", cwd=tmp_path)
         assert json.loads(look.stdout)["rows"]["messages"] >= 4
@@ -87,6 +90,7 @@ async def test_of_a_person_who_is_deleted_no_byte_stays_in_the_data_directory(
 
         done = await asyncio.to_thread(moot, *words, "--yes", cwd=tmp_path)
         assert done.returncode == 0, done.stderr
+        assert re.search(r"made before: .*/backups/moot-20260421-030000.tar.gz\n", done.stdout)
         assert holding(data, word) == []
         assert holding(data, "Andi Unlikely") == []
         assert holding(data, "web:andi") == []

@@ -208,6 +208,7 @@ class App:
         await self.admissions.load()
         await self.visitors.load()
         await self.audit.started(config.file)
+        self.context.spawn(self.audit.report(), "audit check")
         await self.services.chat.open_lobby()
         self.memories.hearing.begin()
         recovered = await self.queues.recover()

@@ -88,6 +88,7 @@ async def _run(
         redactor.learn((hooks.secret,))
         sandboxing = Sandboxing(config, environment.get("PATH", ""))
         await sandboxing.tell(personas.all().values())
+        keep_private(config.gateway.data_dir)  # libraries have made their files by now
         instruments = Instruments(Metrics(), redactor, telemetry)
 
         def make_app(group: asyncio.TaskGroup) -> App:

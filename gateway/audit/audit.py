@@ -14,9 +14,19 @@ from typing import Any
 
 import structlog
 from sqlalchemy import Connection, select, text
+from sqlalchemy.exc import SQLAlchemyError
 
 from contract.chat import MOOT, Room, Speaker
-from gateway.audit.chain import Broken, Check, read_anchor, sealed, write_anchor
+from contract.errors import ConfigError
+from gateway.audit.chain import (
+    ACKNOWLEDGE,
+    CUT,
+    Broken,
+    Check,
+    read_anchor,
+    sealed,
+    write_anchor,
+)
 from gateway.core.views import View
 from gateway.observability.telemetry import moot_version
 from store.database import Store
@@ -28,6 +38,7 @@ log = structlog.stdlib.get_logger("moot.audit")
 Detail = Mapping[str, str | int | bool | None]
 
 SALT_BYTES = 16
+UNREADABLE = "unreadable"  # no row has it as its hash
 ROWS = 500  # at a time: a check of a long log must not hold it all
 LOG_EVERY = timedelta(hours=1)
 
@@ -71,12 +82,14 @@ EVERY = AuditFilter()
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The result of a check. head: hash of the last row that holds, "" when there is none."""
+    """The result of a check. head: hash of the last row that holds, "" when there is none.
+    acknowledged: how often somebody took note of what was broken."""
 
     rows: int
     head: str
     erased: int
     broken: Broken | None
+    acknowledged: int = 0
 
 
 class Audit:
@@ -98,6 +111,7 @@ class Audit:
         self._anchor = anchor
         self._clean = clean
         self._logged_at: datetime | None = None
+        self._head = ""  # of the row that was appended last
 
     async def note(
         self,
@@ -163,6 +177,7 @@ class Audit:
         }
         return partial(
             append,
+            known=self._known(),
             act=act,
             by=by,
             at=micros(self._clock()),
@@ -171,6 +186,13 @@ class Audit:
             room_id=room.id if room else None,
             turn_id=turn_id,
         )
+
+    def _known(self) -> str:
+        """A hash that must be in the log; "": none is known."""
+        try:
+            return self._head or (read_anchor(self._anchor) if self._anchor else "")
+        except ConfigError:  # somebody wrote into it
+            return UNREADABLE
 
     def _later_committed(self, written: asyncio.Future[str]) -> None:
         if not written.cancelled() and written.exception() is None:  # else the store says so
@@ -181,7 +203,7 @@ class Audit:
         change the anchor, and the log."""
         if not head:
             return
-        now = self._clock()
+        now, self._head = self._clock(), head
         if self._anchor is not None:
             try:
                 write_anchor(self._anchor, head)
@@ -222,12 +244,41 @@ class Audit:
 
     async def verify(self, head: str = "") -> Verdict:
         """Check the chain. head: a hash that was written down elsewhere, which must be there."""
+        check = await self._checked(head)
+        return Verdict(check.rows, check.head, check.erased, check.end(), check.acknowledged)
+
+    async def _checked(self, head: str) -> Check:
         kept = read_anchor(self._anchor) if self._anchor is not None else ""
         check = Check((kept, head))
         async for rows in self.rows():
-            if broken := check.feed(rows):
-                return Verdict(check.rows, check.head, check.erased, broken)
-        return Verdict(check.rows, check.head, check.erased, check.end())
+            await asyncio.to_thread(check.feed, rows)
+        return check
+
+    async def report(self) -> None:
+        """Log that the chain is broken, as long as nobody has taken note of it."""
+        try:
+            broken = (await self.verify()).broken
+        except (ConfigError, SQLAlchemyError) as error:
+            broken = Broken(None, f"it can't be checked: {error}")
+        if broken:
+            log.error("audit.broken", reason=broken.reason, row=broken.seq)
+
+    async def acknowledge(self, by: Speaker, *, why: str, account: str) -> Broken | None:
+        """Take note of all that is broken, in the log itself: from now on it counts as whole up to
+        there. Returns what was broken first."""
+        verdict = await self.verify()
+        if (broken := verdict.broken) is None:
+            return None
+        if broken.seq is None:  # the end is missing: that is a fault of the chain once it is noted
+            cut = {"head": self._known(), "newest": verdict.head}
+            note = partial(append, act=CUT, by=MOOT, at=micros(self._clock()), detail=cut)
+            self.committed(await self._store.write(note))
+        told = (await self._checked("")).acknowledgement()
+        detail = {"reason": broken.reason, "why": why, "account": account, **told}
+        self.committed(
+            await self._store.write(self._row(ACKNOWLEDGE, by, None, None, None, detail))
+        )
+        return broken
 
 
 def append(
@@ -240,8 +291,10 @@ def append(
     persona: str | None = None,
     room_id: str | None = None,
     turn_id: str | None = None,
+    known: str = "",
 ) -> str:
-    """Append a row in the running transaction; return its hash. at: microseconds."""
+    """Append a row in the running transaction; return its hash. at: microseconds. known: a hash
+    that the log must hold; else a row before this one says that it was cut."""
     row = {
         "at": at,
         "act": act,
@@ -254,9 +307,21 @@ def append(
     }
     connection.execute(_CLAIM[connection.dialect.name])
     before = connection.execute(_NEWEST).scalar() or ""
+    if known not in ("", before) and not _is_told(connection, known):
+        cut = {"head": known, "newest": before}
+        before = append(connection, act=CUT, by=MOOT, at=at, detail=cut)
     values = sealed(row, before, partial(secrets.token_hex, SALT_BYTES))
     connection.execute(audit.insert().values(values))
     return str(values["hash"])
+
+
+def _is_told(connection: Connection, head: str) -> bool:
+    """True if a row follows that one, or says that it is gone."""
+    followed = select(_C.seq).where(_C.before == head).limit(1)
+    if connection.execute(followed).first():
+        return True
+    cuts = connection.execute(select(_C.detail).where(_C.act == CUT)).scalars()
+    return any(detail.get("head") == head for detail in cuts)
 
 
 def _conditions(wish: AuditFilter) -> list[Any]:

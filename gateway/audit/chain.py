@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from contract.errors import ConfigError
+from gateway.core.private_folders import private
 
 Row = Mapping[str, Any]
 
@@ -39,6 +40,8 @@ _HASH = {
 ANCHOR = "audit.head"  # in the data directory
 _HEAD = re.compile(r"[0-9a-f]{64}")
 ERASE = "erase"  # the act that notes which rows lost a half
+CUT = "cut"  # the act that notes that rows were gone which the anchor knew
+ACKNOWLEDGE = "acknowledge"  # the act by which an owner takes note of what is broken before it
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,32 +76,48 @@ def erased(row: Row, half: str) -> bool:
 
 
 class Check:
-    """Looks at the rows in their order, a few at a time. What it keeps of them is one hash, and
-    the halves that were erased and for which no note was found yet.
+    """Looks at the rows in their order, a few at a time. What it keeps of them is two hashes, the
+    first fault, and the halves that were erased and for which no note was found yet.
 
-    anchors: hashes that somebody wrote down; each must be the hash of a row.
+    anchors: hashes that somebody wrote down; each must be the hash of a row. rows, head: of what
+    holds, up to the first fault that nobody acknowledged.
     """
 
     def __init__(self, anchors: Iterable[str] = ()) -> None:
         self.rows = 0
         self.head = ""
         self.erased = 0
+        self.acknowledged = 0
+        self._first: Broken | None = None
+        self._seen = 0
+        self._last = ""  # the hash of the newest row, whether it holds or not
+        self._faults = ""  # a digest of all of them
         self._seq = 0
         self._missing = set(anchors) - {""}
         self._unexplained: dict[tuple[str, int], None] = {}
 
-    def feed(self, rows: Sequence[Row]) -> Broken | None:
-        """Look at the next rows; what is wrong with the first that does not hold."""
+    def feed(self, rows: Sequence[Row]) -> None:
+        """Look at the next rows."""
         for row in rows:
             if reason := self._fault(row):
-                return Broken(row["seq"], reason)
-            self.rows += 1
-            self.head, self._seq = row["hash"], row["seq"]
-            self._missing.discard(row["hash"])
-        return None
+                told = f"{self._faults} {row['seq']} {reason} {row['hash']} {_sha256(row, _HASH)}"
+                self._faults = hashlib.sha256(told.encode()).hexdigest()
+                self._first = self._first or Broken(row["seq"], reason)
+            self._seen += 1
+            self._last, self._seq = row["hash"], row["seq"]
+            if self._first is None:
+                self.rows, self.head = self._seen, self._last
+                self._missing.discard(row["hash"])
+
+    def acknowledgement(self) -> dict[str, str]:
+        """The detail of a row that acknowledges all that is wrong until now."""
+        lost = {half: [seq for own, seq in self._unexplained if own == half] for half in HALVES}
+        return {"faults": self._faults, **{half: ranges(seqs) for half, seqs in lost.items()}}
 
     def end(self) -> Broken | None:
-        """There are no more rows."""
+        """There are no more rows: the first thing that is wrong."""
+        if self._first is not None:
+            return self._first
         for half, seq in self._unexplained:
             return Broken(seq, f"its half '{half}' is gone, and no row notes that it was erased")
         if self._missing:
@@ -109,7 +128,7 @@ class Check:
         return None
 
     def _fault(self, row: Row) -> str | None:
-        if row["before"] != self.head:
+        if row["before"] != self._last:
             return "it does not follow the row before it: one was removed, inserted or moved"
         if row["hash"] != _sha256(row, _HASH):
             return "it was changed"
@@ -119,12 +138,25 @@ class Check:
                 self._unexplained[half, row["seq"]] = None
             elif row[f"{half}_digest"] != _sha256(row, _DIGESTS[half]):
                 return "it was changed"
-        if row["act"] == ERASE and not erased(row, "what"):
-            half = str(row["detail"].get("half", ""))
-            for first, last in _ranges(str(row["detail"].get("rows", ""))):
-                for seq in range(first, min(last, row["seq"]) + 1):
-                    self._unexplained.pop((half, seq), None)
+        if erased(row, "what"):
+            return None
+        detail = row["detail"]
+        if row["act"] == ERASE:
+            self._explain(row["seq"], str(detail.get("half", "")), str(detail.get("rows", "")))
+        elif row["act"] == ACKNOWLEDGE and detail.get("faults") == self._faults:
+            self.acknowledged += 1
+            self._first = None
+            for half in HALVES:
+                self._explain(row["seq"], half, str(detail.get(half, "")))
+        elif row["act"] == CUT:
+            self._missing.discard(str(detail.get("head", "")))
+            return "when it was written, rows before it were missing: the noted head was not there"
         return None
+
+    def _explain(self, until: int, half: str, rows: str) -> None:
+        for first, last in _ranges(rows):
+            for seq in range(first, min(last, until) + 1):
+                self._unexplained.pop((half, seq), None)
 
 
 def _ranges(text: str) -> list[tuple[int, int]]:
@@ -158,7 +190,8 @@ def write_anchor(file: Path, head: str) -> None:
     """
     file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     beside = file.with_name(f"{file.name}.new")
-    beside.write_text(f"{head}\n", encoding="ascii")
+    with open(beside, "w", encoding="ascii", opener=private) as out:
+        out.write(f"{head}\n")
     os.replace(beside, file)
 
 

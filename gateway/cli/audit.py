@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import getpass
 import json
 import re
 import sys
@@ -15,9 +16,11 @@ from gateway.cli.command_line import add_config, configured, printable
 
 if TYPE_CHECKING:
     from gateway.audit.audit import Audit, AuditEntry
+    from gateway.audit.chain import Broken
     from gateway.settings.config import Config
 
 SHOWN = 50
+REMEDY = "find out who did that, then `moot audit acknowledge --why ...`"
 _AGO = re.compile(r"(\d{1,4})([mhd])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 _HASH = re.compile(r"[0-9a-f]{64}")
@@ -38,6 +41,12 @@ def add_audit(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     show.add_argument(
         "--limit", type=int, default=SHOWN, help=f"the newest so many ({SHOWN}); 0: all"
     )
+    take_note = below.add_parser(
+        "acknowledge", help="take note that it is broken: the log keeps who did, and why"
+    )
+    take_note.add_argument("--why", required=True, help="a sentence for whoever reads the log")
+    add_config(take_note)
+    take_note.set_defaults(do=_do)
     for command in (verify, show):
         command.add_argument("--json", action="store_true", help="JSON Lines instead of text")
         add_config(command)
@@ -69,11 +78,34 @@ async def _look(given: argparse.Namespace, config: Config) -> int:
     from gateway.core.clock import clock
     from store.database import Store
 
+    if given.command == "acknowledge":
+        return await _acknowledge(given, config)
     async with Store.open(config.store_url, read_only=True) as store:
         audit = Audit(store, clock, config.gateway.data_dir / ANCHOR)
         if given.command == "verify":
             return await _verify(audit, given)
         return await _show(audit, given, config)
+
+
+async def _acknowledge(given: argparse.Namespace, config: Config) -> int:
+    from gateway.audit.audit import Audit
+    from gateway.audit.chain import ANCHOR
+    from gateway.core.clock import clock
+    from gateway.web.signin.people import SHELL
+    from store.database import Store
+
+    async with Store.open(config.store_url) as store:
+        audit = Audit(store, clock, config.gateway.data_dir / ANCHOR, given.redactor)
+        broken = await audit.acknowledge(SHELL, why=given.why, account=getpass.getuser())
+    if broken is None:
+        _say("the audit log is whole: there is nothing to acknowledge")
+    else:
+        _say(f"acknowledged, in the log itself: {_place(broken)}: {broken.reason}")
+    return 0
+
+
+def _place(broken: Broken) -> str:
+    return f"row {broken.seq}" if broken.seq is not None else "the end"
 
 
 async def _verify(audit: Audit, given: argparse.Namespace) -> int:
@@ -96,11 +128,16 @@ async def _verify(audit: Audit, given: argparse.Namespace) -> int:
         erased = (
             f" ({verdict.erased} halves of rows were erased, as noted)" if verdict.erased else ""
         )
-        _say(f"the audit log is whole: {verdict.rows} rows{erased}\nhead: {verdict.head or 'none'}")
+        noted = f", {verdict.acknowledged} times broken and acknowledged" * bool(
+            verdict.acknowledged
+        )
+        _say(
+            f"the audit log is whole: {verdict.rows} rows{erased}{noted}\n"
+            f"head: {verdict.head or 'none'}"
+        )
     else:
-        where = f"row {broken.seq}" if broken.seq is not None else "the end"
-        _say(f"the audit log is broken at {where}: {broken.reason}")
-        _say(f"{verdict.rows} rows before it hold")
+        _say(f"the audit log is broken at {_place(broken)}: {broken.reason}")
+        _say(f"{verdict.rows} rows before it hold; {REMEDY}")
     return 0 if broken is None else 1
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from contract.errors import MootError
+from gateway.core.private_folders import private
 
 NAME = "moot.lock"
 ADDRESS = "moot.address"
@@ -31,7 +32,7 @@ def hold(folder: Path) -> Iterator[None]:
     The kernel lets go of the lock when the process ends, however it ends.
     """
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with (folder / NAME).open("a+") as file:
+    with open(folder / NAME, "a+", opener=private) as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -51,7 +52,8 @@ def hold(folder: Path) -> Iterator[None]:
 
 def tell_address(folder: Path, url: str) -> None:
     """Say where the page of whoever holds the directory is."""
-    (folder / ADDRESS).write_text(f"{url}\n")
+    with open(folder / ADDRESS, "w", opener=private) as file:
+        file.write(f"{url}\n")
 
 
 def address_of(folder: Path) -> str | None:

@@ -2,22 +2,43 @@
 
 from __future__ import annotations
 
+import os
+import stat
+from contextlib import suppress
 from pathlib import Path
 
-OTHERS = 0o007
 SCOPES = "scopes"
 OWNER_SECRET = "owner.secret"  # noqa: S105  (a file in the data directory)
+_WORLD = 0o077  # rights of everybody but the owner
+_AGENTS = (SCOPES, "model")  # what agents make keeps the modes that they gave it
 
 
 def keep_private(data_dir: Path) -> None:
-    """Make the data directory, or take others' rights from it; the scopes' folder is ours alone."""
+    """Make the data directory, or take everybody else's rights from it and from its files, as
+    libraries made them; the scopes' folder is ours alone."""
     data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-    mode = data_dir.stat().st_mode
-    if mode & OTHERS:
-        data_dir.chmod(mode & 0o7777 & ~OTHERS)
+    with suppress(OSError):
+        _close(data_dir)
+    for here, folders, names in os.walk(data_dir):
+        if Path(here) == data_dir:
+            folders[:] = [name for name in folders if name not in _AGENTS]
+        for name in (*folders, *names):
+            with suppress(OSError):  # it is gone, or somebody else's
+                _close(Path(here, name))
     scopes = data_dir / SCOPES
     scopes.mkdir(exist_ok=True, mode=0o700)
     scopes.chmod(0o700)
+
+
+def private(path: str, flags: int) -> int:
+    """An `opener` of files that are for their owner alone."""
+    return os.open(path, flags, 0o600)
+
+
+def _close(path: Path) -> None:
+    mode = path.lstat().st_mode
+    if mode & _WORLD and not stat.S_ISLNK(mode):
+        path.chmod(stat.S_IMODE(mode) & ~_WORLD)
 
 
 def make_private(folder: Path, *, below: Path) -> None:

@@ -15,12 +15,16 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from contract.errors import ConfigError
+from gateway.audit.audit import Audit
+from gateway.audit.chain import ANCHOR
 from gateway.backup.archive import read
 from gateway.backup.backup import newest_first
+from gateway.cli.audit import REMEDY
 from gateway.cli.diagnosis.finding import Finding, Installation
+from gateway.core.clock import clock
 from gateway.core.lock import holder
 from gateway.settings.config import Config
-from store.database import HEAD
+from store.database import HEAD, Store
 from store.upgrading import FOLDER, check_known
 
 LITTLE_BYTES = 1_000_000_000
@@ -33,6 +37,19 @@ async def check_data(of: Installation) -> list[Finding]:
     """The disk, the lock, the database, the newest backup, while Moot may run. Reads the two
     whole: minutes."""
     return await asyncio.to_thread(_check_data, of)
+
+
+async def check_audit(of: Installation) -> list[Finding]:
+    """The audit log, where its chain is broken and nobody took note of that."""
+    anchor = of.config.gateway.data_dir / ANCHOR
+    try:
+        async with Store.open(of.config.store_url, read_only=True) as store:
+            broken = (await Audit(store, clock, anchor).verify()).broken
+    except ConfigError:  # no database yet, or an earlier one: others check that
+        return []
+    if broken is None:
+        return []
+    return [Finding("✗", "audit log", f"the audit log is broken: {broken.reason}", REMEDY)]
 
 
 def _check_data(of: Installation) -> list[Finding]:

@@ -11,10 +11,10 @@ from sqlalchemy import Connection
 from contract.chat import MOOT
 from contract.errors import MootError
 from gateway.audit.audit import append
-from gateway.audit.chain import ANCHOR, ERASE, ranges, write_anchor
+from gateway.audit.chain import ANCHOR, ERASE, ranges, read_anchor, write_anchor
 from gateway.cli.memory.context import MemoryContext
 from gateway.cli.memory.index import index_what_waits
-from gateway.cli.memory.person_files import OnDisk, find, remove
+from gateway.cli.memory.person_files import OnDisk, backups_of, find, remove
 from gateway.core.clock import clock
 from gateway.core.lock import hold
 from gateway.sessions.sessions import forget_choices
@@ -66,13 +66,15 @@ def _workspaces(on: MemoryContext) -> list[Path]:
 
 async def _carry_out(on: MemoryContext, plan: ErasurePlan, on_disk: OnDisk) -> None:
     """The database last: what was broken off is found again by the next call."""
+    anchor = on.config.gateway.data_dir / ANCHOR
     if on.index is not None:
         await on.index.remove(sorted(plan.facts | plan.reworded))
     await asyncio.to_thread(remove, on_disk, on.config.gateway.data_dir)
-    head = await on.store.write(partial(erase_noted, plan=plan, now=micros(clock())))
+    known = read_anchor(anchor)
+    head = await on.store.write(partial(erase_noted, plan=plan, now=micros(clock()), known=known))
     await on.store.write(partial(forget_choices, ids=person_ids(plan.person)))
     if head:
-        write_anchor(on.config.gateway.data_dir / ANCHOR, head)
+        write_anchor(anchor, head)
     await on.store.scrub()
     if on.index is not None:
         orphans = await on.index.ids() - await on.store.read(fact_ids)
@@ -80,14 +82,16 @@ async def _carry_out(on: MemoryContext, plan: ErasurePlan, on_disk: OnDisk) -> N
         await index_what_waits(on)
 
 
-def erase_noted(connection: Connection, plan: ErasurePlan, now: int) -> str:
-    """Erase, and note in the same commit which rows of the audit log lost a half; its new head."""
+def erase_noted(connection: Connection, plan: ErasurePlan, now: int, known: str = "") -> str:
+    """Erase, and note in the same commit which rows of the audit log lost a half; its new head.
+    known: see `append`."""
     erase_person(connection, plan)
     head = ""
     for half, seqs in erased_rows(plan).items():
         if seqs:
             detail = {"half": half, "rows": ranges(seqs)}
-            head = append(connection, act=ERASE, by=MOOT, at=now, detail=detail)
+            told = head or known
+            head = append(connection, act=ERASE, by=MOOT, at=now, detail=detail, known=told)
     return head
 
 
@@ -100,6 +104,7 @@ def _tell(on: MemoryContext, plan: ErasurePlan, on_disk: OnDisk, what: str) -> N
         name: len([key for key in rows if key not in plan.rows[name]])
         for name, rows in plan.changed.items()
     }
+    backups = [str(path) for path in backups_of(on.config.gateway.data_dir)]
     if on.given.json:
         on.say(
             "",
@@ -112,6 +117,7 @@ def _tell(on: MemoryContext, plan: ErasurePlan, on_disk: OnDisk, what: str) -> N
             files=[str(path) for path in on_disk.files],
             folders=[str(path) for path in on_disk.folders],
             left=[str(path) for path in on_disk.left],
+            backups=backups,
         )
         return
     if not _is_known(plan, on_disk):
@@ -128,4 +134,6 @@ def _tell(on: MemoryContext, plan: ErasurePlan, on_disk: OnDisk, what: str) -> N
         on.say(str(path))
     for path in on_disk.left:
         on.say(f"left, since it is not Moot's: {path}")
-    on.say(f"({STAYS})")
+    for backup in backups:
+        on.say(f"still in it, as it was made before: {backup}")
+    on.say(f"({STAYS}; so do backups that lie elsewhere)")

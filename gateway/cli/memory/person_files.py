@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gateway.sessions.sessions import scope_folder
+from store.upgrading import FOLDER
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,14 @@ class OnDisk:
     files: tuple[Path, ...]
     folders: tuple[Path, ...]
     left: tuple[Path, ...]
+
+
+def backups_of(data_dir: Path) -> list[Path]:
+    """The backups, and copies of the database, that were made before now: they are left."""
+    folder = data_dir / FOLDER
+    data = data_dir.absolute()
+    kept = [*folder.glob("*.tar.gz"), *folder.glob("*.db")]
+    return sorted([*kept, *data.parent.glob(f"{data.name}.before-*")])
 
 
 def find(
