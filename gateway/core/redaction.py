@@ -8,7 +8,8 @@ import json
 import re
 import shlex
 import tomllib
-from base64 import b64encode
+from base64 import b32encode, b64encode
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from itertools import islice
@@ -23,10 +24,13 @@ _SHORTEST_END = 6  # of a draft that may go on with the rest of a secret
 
 # OPENAI_API_KEY, SLACK_BOT_TOKEN_TEAM, api_key, password; but no SSH_KEY_PATH and no CLIENT_ID.
 _NAME = re.compile(
-    r"(?:^|[^a-z]|api)(?:tokens?|keys?|password|passwd|passphrase|pwd|secrets?|credentials?"
-    r"|authorization|headers)(?:$|[^a-z])",
+    r"(?:^|[^a-z]|api|auth|access)(?:tokens?|keys?|password|passwd|passphrase|pwd|pass|pat|jwt|dsn"
+    r"|secrets?|credentials?|authorization|headers)(?:$|[^a-z])",
     re.IGNORECASE,
 )
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")  # accessToken is access_Token
+_WEBHOOK = re.compile(r"web_?hook", re.IGNORECASE)  # whoever has such an address may post
+_ADDRESS = re.compile(r"https?://[^/\s]+/\S{16,}", re.IGNORECASE)
 _NO_SECRET = re.compile(
     r"^pwd$|(?:file|path|dir|directory|sock|url|uri|name|type|id)$",  # PWD: a shell's own folder
     re.IGNORECASE,
@@ -46,13 +50,17 @@ Rows = Sequence[Sequence[tuple[str, str]]]
 class Redactor:
     """Knows what is secret, and writes REMOVED in its place.
 
-    Found are a secret as it is, in capitals or small letters, and as JSON, a URL, HTML, `repr`,
-    Markdown, a shell, hex and base64 (at any offset) write it. Takes time linear in the text.
-    A text without a secret is returned as it came.
+    Found are a secret as it is, in letters of any case, without its first or last character,
+    backwards, and as JSON, a URL, HTML, `repr`, Markdown, a shell, hex (also with something
+    between), base32 and base64 (at any offset) write it; and one that is written with escapes, or
+    has comments or invisible characters inside. Takes time linear in the text. A text without a
+    secret is returned as it came.
     """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        self._forms: tuple[str, ...] = ()
+        self._forms: tuple[str, ...] = ()  # in small letters, long ones first
+        self._hex: tuple[bytes, ...] = ()  # the secrets so written, with nothing between
+        self._plain: tuple[str, ...] = ()  # the secrets themselves, in small letters
         self.learn(secrets)
 
     def learn_one(self, secret: str) -> None:
@@ -62,25 +70,44 @@ class Redactor:
     def learn(self, secrets: Iterable[str]) -> None:
         """Know these too; one that is too short, or an ordinary word, is passed over."""
         told = {part for secret in secrets for part in _parts(secret)}
-        forms = {form for secret in told if can_be_redacted(secret) for form in _forms(secret)}
+        known = {secret for secret in told if can_be_redacted(secret)}
+        forms = {_small(form) for secret in known for form in _forms(secret)}
         self._forms = tuple(sorted({*self._forms, *forms}, key=lambda form: (-len(form), form)))
+        written = {secret.encode("utf-8", "replace").hex() for secret in known}
+        between = {form for text in written for form in (text, "0".join(_pairs(text)))}
+        self._hex = (*self._hex, *sorted(form.encode() for form in between))
+        self._plain = (*self._plain, *sorted({_small(secret) for secret in known}))
 
     def __call__(self, text: str) -> str:
         """The text without secrets."""
-        for form in self._forms:
-            if form in text:
-                text = text.replace(form, REMOVED)
+        for start, end in reversed(self._spans(text)):
+            text = text[:start] + REMOVED + text[end:]
         return text
+
+    def _spans(self, text: str) -> list[tuple[int, int]]:
+        """Where secrets stand, in their order, none within another."""
+        small = _small(text)
+        found = _found(self._forms, small)
+        bare = small.encode("utf-8", "replace").translate(None, _BETWEEN)
+        for form in self._hex:
+            if form in bare:
+                found += [at.span() for at in re.finditer(_SPACED.join(form.decode()), small)]
+        escaped = any(sign in text for sign in _ESCAPES)
+        if escaped or not (text.isascii() or _INVISIBLE.search(text) is None):
+            read = _small(_ATOM.sub(_shown, text))
+            if any(form in read for form in self._plain):
+                found += _placed(_found(self._plain, read), _stretches(text))
+        return _apart(found) if found else found
 
     def unfinished(self, text: str) -> str:
         """A text that goes on later: without an end that may be a secret's beginning, either."""
         text = self(text)
-        end = text[-len(max(self._forms, key=len, default="")) :]
+        end = _small(text[-len(max(self._forms, key=len, default="")) :])
         for form in self._forms:
             if form[:_SHORTEST_END] not in end:
                 continue
-            for size in range(min(len(form) - 1, len(text)), _SHORTEST_END - 1, -1):
-                if text.endswith(form[:size]):
+            for size in range(min(len(form) - 1, len(end)), _SHORTEST_END - 1, -1):
+                if end.endswith(form[:size]):
                     return text[:-size]
         return text
 
@@ -88,12 +115,11 @@ class Redactor:
         """A terminal's picture with `*` for each character of a secret, also where it goes on in
         the next row."""
         text = "".join(part for row in rows for part, _ in row)
-        masked = text
-        for form in self._forms:
-            if form in masked:
-                masked = masked.replace(form, "*" * len(form))
-        if masked is text:
+        if not (spans := self._spans(text)):
             return rows
+        masked = text
+        for start, end in spans:
+            masked = masked[:start] + "*" * (end - start) + masked[end:]
         letters = iter(masked)
         return [
             [("".join(islice(letters, len(part))), style) for part, style in row] for row in rows
@@ -118,7 +144,7 @@ class Redactor:
             elif is_dataclass(item) and not isinstance(item, type):
                 waiting += [getattr(item, field.name) for field in fields(item)]
         text = "\0".join(texts)  # looked through as one, as nearly none holds a secret
-        if not any(form in text for form in self._forms):
+        if not self._spans(text):
             return value
         return cast(Value, self._clean(value))
 
@@ -172,7 +198,7 @@ class CleanStream(io.TextIOBase):
 
 def names_a_secret(name: str) -> bool:
     """True if the name of a variable, or of a key of a table, says that its value is secret."""
-    return bool(_NAME.search(name)) and not _NO_SECRET.search(name)
+    return bool(_NAME.search(_HUMP.sub("_", name))) and not _NO_SECRET.search(name)
 
 
 def secrets_in(table: Mapping[str, object]) -> Iterator[str]:
@@ -194,6 +220,8 @@ def without_secrets(toml: str, clean: Callable[[str], str] = str) -> str:
 def _secrets_of(name: str, value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield from _in_addresses(value)
+        if _WEBHOOK.search(name) and _ADDRESS.fullmatch(value):
+            yield from (value, value.rstrip("/").rpartition("/")[2])
         if names_a_secret(name):
             yield value
             if "headers" in name.lower():
@@ -238,21 +266,99 @@ def _parts(secret: str) -> list[str]:
     return [line for text in lines for line in {text, unquote(text)} if "-----" not in line]
 
 
+def _small(text: str) -> str:
+    """In small letters, each where it was."""
+    small = text.lower()
+    if len(small) == len(text):
+        return small
+    return "".join(char if len(char.lower()) != 1 else char.lower() for char in text)
+
+
+def _apart(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Those that overlap as one, in order."""
+    apart: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if apart and start < apart[-1][1]:
+            apart[-1] = (apart[-1][0], max(end, apart[-1][1]))
+        else:
+            apart.append((start, end))
+    return apart
+
+
+_BETWEEN = b" :,-%\\x\n\t"  # what people and programs put between two bytes in hex
+_SPACED = r"[ :,\-%\\x\n\t]*"
+_ESCAPES = ("<", "&#", "&", "%", "\\x", "\\u")
+_INVISIBLE = re.compile("[\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f"
+                        "\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0]")  # fmt: skip
+_ATOM = re.compile(
+    r"<!--.{0,1000}?-->|</?[a-z][^<>]{0,200}>|&\#?\w{1,31};|%[0-9a-f]{2}|\\x[0-9a-f]{2}"
+    rf"|\\u[0-9a-f]{{4}}|{_INVISIBLE.pattern}",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def _shown(atom: re.Match[str]) -> str:
+    """What is read of an escape; "": nobody sees it."""
+    word = atom[0]
+    if word[0] == "&":
+        return html.unescape(word)
+    return chr(int(word[2:] if word[0] == "\\" else word[1:], 16)) if word[0] in "%\\" else ""
+
+
+def _pairs(text: str) -> list[str]:
+    return [text[at : at + 2] for at in range(0, len(text), 2)]
+
+
+def _stretches(text: str) -> list[tuple[int, int, int]]:
+    """Where each stretch of the text begins in what is read of it, and where in the text it begins
+    and ends; every second one is an escape."""
+    found: list[tuple[int, int, int]] = []
+    at = length = 0
+    for atom in _ATOM.finditer(text):
+        start, end = atom.span()
+        found += ((length, at, start), (length + start - at, start, end))
+        shown = len(_shown(atom))
+        length, at = length + start - at + shown, end
+    return [*found, (length, at, len(text))]
+
+
+def _found(forms: Iterable[str], text: str) -> list[tuple[int, int]]:
+    """Where they stand in it."""
+    return [
+        found.span() for form in forms if form in text
+        for found in re.finditer(re.escape(form), text)
+    ]  # fmt: skip
+
+
+def _placed(
+    spans: list[tuple[int, int]], stretches: list[tuple[int, int, int]]
+) -> list[tuple[int, int]]:
+    """Where these spans of what is read are in the text."""
+    return [(_place(stretches, start)[0], _place(stretches, end - 1)[1]) for start, end in spans]
+
+
+def _place(stretches: list[tuple[int, int, int]], index: int) -> tuple[int, int]:
+    """Where the character that is read there begins and ends in the text that was given."""
+    number = bisect_right(stretches, index, key=lambda stretch: stretch[0]) - 1
+    begin, start, end = stretches[number]
+    if number % 2:  # an escape
+        return start, end
+    return start + index - begin, start + index - begin + 1
+
+
 def _forms(secret: str) -> set[str]:
-    """The forms in which it may be written."""
+    """The forms in which it may be written, letters of any case."""
     raw = secret.encode("utf-8", "replace")
-    quoted = {quote(secret, safe="", errors="replace"), quote(secret, errors="replace")}
-    quoted |= {quote_plus(secret, errors="replace")}
-    lower = {re.sub("%[0-9A-F]{2}", lambda found: found[0].lower(), text) for text in quoted}
     told = json.dumps(secret)[1:-1]
     return {
         secret,
-        secret.upper(),
-        secret.lower(),
+        secret[1:-1] if len(secret) >= _WORD_CHARS else secret,
+        secret[::-1],
         *_escaped(secret),
         shlex.quote(secret)[1:-1] if shlex.quote(secret) != secret else secret,
-        *quoted,
-        *lower,
+        quote(secret, safe="", errors="replace"),
+        quote(secret, errors="replace"),
+        quote_plus(secret, errors="replace"),
         told,
         json.dumps(told)[1:-1],
         json.dumps(secret, ensure_ascii=False)[1:-1],
@@ -260,8 +366,8 @@ def _forms(secret: str) -> set[str]:
         html.escape(secret),
         html.escape(secret, quote=False),
         raw.hex(),
-        raw.hex().upper(),
         *_base64(raw),
+        *_base32(raw),
     }
 
 
@@ -271,6 +377,13 @@ def _escaped(secret: str) -> Iterator[str]:
     yield re.sub(r"([^\w])", r"\\\1", secret)
     yield re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", secret)
     yield re.escape(secret)
+
+
+def _base32(raw: bytes) -> Iterator[str]:
+    """The same among the five bytes of a group of base32."""
+    for before in range(5):
+        text = b32encode(b"\0" * before + raw).decode()
+        yield text[-(-before * 8 // 5) : (before + len(raw)) * 8 // 5]
 
 
 def _base64(raw: bytes) -> Iterator[str]:

@@ -55,6 +55,23 @@ REPLY = "# An answer\n\n" + "Some words of an answer with `code` and [a link](x)
         lambda s: base64.b64encode(f"user:{s}".encode()).decode(),
         lambda s: base64.b64encode(f"us:{s}:more".encode()).decode(),
         lambda s: base64.urlsafe_b64encode(f"u:{s}".encode()).decode(),
+        str.title,
+        str.swapcase,
+        lambda s: s[::-1],
+        lambda s: s.encode().hex(" "),
+        lambda s: s.encode().hex(":").upper(),
+        lambda s: ", ".join(f"0x{byte:02x}" for byte in s.encode()),
+        lambda s: "".join(f"\\x{byte:02X}" for byte in s.encode()),
+        lambda s: "".join(f"%{byte:02X}" for byte in s.encode()),
+        lambda s: "".join(f"&#{ord(char)};" for char in s),
+        lambda s: "".join(f"&#x{ord(char):X};" for char in s),
+        lambda s: "".join(f"\\u{ord(char):04x}" for char in s),
+        lambda s: "\xad".join(s),
+        lambda s: s[:4] + "\u200b" + s[4:],
+        lambda s: s[:4] + "<!-- -->" + s[4:],
+        lambda s: s[:4] + "<b></b>" + s[4:],
+        lambda s: s[:3] + "&#" + str(ord(s[3])) + ";<!---->" + s[4:],
+        lambda s: base64.b32encode(s.encode()).decode(),
     ],
 )
 def test_a_secret_is_found_however_it_is_written(write: object) -> None:
@@ -65,6 +82,25 @@ def test_a_secret_is_found_however_it_is_written(write: object) -> None:
     assert SECRET[2:-3] not in cleaned
     assert cleaned.startswith("before ")
     assert cleaned.endswith(" after")
+
+
+@pytest.mark.parametrize("before", range(5))
+def test_base32_is_found_wherever_the_secret_begins(before: int) -> None:
+    written = base64.b32encode(b"x" * before + SECRET.encode() + b"more").decode()
+    cleaned = Redactor([SECRET])(written)
+    assert len(cleaned.replace(REMOVED, "")) <= 22
+
+
+def test_all_but_its_last_character_is_as_secret() -> None:
+    token = "xoxb-9Qe7_canary-0123"
+    for part in (token[:-1], token[1:]):
+        assert part[1:-1] not in Redactor([token])(f"a {part} b")
+
+
+@given(st.text(st.sampled_from("canry-&#%<>!\\xu0;19\xad\u200b İß"), max_size=80))
+def test_only_what_is_removed_changes(text: str) -> None:
+    cleaned = Redactor(["canary-7f3a91c2"])(text)
+    assert cleaned == text or REMOVED in cleaned
 
 
 @given(st.text(max_size=200))
@@ -145,6 +181,17 @@ def test_values_are_cleaned_through_and_through() -> None:
         ("PATH", False),
         ("PWD", False),  # a shell's own folder
         ("MYSQL_PWD", True),
+        ("GITHUB_PAT", True),
+        ("DB_PASS", True),
+        ("SMTP_PASS", True),
+        ("SENTRY_DSN", True),
+        ("JWT", True),
+        ("accessToken", True),
+        ("clientSecret", True),
+        ("_authToken", True),
+        ("authtoken", True),
+        ("COMPASS", False),
+        ("tokenType", False),
         ("CREDENTIALS_DIRECTORY", False),
     ],
 )
@@ -170,6 +217,15 @@ def test_secrets_of_a_configuration_are_found_in_tables_and_addresses() -> None:
     assert expected <= found
     assert {"otel-5", "otel-6"} <= found
     assert not found & {"vi", "small", "moot", "x"}
+
+
+def test_the_address_of_a_webhook_is_a_secret() -> None:
+    told = {
+        "SLACK_WEBHOOK_URL": "https://hooks.example/services/T00/B00/abcDEF123456789",
+        "gateway": {"webhooks": "127.0.0.1:8378"},
+    }
+    address = told["SLACK_WEBHOOK_URL"]
+    assert set(secrets_in(told)) == {address, "abcDEF123456789"}
 
 
 def test_a_quoted_password_of_an_address_is_found_unquoted() -> None:
