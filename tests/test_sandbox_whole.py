@@ -18,6 +18,7 @@ from gateway.cli.diagnosis.configuration import check_sandbox
 from gateway.cli.diagnosis.finding import Installation
 from gateway.settings.config import load_config
 from tests.doubles.cells import bwrap
+from tests.doubles.credentials import program_at
 from tests.doubles.messages_api import MessagesAPI
 from tests.doubles.model_steps import ToolUse
 from tests.doubles.obedience import PERSONA, furnish, say
@@ -217,3 +218,18 @@ async def test_a_program_of_the_same_account_can_not_look_into_moots_process() -
         _, told_why = await looked.communicate()
         assert b"Permission denied" in told_why
     await started.communicate()
+
+
+@pytest.mark.parametrize("mode", ["auto", "off"])
+async def test_that_an_agent_has_no_sandbox_is_told_at_the_start_and_on_the_page(
+    tmp_path: Path, mode: str
+) -> None:
+    bwrap()
+    async with service(tmp_path, furnish(tmp_path, mode)) as moot:
+        assert ("sandbox.none" in moot.log()) == (mode == "off")
+        async with program_at(moot.url) as client, client.get("/api/admin/overview") as response:
+            problems = (await response.json())["problems"]
+    told_there = [problem["text"] for problem in problems if problem["kind"] == "sandbox"]
+    assert [text.partition(" (")[0] for text in told_there] == (
+        ["@ash runs without a sandbox"] if mode == "off" else []
+    )

@@ -18,6 +18,7 @@ from gateway.remembering.memories import Memories
 from gateway.schedules.schedules import Schedules
 from gateway.schedules.service import ScheduleService
 from gateway.sessions.pool import SessionPool
+from gateway.sessions.sandbox import unconfined
 from gateway.settings.config import Config
 from gateway.turns.intake import Intake
 from gateway.turns.queue import TurnQueues
@@ -117,7 +118,17 @@ def make_admin(
     )
     return AdminServices(
         AdminOverview(
-            activity, sessions, context.personas, questions, supervisor.health, queues, disk, clock
+            activity,
+            sessions,
+            context.personas,
+            questions,
+            supervisor.health,
+            queues,
+            disk,
+            clock,
+            lambda: {
+                one.persona: str(one) for one in unconfined(config, context.personas.all().values())
+            },
         ),
         activity,
         SessionAdmin(sessions, context.store, context.audit, idle),

@@ -122,6 +122,12 @@ class Prospect:
         return f"@{self.persona} can't answer: {self.reason}"
 
 
+def unconfined(config: Config, personas: Iterable[Persona]) -> list[Prospect]:
+    """Those whose agents run without a sandbox, as somebody wrote."""
+    asked = [(persona.name, wanted(config, persona)) for persona in personas]
+    return [Prospect(name, one, "open") for name, one in asked if one.runs and one.mode == "off"]
+
+
 class Sandboxing:
     """The sandboxes of one gateway. path: the PATH where bubblewrap is looked for."""
 

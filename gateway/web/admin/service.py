@@ -182,7 +182,8 @@ class DataDisk:
 
 @dataclass(frozen=True, slots=True)
 class AdminOverview:
-    """Is all well? health: of each bot by its name."""
+    """Is all well? health: of each bot by its name. unconfined: sentences about agents that run
+    without a sandbox, by their personas."""
 
     activity: Activity
     sessions: SessionPool
@@ -192,6 +193,7 @@ class AdminOverview:
     queues: TurnQueues
     disk: DataDisk
     clock: Callable[[], datetime]
+    unconfined: Callable[[], Mapping[str, str]]
 
     async def summary(self) -> Summary:
         """The state of everything, and what waits for somebody."""
@@ -240,7 +242,10 @@ class AdminOverview:
             if not program.available:
                 text = f"@{persona.name} can't answer: {program.title} is not there."
                 wrong.append(Problem("agent", persona.name, text, program.hint, grave=False))
-        return wrong
+        return [
+            *wrong,
+            *(Problem("sandbox", *told, grave=False) for told in self.unconfined().items()),
+        ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,8 @@ class BotView(View):
 
 @dataclass(frozen=True, slots=True)
 class Problem(View):
-    """Something that is not well. kind: bot, persona, agent, disk, database. remedy: what to do."""
+    """Something that is not well. kind: bot, persona, agent, disk, database, sandbox. remedy: what
+    to do."""
 
     kind: str
     name: str
