@@ -34,6 +34,7 @@ MOST_HEADERS = 64
 LINGER_S = 5.0  # reads on after a refusal, so that the caller can read the reason
 TOLD_EVERY_S = 60.0
 SWEPT_EVERY_S = 1.0
+BACKLOG = 256  # come at once; what the kernel does not queue tries again after a second
 SERVER_LOG = logging.getLogger("aiohttp.server.moot")
 SERVER_LOG.addFilter(
     lambda record: not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
@@ -265,7 +266,7 @@ async def _listen(
     host, _, port = at.rpartition(":")
     try:
         return await asyncio.get_running_loop().create_server(
-            lambda: Connection(serve(), connections, limits), host, int(port)
+            lambda: Connection(serve(), connections, limits), host, int(port), backlog=BACKLOG
         )
     except OSError as fault:
         raise ConfigError(
