@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from aiohttp import BodyPartReader, web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from contract.chat import Attachment
 from contract.errors import Rejected
@@ -292,6 +293,9 @@ async def _parts(request: web.Request) -> AsyncIterator[BodyPartReader]:
         while (part := await reader.next()) is not None:
             if isinstance(part, BodyPartReader) and part.filename:
                 yield part
+    except HttpProcessingError:  # a NUL in a name, for one
+        say = "is not multipart/form-data: the headers of a part can't be read"
+        raise Rejected("body", say) from None
     except (ValueError, AssertionError) as fault:  # aiohttp asserts on a missing boundary
         raise Rejected("body", f"is not multipart/form-data: {fault}") from None
 

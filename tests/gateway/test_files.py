@@ -123,6 +123,11 @@ async def test_too_many_files_at_once_are_refused(client: Client, tmp_path: Path
     assert list((tmp_path / "files").iterdir()) == []
 
 
+NUL_IN_NAME = (
+    b'--b\r\nContent-Disposition: form-data; name="f"; filename="a\x00b"\r\n\r\nx\r\n--b--\r\n'
+)
+
+
 @pytest.mark.parametrize(
     ("body", "kind", "status"),
     [
@@ -131,6 +136,7 @@ async def test_too_many_files_at_once_are_refused(client: Client, tmp_path: Path
         (b"x", "multipart/form-data; boundary=b", 400),
         (b"--b\r\n\r\nx\r\n--b--\r\n", "multipart/form-data; boundary=b", 400),
         (b"--b\r\nContent-Disposition: form-data", "multipart/form-data; boundary=b", 400),
+        (NUL_IN_NAME, "multipart/form-data; boundary=b", 400),
     ],
 )
 async def test_an_upload_that_is_none_is_refused(
