@@ -177,12 +177,9 @@ class DryRuns:
         """Raises AgentError. Nothing of the program is left when this returns."""
         self._data_dir.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix="dry-run-", dir=self._data_dir))
-        own = folder / "work"
-        own.mkdir()
-        apart = replace(persona, front=persona.front.model_copy(update={"workspace": own}))
         opener = self._opener.apart(folder)
         try:
-            live = await opener.open(apart, "dm:web:dry-run:rehearsal", room)
+            live = await opener.open(persona, "dm:web:dry-run:rehearsal", room)
             try:
                 return await live.agent.ask(prompt, reply)
             finally:

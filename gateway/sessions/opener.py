@@ -60,6 +60,7 @@ class Opener:
         self.programs = programs
         self._ledger = ledger
         self._data_dir = data_dir
+        self._apart = False
         self._clock = clock
         self._memory_door = memory_door
         self._sandboxing = sandboxing
@@ -68,9 +69,10 @@ class Opener:
         self._starting = asyncio.Semaphore(OPEN_AT_ONCE)
 
     def apart(self, data_dir: Path) -> Opener:
-        """One whose sessions begin again in another folder, and are shown no memory."""
+        """One whose sessions begin again in another folder, work there, and are shown no memory."""
         other = copy(self)
         other._data_dir = data_dir
+        other._apart = True
         other._ledger = _NoSessions()
         other._memory_door = None
         return other
@@ -117,7 +119,8 @@ class Opener:
         home = folder / "home"
         with told_when_full(folder):
             make_private(home, below=self._data_dir / SCOPES)
-            workspace = _workspace(persona.front.workspace or program.workspace, folder / "work")
+            chosen = None if self._apart else persona.front.workspace or program.workspace
+            workspace = _workspace(chosen, folder / "work")
         session_id = await self._ledger.agent_session(persona.name, scope, program.name)
         with told_when_full(folder):
             confined = await self._confinement(persona, program, folder, workspace)
