@@ -135,17 +135,7 @@ class Terminal:
             termios.tcsetwinsize(slave, (rows, cols))
             take = [PYTHON, "-I", "-S", "-c", TAKE_TERMINAL, env.get("LC_CTYPE", "")]
             words = [*enclosure, *take, *argv] if enclosure else kept(argv, env, terminal=True)
-            with OPEN_FILES.at_first():
-                process = subprocess.Popen(
-                    words,
-                    stdin=slave,
-                    stdout=slave,
-                    stderr=slave,
-                    env=dict(env),
-                    cwd=cwd,
-                    start_new_session=True,
-                    pass_fds=() if enclosure else (lifeline(),),
-                )
+            process = _start(words, slave, env, cwd, kept=not enclosure)
         except BaseException:
             os.close(master)
             raise
@@ -332,3 +322,20 @@ def _make_raw(slave: int, *, shell: bool) -> None:
         mode[0] |= termios.ICRNL
         mode[3] |= termios.ECHO | termios.ISIG
     termios.tcsetattr(slave, termios.TCSANOW, mode)
+
+
+def _start(
+    words: Sequence[str], slave: int, env: Mapping[str, str], cwd: Path, *, kept: bool
+) -> subprocess.Popen[bytes]:
+    """Start a program on its end of a terminal. kept: by a keeper, which watches the lifeline."""
+    with OPEN_FILES.at_first():
+        return subprocess.Popen(
+            words,
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            env=dict(env),
+            cwd=cwd,
+            start_new_session=True,
+            pass_fds=(lifeline(),) if kept else (),
+        )

@@ -125,7 +125,6 @@ def make_admin(
             supervisor.health,
             queues,
             disk,
-            clock,
             lambda: {
                 one.persona: str(one) for one in unconfined(config, context.personas.all().values())
             },

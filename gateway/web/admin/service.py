@@ -192,7 +192,6 @@ class AdminOverview:
     health: Mapping[str, BotHealth]
     queues: TurnQueues
     disk: DataDisk
-    clock: Callable[[], datetime]
     unconfined: Callable[[], Mapping[str, str]]
 
     async def summary(self) -> Summary:
@@ -201,7 +200,7 @@ class AdminOverview:
         disk = await asyncio.to_thread(self.disk.measure)
         bots = self.bots()
         return Summary(
-            at=self.clock(),
+            at=self.activity.clock(),
             bots=bots,
             problems=[*_bots_down(bots), *self._personas_wrong(), *_disk_low(disk)],
             questions=self.questions.all_open(),
