@@ -54,15 +54,17 @@ class Manifest(BaseModel):
 class ArchiveWriter:
     """Adds files to an open archive. A file that changes meanwhile is in it as it was read."""
 
-    def __init__(self, tar: tarfile.TarFile) -> None:
+    def __init__(self, tar: tarfile.TarFile, folder: Path) -> None:
+        """folder: where large files are copied to on their way, as there is room for the backup."""
         self._tar = tar
+        self._folder = folder
         self.items: list[ArchivedFile] = []
 
     def add(self, name: str, path: Path, mode: int) -> None:
         """Add one file. Raises OSError."""
         with (
             path.open("rb") as source,
-            tempfile.SpooledTemporaryFile(_SPOOL, dir=None) as copy,
+            tempfile.SpooledTemporaryFile(_SPOOL, dir=str(self._folder)) as copy,
         ):
             digest, size = _copied(source, copy)
             copy.seek(0)
@@ -92,7 +94,7 @@ def writing(target: Path) -> Iterator[ArchiveWriter]:
     try:
         with os.fdopen(handle, "wb") as file:
             with tarfile.open(fileobj=file, mode="w:gz", compresslevel=6) as tar:
-                yield ArchiveWriter(tar)
+                yield ArchiveWriter(tar, target.parent)
             file.flush()
             os.fsync(file.fileno())
         read(partial)

@@ -46,6 +46,7 @@ _SQLITE = b"SQLite format 3\0"
 _NOT_KEPT = (".", "preflight-", ANCHOR)  # of the data folder; the anchor goes in by itself
 _DUMP_S = 3600.0
 _SCRATCH = ".backup-"
+MOST_OF_SCOPES = 1_000_000_000  # bytes of one file that an agent made: it may be holes alone
 _LEFT_S = 24 * 3600.0  # no backup takes so long: what is older was left by one that was killed
 
 
@@ -133,6 +134,10 @@ def _add(
     """One file; one that vanishes meanwhile is left out, a SQLite database is copied whole."""
     try:
         mode = 0o700 if path.stat().st_mode & stat.S_IXUSR else 0o600
+        size = path.stat().st_size
+        if name.split("/")[1:2] in (["scopes"], ["model"]) and size > MOST_OF_SCOPES:
+            log.warning("backup.left_out", file=name, bytes=size)
+            return
         with path.open("rb") as file:
             is_database = file.read(len(_SQLITE)) == _SQLITE
         if not wanted.secrets and (name == CONFIG_NAME or name.startswith("data/bots/")):

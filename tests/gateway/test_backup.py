@@ -235,6 +235,17 @@ async def test_it_has_what_is_needed_and_no_secret_unless_wanted(home: Config) -
     }
 
 
+async def test_a_huge_file_of_an_agent_is_left_out_though_it_is_holes(home: Config) -> None:
+    work = home.gateway.data_dir / "scopes" / "room-x" / "demo" / "work"
+    work.mkdir(parents=True, exist_ok=True)
+    (work / "small").write_text("kept")
+    with (work / "huge").open("wb") as file:
+        file.truncate(10**12)
+    found = names(backed_up(home, BackupOptions(scopes=True)))
+    assert "data/scopes/room-x/demo/work/small" in found
+    assert "data/scopes/room-x/demo/work/huge" not in found
+
+
 async def test_in_a_new_folder_it_stands_on_its_own(home: Config, tmp_path: Path) -> None:
     archive = backed_up(home, BackupOptions(scopes=True))
     new = tmp_path / "new"
