@@ -150,5 +150,5 @@ async def test_another_web_site_reads_nothing(client: Client, route: str) -> Non
 async def test_the_example_of_the_docs_is_answered(client: Client, house: FakeHouse) -> None:
     house.admin.fill()
     text = (Path(__file__).parents[2] / "docs" / "page.md").read_text("utf-8")
-    [path] = re.findall(r"http://127\.0\.0\.1:8377([^']+)", text)
+    [path] = re.findall(r"http://127\.0\.0\.1:8377(/api/admin[^']+)", text)
     assert {turn["state"] for turn in (await get(client, path))["items"]} == {"failed"}
