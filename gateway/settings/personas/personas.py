@@ -45,7 +45,7 @@ class FrontMatter(BaseModel):
     login: Path | None = Field(default=None, description="A HOME whose login its program is given.")
     sandbox: OwnSandbox | None = Field(
         default=None,
-        description="`on` or `off`: whether its program runs in a sandbox; or a table.",
+        description="`auto`, `on` or `off`: whether its program runs in a sandbox; or a table.",
     )
     avatar: Annotated[str, Field(pattern=r"^https?://\S+$")] | None = Field(
         default=None,
