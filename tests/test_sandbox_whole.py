@@ -217,7 +217,7 @@ async def test_a_program_of_the_same_account_can_not_look_into_moots_process() -
         )  # fmt: skip
         _, told_why = await looked.communicate()
         assert b"Permission denied" in told_why
-    await started.communicate()
+    await started.communicate(b"")
 
 
 @pytest.mark.parametrize("mode", ["auto", "off"])
