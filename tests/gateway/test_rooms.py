@@ -1,6 +1,7 @@
 """Turns: each message answered once, in order, whatever fails in between."""
 
 import asyncio
+import re
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -467,10 +468,15 @@ async def test_a_question_is_put_once_whatever_fails(
         await moot.hear(said("@demo go"))
         await until(lambda: "? Run ls?" in moot.texts() and not moot.bot.faults)
         await moot.hear(said("!1", by="owner"))
+        if lost:  # until Moot finds the post, it can't tell if the answer stands behind it
+            await until(lambda: any("say which question you mean" in t for t in moot.texts()))
+            [code] = re.findall(r"`(!1 [a-z]\d)`", moot.texts()[-1])
+            await moot.hear(said(code, by="owner"))
         await moot.settle()
         assert moot.texts().count("chose 0") == 1
         [edited] = {message_id for message_id, text in moot.bot.edits if "Yes" in text}
-        assert [m.id for m in moot.bot.posted if "Run ls" in m.text] == [edited]
+        asked = [m for m in moot.bot.posted if "Run ls" in m.text and "say which" not in m.text]
+        assert [m.id for m in asked] == [edited]
 
 
 async def test_a_question_nobody_answers_or_may_answer_is_refused(tmp_path: Path) -> None:
