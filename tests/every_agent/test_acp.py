@@ -1,13 +1,12 @@
 """Every agent that speaks the Agent Client Protocol, without its terminal."""
 
 import asyncio
-import os
-import signal
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 import pytest_asyncio
 
@@ -232,7 +231,8 @@ async def test_its_session_goes_on_after_a_kill(stage: Stage) -> None:
     stage.api.forget()
     await asked(agent, "remember the word heron")
     assert agent.pid
-    os.killpg(agent.pid, signal.SIGKILL)
+    for process in psutil.Process(agent.pid).children(recursive=True):
+        process.kill()  # the program, and what it started in groups of its own
     while agent.alive():
         await asyncio.sleep(0.01)
     await asked(agent, "which word?")

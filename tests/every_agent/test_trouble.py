@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 
+import psutil
 import pytest
 
 from adapters.cli.session import CliAgent
@@ -54,7 +55,8 @@ async def test_it_is_resumed_after_a_kill(stage: Stage) -> None:
     stage.api.forget()
     await asked(agent, "remember the word heron")
     assert agent.pid
-    os.killpg(agent.pid, signal.SIGKILL)
+    for process in psutil.Process(agent.pid).children(recursive=True):
+        process.kill()  # the program, and what it started in groups of its own
     while agent.alive():
         await asyncio.sleep(0.01)
     await asked(agent, "which word?")
