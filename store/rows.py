@@ -1,15 +1,16 @@
-"""Rows of the tables as values of the program."""
+"""Rows of the tables as values of the program, and back."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
+from datetime import datetime
 from functools import cache
 from typing import Any, TypeVar
 
 from sqlalchemy import Row
 
-from store.timestamps import moment
+from store.timestamps import micros, moment
 
 T = TypeVar("T")
 
@@ -28,6 +29,13 @@ def from_row(kind: Callable[..., T], row: Row[*tuple[Any, ...]], **given: Any) -
                 value = read(value)
             given[name] = value
     return kind(**given)
+
+
+def to_row(value: Any) -> dict[str, Any]:
+    """A dataclass as the columns of a row, a datetime as its microseconds: the inverse of
+    `from_row`."""
+    named = ((field.name, getattr(value, field.name)) for field in fields(value))
+    return {name: micros(one) if isinstance(one, datetime) else one for name, one in named}
 
 
 @cache

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import JSON, Column, Integer, MetaData, Row, String, Table, create_engine, insert
 
-from store.rows import from_row
+from store.rows import from_row, to_row
 from store.timestamps import micros
 
 AT = datetime(2026, 4, 15, 14, 2, 3, 456789, tzinfo=UTC)
@@ -63,3 +63,9 @@ def test_a_field_without_a_column_is_a_mistake() -> None:
 
     with pytest.raises(KeyError):
         from_row(Other, row(name="a", at=0, ended_at=None, files=[]))
+
+
+def test_a_value_is_a_row_and_a_value_again() -> None:
+    thing = Thing("a", AT, None, ("b",))
+    assert to_row(thing) == {"name": "a", "at": micros(AT), "ended_at": None, "files": ("b",)}
+    assert from_row(Thing, row(**to_row(thing))) == thing

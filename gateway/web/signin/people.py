@@ -180,8 +180,7 @@ class PagePeople:
             user = self._owner_named(name)
         else:
             user = PageUser(link.person_id, link.person_name, self._clock())
-        self._links.pop(link.hash, None)  # before anything is waited for: it works once
-        await self._rows.drop_links([link.id])
+        await self._drop_links([link])
         role: Role | None = "owner" if link.person_id is None else link.role
         how = "invitation" if link.role else "link"
         return await self._enter(user, role, device, how)
@@ -253,11 +252,7 @@ class PagePeople:
             called = known.name
         elif role is None:
             role = "member"
-        old = [one for one in self._links.values() if one.person_id == person_id]
-        for one in old:
-            self._links.pop(one.hash, None)
-        if old:
-            await self._rows.drop_links([one.id for one in old])
+        await self._drop_links(self._links_of(person_id))
         made = await self._link(person_id, called, role, INVITATION_FOR)
         await self._audit.note("invite", by, person=person_id, role=role)
         self._changed()
@@ -283,11 +278,20 @@ class PagePeople:
         found = next((one for one in self._links.values() if one.id == link_id), None)
         if found is None:
             return False
-        self._links.pop(found.hash, None)
-        await self._rows.drop_links([found.id])
+        await self._drop_links([found])
         await self._audit.note("invite", by, person=found.person_id, withdrawn="yes")
         self._changed()
         return True
+
+    def _links_of(self, person_id: str) -> Sequence[PageLink]:
+        return [one for one in self._links.values() if one.person_id == person_id]
+
+    async def _drop_links(self, links: Sequence[PageLink]) -> None:
+        """They sign nobody in any more, from before anything is waited for: a link works once."""
+        for link in links:
+            self._links.pop(link.hash, None)
+        if links:
+            await self._rows.drop_links([link.id for link in links])
 
     # ── Sessions and accounts ───────────────────────────────────────────────────────────
 
@@ -319,13 +323,10 @@ class PagePeople:
         user = self._users.get(person_id)
         if user is None or user.ended:
             return None
-        self._users[person_id] = replace(user, ended=True)
+        self._users[person_id] = replace(user, ended_at=self._clock())
         await self._rows.put_user(self._users[person_id])
         await self.end_sessions(by, lambda one: one.person_id == person_id)
-        links = [one for one in self._links.values() if one.person_id == person_id]
-        for one in links:
-            self._links.pop(one.hash, None)
-        await self._rows.drop_links([one.id for one in links])
+        await self._drop_links(self._links_of(person_id))
         await self._roles.revoke(by, of_person(person_id))
         await self._audit.note("account_close", by, person=person_id)
         self._changed()

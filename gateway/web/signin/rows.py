@@ -5,24 +5,34 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeVar
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, Table, delete, select, update
 
 from contract.chat import Speaker
 from gateway.settings.access import Role
 from store.database import Store
 from store.gateway_schema import page_links, page_sessions, page_tokens, page_users
-from store.timestamps import micros, moment
+from store.rows import from_row, to_row
+from store.timestamps import micros
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class PageUser:
-    """An account. ended: closed; its id stays nobody else's until an owner invites it again."""
+    """An account. ended_at: when it was closed; its id stays nobody else's until an owner invites
+    it again."""
 
     id: str
     name: str
     created_at: datetime
-    ended: bool = False
+    ended_at: datetime | None = None
+
+    @property
+    def ended(self) -> bool:
+        """True if it was closed."""
+        return self.ended_at is not None
 
     @property
     def speaker(self) -> Speaker:
@@ -91,32 +101,18 @@ class PageRows:
 
     async def put_user(self, user: PageUser) -> None:
         """Add an account, or change it."""
-        values = {
-            "name": user.name,
-            "created_at": micros(user.created_at),
-            "ended_at": micros(user.created_at) if user.ended else None,
-        }
 
         def work(connection: Connection) -> None:
             gone = delete(page_users).where(page_users.c.id == user.id)
             connection.execute(gone)
-            connection.execute(page_users.insert().values(id=user.id, **values))
+            connection.execute(page_users.insert().values(to_row(user)))
 
         await self.store.write(work)
 
     async def put_session(self, session: PageSession) -> None:
         """Add a session."""
-        values = {
-            "id": session.id,
-            "hash": session.hash,
-            "person_id": session.person_id,
-            "created_at": micros(session.created_at),
-            "seen_at": micros(session.seen_at),
-            "expires_at": micros(session.expires_at),
-            "user_agent": session.user_agent,
-            "address": session.address,
-        }
-        await self.store.write(lambda c: c.execute(page_sessions.insert().values(values)))
+        new = page_sessions.insert().values(to_row(session))
+        await self.store.write(lambda c: c.execute(new))
 
     def seen(self, session: PageSession) -> None:
         """Its person was there, and it lasts longer; nobody waits for that."""
@@ -134,16 +130,8 @@ class PageRows:
 
     async def put_link(self, link: PageLink) -> None:
         """Add a link."""
-        values = {
-            "id": link.id,
-            "hash": link.hash,
-            "person_id": link.person_id,
-            "person_name": link.person_name,
-            "role": link.role,
-            "created_at": micros(link.created_at),
-            "expires_at": micros(link.expires_at),
-        }
-        await self.store.write(lambda c: c.execute(page_links.insert().values(values)))
+        new = page_links.insert().values(to_row(link))
+        await self.store.write(lambda c: c.execute(new))
 
     async def drop_links(self, ids: Collection[str]) -> None:
         """Take links away: they were used, or are too old."""
@@ -152,13 +140,8 @@ class PageRows:
 
     async def put_token(self, token: PageToken) -> None:
         """Add a token."""
-        values = {
-            "name": token.name,
-            "salt": token.salt,
-            "reads": token.reads,
-            "created_at": micros(token.created_at),
-        }
-        await self.store.write(lambda c: c.execute(page_tokens.insert().values(values)))
+        new = page_tokens.insert().values(to_row(token))
+        await self.store.write(lambda c: c.execute(new))
 
     def used(self, token: PageToken) -> None:
         """It was used; nobody waits for that."""
@@ -173,42 +156,12 @@ class PageRows:
 
 
 def _load(connection: Connection) -> PageState:
-    users = connection.execute(select(page_users))
+    def found(kind: type[T], table: Table) -> list[T]:
+        return [from_row(kind, row) for row in connection.execute(select(table))]
+
     return PageState(
-        [PageUser(r.id, r.name, moment(r.created_at), r.ended_at is not None) for r in users],
-        [
-            PageSession(
-                r.id,
-                r.hash,
-                r.person_id,
-                moment(r.created_at),
-                moment(r.seen_at),
-                moment(r.expires_at),
-                r.user_agent,
-                r.address,
-            )
-            for r in connection.execute(select(page_sessions))
-        ],
-        [
-            PageLink(
-                r.id,
-                r.hash,
-                r.person_id,
-                r.person_name,
-                r.role,
-                moment(r.created_at),
-                moment(r.expires_at),
-            )
-            for r in connection.execute(select(page_links))
-        ],
-        [
-            PageToken(
-                r.name,
-                r.salt,
-                r.reads,
-                moment(r.created_at),
-                moment(r.used_at) if r.used_at else None,
-            )
-            for r in connection.execute(select(page_tokens))
-        ],
+        found(PageUser, page_users),
+        found(PageSession, page_sessions),
+        found(PageLink, page_links),
+        found(PageToken, page_tokens),
     )
