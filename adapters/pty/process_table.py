@@ -13,6 +13,8 @@ from pathlib import Path
 
 import psutil
 
+from adapters.pty.keeper import signal_all
+
 PROC = Path("/proc")
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 ROUNDS = 100  # of ending a tree: what still forks was not seen in the round before
@@ -135,18 +137,12 @@ class ProcessTree:
             new = [row for row in rows if (row.pid, row.began) not in stopped]
             if not new:
                 break
-            _signal(new, signal.SIGSTOP)
+            signal_all([row.pid for row in new], signal.SIGSTOP)
             stopped |= {(row.pid, row.began) for row in new}
         for _ in range(ROUNDS):
             if not (rows := self.among(ProcessTable.read())):
                 return
-            _signal(rows, signal.SIGKILL)
-
-
-def _signal(rows: Iterable[ProcessRow], number: signal.Signals) -> None:
-    for row in rows:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(row.pid, number)
+            signal_all([row.pid for row in rows], signal.SIGKILL)
 
 
 def memory_of(rows: list[ProcessRow]) -> int:

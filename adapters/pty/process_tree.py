@@ -21,6 +21,20 @@ from adapters.pty.keeper import descendants, signal_all
 from adapters.pty.process_table import ProcessRow, read_process
 
 PYTHON = getattr(sys, "_base_executable", sys.executable)  # of no virtual environment
+BECOME = """
+if locale:
+    os.environ["LC_CTYPE"] = locale
+else:
+    os.environ.pop("LC_CTYPE", None)
+try:
+    os.execv(argv[0], argv)
+except OSError as error:
+    os.write(2, f"{argv[0]}: {error.strerror}\\n".encode())
+    os._exit(127)
+"""
+"""The end of the few lines of Python that stand before a program: `argv` becomes it, with the
+`locale` that it was given, as Python itself sets LC_CTYPE in a C locale (PEP 538)."""
+
 LOOK_S = 0.05
 STRAY_GRACE_S = 1.0  # between SIGTERM and SIGKILL of what a turn left behind
 STRAY_LIMIT_S = 3.0

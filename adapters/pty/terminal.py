@@ -26,7 +26,7 @@ from typing import Self
 import structlog
 
 from adapters.pty.open_files import OPEN_FILES
-from adapters.pty.process_tree import PYTHON, ask_to_end, end_younger, kept, kill, lifeline
+from adapters.pty.process_tree import BECOME, PYTHON, ask_to_end, end_younger, kept, kill, lifeline
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,23 +53,16 @@ READS = 2  # in one turn of the loop, so that a flood leaves time to others
 WRITE_BYTES = 16_384  # the kernel takes 18,432 unread bytes
 LAST_READS = 256  # after the exit: what is left, unless somebody else floods the terminal
 
-# Python itself sets LC_CTYPE in a C locale (PEP 538); the program gets what it was given.
-TAKE_TERMINAL = """
+TAKE_TERMINAL = (
+    """
 import fcntl, os, sys, termios
 _, locale, *argv = sys.argv
 if os.getsid(0) != os.getpid():  # in a sandbox, whose first process leads
     os.setsid()
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-if locale:
-    os.environ["LC_CTYPE"] = locale
-else:
-    os.environ.pop("LC_CTYPE", None)
-try:
-    os.execv(argv[0], argv)
-except OSError as error:
-    os.write(2, f"{argv[0]}: {error.strerror}\\n".encode())
-    os._exit(127)
 """
+    + BECOME
+)
 
 
 class PtyClosed(Exception):

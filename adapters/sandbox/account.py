@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from adapters.agent import Launch
-from adapters.pty.process_tree import PYTHON
+from adapters.pty.process_tree import BECOME, PYTHON
 from adapters.pty.terminal import StartCommand
 from adapters.sandbox.installation import trail
 from contract.errors import AgentError
@@ -23,8 +23,8 @@ AGENTS = 52_000
 LAST = 59_999
 _ENTER, _READ = 0o001, 0o005  # by others; what may be run need not be readable
 
-# Python itself sets LC_CTYPE in a C locale (PEP 538); the program gets what it was given.
-TAKE_ACCOUNT = """
+TAKE_ACCOUNT = (
+    """
 import ctypes, os, stat, sys
 _, account, group, locale, *argv = sys.argv
 account = int(account)
@@ -37,16 +37,9 @@ os.setresuid(account, account, account)
 if ctypes.CDLL(None).prctl(38, 1, 0, 0, 0):  # PR_SET_NO_NEW_PRIVS: nothing gives it others' rights
     sys.exit("no_new_privs is refused")
 os.umask(0o077)
-if locale:
-    os.environ["LC_CTYPE"] = locale
-else:
-    os.environ.pop("LC_CTYPE", None)
-try:
-    os.execv(argv[0], argv)
-except OSError as error:
-    os.write(2, f"{argv[0]}: {error.strerror}\\n".encode())
-    os._exit(127)
 """
+    + BECOME
+)
 # One call reaches all of an account at once, those too that only make more of themselves.
 END_ACCOUNT = """
 import os, sys, time

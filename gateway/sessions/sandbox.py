@@ -144,17 +144,14 @@ class Sandboxing:
         """
         asked = wanted(self._config, persona)
         found = await self._prospect(persona.name, asked)
-        if found.way == "sandbox":
-            await asyncio.to_thread(self._accounts.take_back, folder, workspace)
-            return Confinement(self.make(asked))
-        if found.way == "account":
-            give = self._accounts.give
-            return Confinement(account=await asyncio.to_thread(give, folder, workspace))
         if found.way == "nowhere":
             say = f"I run in a sandbox only, and {found.reason}."
             raise AgentError("missing", found.reason, say=say)
+        if found.way == "account":
+            give = self._accounts.give
+            return Confinement(account=await asyncio.to_thread(give, folder, workspace))
         await asyncio.to_thread(self._accounts.take_back, folder, workspace)
-        return Confinement()
+        return Confinement(self.make(asked) if found.way == "sandbox" else None)
 
     async def prospects(self, personas: Iterable[Persona]) -> list[Prospect]:
         """Where each persona's sessions would run; none of those that need no sandbox."""
