@@ -10,22 +10,16 @@ from urllib.parse import quote
 
 from contract.chat import Speaker
 from contract.errors import ConfigError
-from gateway.access.access import Access
-from gateway.access.admissions import Admissions
 from gateway.access.grants import GrantSpan
 from gateway.access.service import AccessService
-from gateway.audit.audit import Audit
 from gateway.cli.page.client import RunningMoot, client_of
-from gateway.core.clock import clock
+from gateway.cli.stored_access import open_stored_access
 from gateway.core.lock import InUse, address_of, hold
-from gateway.core.sql_ledger import SqlLedger
 from gateway.settings.config import Config
 from gateway.web.access.api import DECISIONS, GrantBody
 from gateway.web.access.views import access_json, grant_json, pairing_json
 from gateway.web.body import parse
 from gateway.web.signin.people import SHELL
-from store.database import Store
-from store.transcript import Transcript
 
 
 class Registry(Protocol):
@@ -58,12 +52,8 @@ async def open_registry(config: Config, environment: Mapping[str, str]) -> Async
                 raise ConfigError(say) from None
             yield _Running(client_of(config, url, environment))
             return
-        async with Store.open(config.store_url) as store:
-            transcript, access = Transcript(store), Access(config.access)
-            ledger, audit = SqlLedger(store, transcript), Audit(store, clock)
-            admissions = Admissions.over(store, ledger, access, audit, clock)
-            await admissions.load()
-            yield _Stored(AccessService(access, admissions, transcript))
+        async with open_stored_access(config) as found:
+            yield _Stored(AccessService(found.access, found.admissions, found.transcript))
 
 
 @dataclass(frozen=True, slots=True)

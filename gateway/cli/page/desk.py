@@ -9,24 +9,18 @@ from typing import Any, Protocol
 from urllib.parse import quote
 
 from contract.errors import ConfigError
-from gateway.access.access import Access
-from gateway.access.admissions import Admissions
-from gateway.audit.audit import Audit
 from gateway.cli.page.client import RunningMoot, running
-from gateway.core.clock import clock
+from gateway.cli.stored_access import open_stored_access
 from gateway.core.lock import hold
-from gateway.core.sql_ledger import SqlLedger
 from gateway.settings.access import Role
 from gateway.settings.config import Config
 from gateway.web.rendering import to_json
 from gateway.web.services import Visitors, visitors_of
 from gateway.web.signin.api import sessions_json
 from gateway.web.signin.caller import Caller
-from gateway.web.signin.owner_api import link_address
+from gateway.web.signin.owner_api import link_address, token_json
 from gateway.web.signin.people import SHELL
 from gateway.web.signin.secret import owner_secret
-from store.database import Store
-from store.transcript import Transcript
 
 
 class PageDesk(Protocol):
@@ -58,13 +52,9 @@ async def open_desk(config: Config, environment: Mapping[str, str]) -> AsyncIter
         yield RunningDesk(moot)
         return
     with hold(config.gateway.data_dir):
-        async with Store.open(config.store_url) as store:
-            transcript, access = Transcript(store), Access(config.access)
-            ledger, audit = SqlLedger(store, transcript), Audit(store, clock)
-            admissions = Admissions.over(store, ledger, access, audit, clock)
-            await admissions.load()
-            secret = owner_secret(config.gateway.data_dir)
-            visitors = visitors_of(store, access, admissions.grants, audit, secret=secret)
+        async with open_stored_access(config) as found:
+            secret, grants = owner_secret(config.gateway.data_dir), found.admissions.grants
+            visitors = visitors_of(found.store, found.access, grants, found.audit, secret=secret)
             await visitors.load()
             yield StoredDesk(config, visitors)
 
@@ -132,14 +122,8 @@ class StoredDesk:
         return bool(ended)
 
     async def tokens(self) -> list[dict[str, Any]]:
-        return [
-            {
-                "name": one.name,
-                "reads": one.reads or "all",
-                "used_at": one.used_at.isoformat() if one.used_at else None,
-            }
-            for one in self.visitors.tokens.listed()
-        ]
+        shown: list[dict[str, Any]] = to_json(list(map(token_json, self.visitors.tokens.listed())))
+        return shown
 
     async def token(self, name: str, reads: str) -> str:
         return (await self.visitors.tokens.get(name, reads, SHELL)).salt

@@ -111,13 +111,13 @@ class PagePeopleApi:
         return answer({"ended": len(gone)}) if gone else error(404, "there is no such session")
 
     async def listed(self, request: web.Request) -> web.Response:
-        return answer({"tokens": [_token(one) for one in self.tokens.listed()]})
+        return answer({"tokens": [token_json(one) for one in self.tokens.listed()]})
 
     async def token(self, request: web.Request) -> web.Response:
         """The salt: who can read the owner's secret makes the value of it."""
         body = parse(TokenBody, await read_object(request))
         made = await self.tokens.get(body.name, body.reads, caller_of(request).person)
-        return answer(_token(made) | {"salt": made.salt})
+        return answer(token_json(made) | {"salt": made.salt})
 
     async def revoke(self, request: web.Request) -> web.Response:
         done = await self.tokens.revoke(request.match_info["name"], caller_of(request).person)
@@ -154,7 +154,8 @@ def _invitation(link: PageLink) -> dict[str, Any]:
     }
 
 
-def _token(token: PageToken) -> dict[str, Any]:
+def token_json(token: PageToken) -> dict[str, Any]:
+    """A token as JSON, without its value."""
     return {
         "name": token.name,
         "reads": token.reads or "all",

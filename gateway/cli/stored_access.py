@@ -1,0 +1,38 @@
+"""Roles in the database, for the command line while no Moot runs."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from gateway.access.access import Access
+from gateway.access.admissions import Admissions
+from gateway.audit.audit import Audit
+from gateway.core.clock import clock
+from gateway.core.sql_ledger import SqlLedger
+from gateway.settings.config import Config
+from store.database import Store
+from store.transcript import Transcript
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAccess:
+    """The roles, and what stands beside them."""
+
+    store: Store
+    transcript: Transcript
+    access: Access
+    audit: Audit
+    admissions: Admissions
+
+
+@asynccontextmanager
+async def open_stored_access(config: Config) -> AsyncIterator[StoredAccess]:
+    """Read them. Whoever opens them holds the data directory's lock. Raises ConfigError."""
+    async with Store.open(config.store_url) as store:
+        transcript, access = Transcript(store), Access(config.access)
+        ledger, audit = SqlLedger(store, transcript), Audit(store, clock)
+        admissions = Admissions.over(store, ledger, access, audit, clock)
+        await admissions.load()
+        yield StoredAccess(store, transcript, access, audit, admissions)
