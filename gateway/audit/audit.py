@@ -225,9 +225,7 @@ class Audit:
             lambda connection: [entry_of(row) for row in connection.execute(query).mappings()]
         )
 
-    async def rows(
-        self, wish: AuditFilter = AuditFilter()
-    ) -> AsyncIterator[Sequence[Mapping[str, Any]]]:
+    async def rows(self, wish: AuditFilter = EVERY) -> AsyncIterator[Sequence[Mapping[str, Any]]]:
         """All rows in their order, some at a time."""
         conditions, last = _conditions(wish), 0
         while True:
@@ -266,14 +264,15 @@ class Audit:
     async def acknowledge(self, by: Speaker, *, why: str, account: str) -> Broken | None:
         """Take note of all that is broken, in the log itself: from now on it counts as whole up to
         there. Returns what was broken first."""
-        verdict = await self.verify()
-        if (broken := verdict.broken) is None:
+        check = await self._checked("")
+        if (broken := check.end()) is None:
             return None
         if broken.seq is None:  # the end is missing: that is a fault of the chain once it is noted
-            cut = {"head": self._known(), "newest": verdict.head}
+            cut = {"head": self._known(), "newest": check.head}
             note = partial(append, act=CUT, by=MOOT, at=micros(self._clock()), detail=cut)
             self.committed(await self._store.write(note))
-        told = (await self._checked("")).acknowledgement()
+            check = await self._checked("")
+        told = check.acknowledgement()
         detail = {"reason": broken.reason, "why": why, "account": account, **told}
         self.committed(
             await self._store.write(self._row(ACKNOWLEDGE, by, None, None, None, detail))

@@ -75,8 +75,8 @@ class Redactor:
         self._forms = tuple(sorted({*self._forms, *forms}, key=lambda form: (-len(form), form)))
         written = {secret.encode("utf-8", "replace").hex() for secret in known}
         between = {form for text in written for form in (text, "0".join(_pairs(text)))}
-        self._hex = (*self._hex, *sorted(form.encode() for form in between))
-        self._plain = (*self._plain, *sorted({_small(secret) for secret in known}))
+        self._hex = tuple(sorted({*self._hex, *(form.encode() for form in between)}))
+        self._plain = tuple(sorted({*self._plain, *(_small(secret) for secret in known)}))
 
     def __call__(self, text: str) -> str:
         """The text without secrets."""

@@ -251,7 +251,8 @@ async def listening(
     server: asyncio.Server | None = None
     try:
         assert runner.server is not None
-        server = await _listen(runner.server, connections, limits, f"{host}:{port}", key)
+        serve = runner.server
+        server = await _listen(lambda: Connection(serve(), connections, limits), host, port, key)
         yield server.sockets[0].getsockname()[:2]
     finally:
         if server is not None:
@@ -261,16 +262,14 @@ async def listening(
 
 
 async def _listen(
-    serve: web.Server, connections: Connections, limits: ConnectionLimits, at: str, key: str
+    connection: Callable[[], Connection], host: str, port: int, key: str
 ) -> asyncio.Server:
-    host, _, port = at.rpartition(":")
+    loop = asyncio.get_running_loop()
     try:
-        return await asyncio.get_running_loop().create_server(
-            lambda: Connection(serve(), connections, limits), host, int(port), backlog=BACKLOG
-        )
+        return await loop.create_server(connection, host, port, backlog=BACKLOG)
     except OSError as fault:
         raise ConfigError(
-            f"{key}: can't listen on {at}: {fault.strerror}; is Moot running already?"
+            f"{key}: can't listen on {host}:{port}: {fault.strerror}; is Moot running already?"
         ) from None
 
 
