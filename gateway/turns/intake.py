@@ -180,8 +180,8 @@ class Intake:
     ) -> Accepted:
         """Store a message and queue the turns that it asks for; a second delivery does nothing.
 
-        trusted: it came by the API, whose callers are on this machine or hold the token. notice: a
-        line of Moot's own that stands before the answers.
+        trusted: it came by the API, with an owner's token. notice: a line of Moot's own that stands
+        before the answers.
         """
         received_ns = time.time_ns()
         delivery = (bot.name, inbound.room.id, inbound.message_id)

@@ -20,8 +20,8 @@ from store.transcript import LATEST, Transcript
 class Route:
     """A message on its way in: what it says, whose turns it asks for, and where it stands.
 
-    inbound: asks for recall if it names a persona. trusted: it came by the API, whose callers are
-    on this machine or hold the token. targets: names of personas; "": Moot pins what it says.
+    inbound: asks for recall if it names a persona. trusted: it came by the API, with an owner's
+    token. targets: names of personas; "": Moot pins what it says.
     hop: 0 from a person, n for the n-th bot in a row. thread_id: where it is answered.
     """
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import os
 import secrets
 from base64 import urlsafe_b64encode
 from contextlib import suppress
 from pathlib import Path
 
 from gateway.core.private_folders import OWNER_SECRET
+from gateway.settings.whole_file import put
 
 _LEAST_CHARS = 32  # a shorter file is none that Moot wrote whole
 
@@ -28,13 +28,7 @@ def owner_secret(data_dir: Path) -> str:
         return known
     made = secrets.token_urlsafe(32)
     data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-    partial = data_dir / f"{OWNER_SECRET}.partial"
-    partial.unlink(missing_ok=True)
-    with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
-        out.write(f"{made}\n")
-        out.flush()
-        os.fsync(out.fileno())
-    partial.replace(file)
+    put(file, f"{made}\n".encode(), 0o600)
     return made
 
 
