@@ -3,9 +3,9 @@
 
 import * as api from "../lib/api.js";
 import { browserName } from "../chat/account.js";
-import { action, empty, section, when } from "./parts.js";
+import { action, empty, enterPresses, field, section, when } from "./parts.js";
 import { confirmDialog } from "../lib/dialogs.js";
-import { announce, byKey, copyButton, filledIn, h } from "../lib/dom.js";
+import { announce, copyButton, filledIn, h } from "../lib/dom.js";
 import { state } from "../lib/store.js";
 import { plural } from "../lib/words.js";
 
@@ -169,11 +169,6 @@ function tokenRow(token, refresh) {
 
 /** @param {() => void} refresh */
 function inviteForm(refresh) {
-  /**
-   * @param {string} label
-   * @param {Node} input
-   */
-  const field = (label, input) => h("label", { class: "filter" }, h("span", {}, label), input);
   const made = invited
     ? h(
         "div",
@@ -219,9 +214,6 @@ function inviteForm(refresh) {
       { css: "primary" },
     ),
   );
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    byKey(form, "invite")?.click();
-  });
+  enterPresses(form, "invite");
   return h("div", { class: "admin-part" }, form, made);
 }

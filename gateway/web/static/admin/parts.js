@@ -2,7 +2,7 @@
 // What the administrator's sections are made of: rows, states, figures, and asking the server.
 
 import * as api from "../lib/api.js";
-import { announce, h, icon, s } from "../lib/dom.js";
+import { announce, byKey, h, icon, s } from "../lib/dom.js";
 import { state } from "../lib/store.js";
 import { clock, dated, dayKey, duration, full } from "../lib/words.js";
 
@@ -97,6 +97,25 @@ export const section = (title, ...content) => {
   const id = `admin-${title.toLowerCase().replace(/\W+/g, "-")}`;
   return h("section", { class: "admin-part", "aria-labelledby": id }, h("h2", { id }, title), ...content);
 };
+
+/**
+ * A field of a form, with its name above it.
+ * @param {string} label
+ * @param {Node} input
+ */
+export const field = (label, input) => h("label", { class: "filter" }, h("span", {}, label), input);
+
+/**
+ * Let Enter in a form do what its button does.
+ * @param {HTMLFormElement} form
+ * @param {string} key of the button
+ */
+export function enterPresses(form, key) {
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    byKey(form, key)?.click();
+  });
+}
 
 /** @param {...Page.Child} words */
 export const note = (...words) => h("p", { class: "note" }, ...words);

@@ -3,9 +3,9 @@
 
 import * as api from "../lib/api.js";
 import { accountParts, loadAccounts } from "./accounts.js";
-import { action, empty, me, note, roomTitle, section, when } from "./parts.js";
+import { action, empty, enterPresses, field, me, note, roomTitle, section, when } from "./parts.js";
 import { confirmDialog } from "../lib/dialogs.js";
-import { announce, byKey, filledIn, h } from "../lib/dom.js";
+import { announce, filledIn, h } from "../lib/dom.js";
 import { state } from "../lib/store.js";
 
 const ROLES = [
@@ -153,11 +153,6 @@ function configuredRow({ role, people: who, rooms, personas, where }) {
  */
 function grantForm(known, refresh) {
   /**
-   * @param {string} label
-   * @param {Node} input
-   */
-  const field = (label, input) => h("label", { class: "filter" }, h("span", {}, label), input);
-  /**
    * @param {string} name
    * @param {string[][]} options
    */
@@ -220,9 +215,6 @@ function grantForm(known, refresh) {
       { css: "primary" },
     ),
   );
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    byKey(form, "grant")?.click();
-  });
+  enterPresses(form, "grant");
   return form;
 }
