@@ -81,8 +81,8 @@ class PageTokens:
 
     def is_good(self, caller: Caller) -> bool:
         """True while a program's token is good."""
-        fixed = ("shell", OWN)
-        return caller.token in fixed or any(t.name == caller.token for t in self.listed())
+        known = {"shell", OWN, *(token.name for token in self._tokens.values())}
+        return caller.token in known
 
     def _used(self, key: str, token: PageToken) -> None:
         now = self._clock()
