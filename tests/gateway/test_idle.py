@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from contract.chat import Room
+from gateway.core.clock import clock
 from gateway.core.ledger import TurnRequest
 from gateway.core.sql_ledger import SqlLedger
 from gateway.remembering.idle import LOOK_S, IdleSessions
@@ -159,7 +160,7 @@ async def test_what_ended_while_nobody_looked_is_told_some_at_a_time(tmp_path: P
         task = asyncio.create_task(at.idle.look())
         for done in range(7):
             await until(lambda done=done: len(at.learning) == min(done + 2, 7))  # type: ignore[misc]
-            await asyncio.sleep(0.01)
+            await at.noted()  # a third one would have begun by now
             assert len(at.learning) == min(done + 2, 7)
             at.learning[done].set_result(None)
         assert await task == 7
@@ -240,6 +241,14 @@ async def learned(moot: Opened) -> None:
     await until(lambda: not moot.house.memories.layers.learning())
 
 
+async def idle(moot: Opened, count: int) -> None:
+    """Wait until so many sessions are idle, and no more than these have not ended yet."""
+    unused = timedelta(milliseconds=1)
+    async with asyncio.timeout(20):
+        while len(await moot.house.ledger.idle_sessions(clock() - unused)) != count:
+            await asyncio.sleep(0.005)
+
+
 async def test_a_session_idle_over_a_restart_is_summarised_and_lives_on(tmp_path: Path) -> None:
     async with gateway(tmp_path) as moot:
         await moot.hear(said("@demo the build is red"))
@@ -258,7 +267,7 @@ async def test_an_idle_sessions_program_goes_on(tmp_path: Path) -> None:
     async with gateway(tmp_path, memory=MemoryTable(idle_s=0.001)) as moot:
         await moot.hear(said("@demo hi"))
         await learned(moot)
-        await asyncio.sleep(0.01)
+        await idle(moot, 1)
         assert await moot.house.idle.look() == 1
         assert moot.programs.agents[0].alive()
         await moot.hear(said("@demo still there?"))
@@ -276,7 +285,7 @@ async def test_new_of_one_persona_ends_that_ones_session_alone(tmp_path: Path) -
         await learned(moot)
         await moot.hear(said("@demo !new demo"))
         await learned(moot)
-        await asyncio.sleep(0.01)
+        await idle(moot, 1)
         assert await moot.house.idle.look() == 1  # the other's
 
 
