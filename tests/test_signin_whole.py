@@ -211,6 +211,61 @@ async def test_behind_a_proxy_with_a_name_and_tls(tmp_path: Path, certificate: P
             assert await response.json() == {"ok": True}
 
 
+OWN = "a-token-that-an-administrator-chose"
+
+
+async def guessed(at: Service, *forwarded: str) -> list[int]:
+    """What wrong tokens are answered, each told to come from one of these addresses."""
+    found = []
+    for address in forwarded:
+        header = f"X-Forwarded-For: {address}"
+        found.append((await curl(at, "api/rooms", "wrong", "-H", header))[0])
+    return found
+
+
+async def signs_in(at: Service, token: str, forwarded: str, scheme: str = "http") -> str:
+    """Sign in by a token behind a proxy; the cookie with its attributes."""
+    headers = {"X-Forwarded-For": forwarded, "X-Forwarded-Proto": scheme}
+    async with (
+        aiohttp.ClientSession(at.url, headers=headers) as client,
+        client.post("/api/sign-in", json={"token": token, "name": "Ash"}) as response,
+    ):
+        assert response.status == 200, await response.text()
+        return response.headers["Set-Cookie"]
+
+
+@pytest.mark.parametrize("trusts", ["", "[connections]\ntrusted_proxies = []\n"])
+async def test_a_header_of_nobody_who_is_trusted_hides_no_guessing(
+    tmp_path: Path, trusts: str
+) -> None:
+    named = 'public_url = "https://moot.test"\n'
+    config = (CONFIG if trusts else CONFIG.replace(named, "")) + trusts
+    async with service(tmp_path, config, MOOT_TOKEN=OWN) as at:
+        made_up = [f"203.0.113.{number}" for number in range(20)]
+        assert 429 in await guessed(at, *made_up)
+        token = await printed(at, "token")  # nobody can guess it: it goes on working
+        cookie = await signs_in(at, token, "203.0.113.7", "https")
+        assert "Secure" not in cookie
+        _, told = await curl(at, "api/page/sessions", token)
+        assert [one["address"] for one in json.loads(told)["sessions"]] == ["127.0.0.1"]
+
+
+async def test_behind_a_trusted_proxy_each_address_stands_for_itself(tmp_path: Path) -> None:
+    async with service(tmp_path, CONFIG, MOOT_TOKEN=OWN) as at:
+        token = await printed(at, "token")
+        assert 429 in await guessed(at, *(f"10.0.0.{n}, 203.0.113.7" for n in range(20)))
+        assert 429 in await guessed(at, *(f"2001:db8:1:2::{n}" for n in range(1, 20)))
+        for other in ("198.51.100.9", "203.0.113.7, 198.51.100.10", "2001:db8:1:3::1"):
+            assert "Secure" not in await signs_in(at, OWN, other)
+        assert "Secure" in await signs_in(at, token, "203.0.113.7", "https")
+        _, told = await curl(at, "api/page/sessions", token)
+        known = {one["address"] for one in json.loads(told)["sessions"]}
+        addresses = {"198.51.100.9", "198.51.100.10", "2001:db8:1:3::1", "203.0.113.7"}
+        assert known == addresses
+        _, told = await curl(at, "api/audit?act=sign_in", token)
+        assert {row["detail"]["address"] for row in json.loads(told)["items"]} == addresses
+
+
 class Here(aiohttp.abc.AbstractResolver):
     """Every name is this machine."""
 

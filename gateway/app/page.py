@@ -25,8 +25,9 @@ from gateway.turns.queue import TurnQueues
 from gateway.web.admin.service import Activity, AdminOverview, AdminServices, DataDisk, SessionAdmin
 from gateway.web.auth import PageAuth
 from gateway.web.chat import AgentService, ChatService
+from gateway.web.forwarded import Proxies
 from gateway.web.inbox import InboxService
-from gateway.web.listening.connection import ConnectionLimits, peer_of, read_address
+from gateway.web.listening.connection import ConnectionLimits
 from gateway.web.memory.room_memory import RoomMemoryService
 from gateway.web.monitor import Monitor
 from gateway.web.page import PageSettings
@@ -166,7 +167,18 @@ def make_page_settings(context: Context) -> PageSettings:
 def page_auth(config: Config) -> PageAuth:
     """By which names the page is reached."""
     gateway = config.gateway
-    return PageAuth(gateway.host, gateway.public_url or "", gateway.hosts)
+    return PageAuth(gateway.host, gateway.public_url or "", gateway.hosts, proxies_of(config))
+
+
+LOOPBACK = ("127.0.0.1", "::1")
+
+
+def proxies_of(config: Config) -> Proxies:
+    """Those that are named; else whatever is on this machine, where there is one at all."""
+    named = config.connections.trusted_proxies
+    if named is None:
+        named = frozenset(LOOPBACK if config.gateway.public_url else ())
+    return Proxies.of(named)
 
 
 KEPT_FILES = 256  # for the database, the bots, and a few agents
@@ -184,5 +196,5 @@ def connection_limits(config: Config) -> ConnectionLimits:
         head_s=table.header_s,
         body_s=table.body_s,
         idle_s=table.idle_s,
-        proxies=frozenset(peer_of(read_address(proxy)) for proxy in table.trusted_proxies),
+        proxies=proxies_of(config),
     )

@@ -22,12 +22,12 @@ class ConnectionsTable(Table):
     header_s: Seconds = 15.0
     body_s: Seconds = 30.0
     idle_s: Seconds = 75.0
-    trusted_proxies: frozenset[str] = frozenset()
+    trusted_proxies: frozenset[str] | None = None
 
     @field_validator("trusted_proxies")
     @classmethod
-    def _addresses(cls, value: frozenset[str]) -> frozenset[str]:
-        for given in value:
+    def _addresses(cls, value: frozenset[str] | None) -> frozenset[str] | None:
+        for given in value or ():
             try:
                 ip_address(given)
             except ValueError:

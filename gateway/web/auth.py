@@ -8,12 +8,12 @@ started is refused.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from aiohttp import web
 
+from gateway.web.forwarded import Proxies, read_address
 from gateway.web.signin.caller import Caller, RequestRefused
 from gateway.web.signin.people import PagePeople
 from gateway.web.signin.rooms import RoomGuard
@@ -66,12 +66,13 @@ NEEDED = (
 class PageAuth:
     """By which names the page is reached. listen: the address that it listens on. public_url: its
     address for people, behind a proxy; "": they use the one that it listens on. hosts: further
-    names.
+    names. proxies: whose word is taken for who calls.
     """
 
     listen: str = "127.0.0.1"
     public_url: str = ""
     hosts: tuple[str, ...] = ()
+    proxies: Proxies = field(default_factory=Proxies)
 
     @property
     def names(self) -> frozenset[str]:
@@ -88,22 +89,20 @@ class PageAuth:
         """True if a Host header's name is ours. An address cannot be rebound by DNS."""
         if host.lower() in self.names or is_loopback(host):
             return True
-        return not is_loopback(self.listen) and _address(host) is not None
+        return not is_loopback(self.listen) and read_address(host) is not None
 
     def is_secure(self, request: web.Request) -> bool:
-        """True if the browser came by TLS: here, or at a proxy on this machine."""
-        proxied = is_loopback(request.remote or "") and (
-            request.headers.get("X-Forwarded-Proto", "").lower() == "https"
-        )
+        """True if the browser came by TLS: here, or at a proxy."""
         public = urlsplit(self.public_url)
         named = public.scheme == "https" and host_name(request).lower() == public.hostname
-        return request.secure or proxied or named
+        return named or self.proxies.is_tls(request)
 
-    def address(self, request: web.Request) -> str:
-        """The caller's address; behind a proxy on this machine the one that it adds."""
-        remote = request.remote or ""
-        told = request.headers.get("X-Forwarded-For", "").rpartition(",")[2].strip()
-        return told if is_loopback(remote) and _address(told) is not None else remote
+    def url(self, request: web.Request) -> str:
+        """The page's address for people, without a path."""
+        public = urlsplit(self.public_url)
+        if public.hostname:
+            return f"{public.scheme}://{public.netloc}"
+        return f"{'https' if self.is_secure(request) else 'http'}://{request.host}"
 
 
 def is_loopback(host: str) -> bool:
@@ -111,15 +110,8 @@ def is_loopback(host: str) -> bool:
     bare = host.strip("[]").lower().rstrip(".")
     if bare == "localhost" or bare.endswith(".localhost"):
         return True
-    address = _address(bare)
-    return address is not None and (getattr(address, "ipv4_mapped", None) or address).is_loopback
-
-
-def _address(host: str) -> IPv4Address | IPv6Address | None:
-    try:
-        return ip_address(host)
-    except ValueError:
-        return None
+    address = read_address(bare)
+    return address is not None and address.is_loopback
 
 
 def is_local(request: web.Request) -> bool:
@@ -180,7 +172,7 @@ class Credentials:
     def _known(self, request: web.Request) -> Caller:
         scheme, _, given = request.headers.get("Authorization", "").partition(" ")
         if scheme.lower() == "bearer" and given.strip():
-            return self.tokens.by_bearer(given.strip(), self.access.address(request))
+            return self.tokens.by_bearer(given.strip(), self.access.proxies.address(request))
         caller = self.people.by_cookie(request.cookies.get(cookie_name(request), ""))
         if caller is None:
             raise RequestRefused(401, NEEDED)

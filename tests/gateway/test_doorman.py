@@ -11,6 +11,7 @@ import pytest
 
 from contract.errors import ConfigError
 from gateway.web.auth import PageAuth, is_loopback
+from gateway.web.forwarded import Proxies
 from gateway.web.page import PageSettings, open_page
 from gateway.web.signin.people import SHELL
 from gateway.web.signin.tokens import check_own
@@ -226,7 +227,8 @@ async def test_many_addresses_that_guess_are_slowed_down_together(
     house: FakeHouse, tmp_path: Path
 ) -> None:
     house.visitors = make_visitors(own=TOKEN)
-    async with opened(house, tmp_path) as (_, client):
+    behind = PageAuth(proxies=Proxies.of(["127.0.0.1"]))
+    async with opened(house, tmp_path, behind) as (_, client):
         for number in range(100):
             headers = {"X-Forwarded-For": f"10.0.0.{number}"}
             body = {"token": "wrong"}

@@ -24,6 +24,7 @@ from gateway.core.private_folders import OWNER_SECRET
 from gateway.questions.ballot import Ballot
 from gateway.settings.access import AccessTable, Role
 from gateway.web.auth import PageAuth
+from gateway.web.forwarded import Proxies
 from gateway.web.page import PageSettings, open_page
 from gateway.web.signin.people import SHELL, person_of
 from gateway.web.signin.secret import owner_secret
@@ -228,7 +229,9 @@ async def test_who_loses_the_role_loses_what_it_opened_at_once(door: Door) -> No
 async def test_behind_tls_the_cookie_is_for_tls_alone(door: Door, tmp_path: Path) -> None:
     people = door.moot.house.visitors.people
     for headers in ({"X-Forwarded-Proto": "https"}, {"Host": "moot.example"}):
-        settings = PageSettings(tmp_path, access=PageAuth(public_url="https://moot.example"))
+        proxies = Proxies.of(["127.0.0.1"])
+        access = PageAuth(public_url="https://moot.example", proxies=proxies)
+        settings = PageSettings(tmp_path, access=access)
         async with (
             open_page(door.moot.house.services, settings) as url,
             aiohttp.ClientSession(url) as client,

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from aiohttp import web
+
+from gateway.web.forwarded import Address, Proxies, peer_of, read_address
 
 BODY_BYTES_PER_S = 4_096  # a body that flows may take its time; 25 MB by an old mobile phone do
 KEEPALIVE_S, KEEPALIVE_TRIES = 60, 4  # a peer that vanished is noticed, also under a silent stream
@@ -19,8 +20,8 @@ KEEPALIVE_S, KEEPALIVE_TRIES = 60, 4  # a peer that vanished is noticed, also un
 class ConnectionLimits:
     """most: connections of a listener at once; of_peer: those of one address. of_person: streams
     and uploads of one person. head_s: until a request's headers are here; body_s: until its body
-    is, or the answer is taken, unless it flows; idle_s: between requests. proxies: addresses whose
-    X-Forwarded-For is believed.
+    is, or the answer is taken, unless it flows; idle_s: between requests. proxies: they bring other
+    people's requests.
     """
 
     most: int = 1_000
@@ -29,7 +30,7 @@ class ConnectionLimits:
     head_s: float = 15.0
     body_s: float = 30.0
     idle_s: float = 75.0
-    proxies: frozenset[str] = frozenset()
+    proxies: Proxies = field(default_factory=Proxies)
 
 
 class Watcher(Protocol):
@@ -54,8 +55,8 @@ class Connection(asyncio.Protocol):
     """
 
     transport: asyncio.Transport
+    address: Address | None = None
     peer = ""
-    is_local = False
 
     def __init__(self, handler: asyncio.Protocol, watcher: Watcher, limits: ConnectionLimits):
         self._handler = handler
@@ -72,8 +73,8 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
-        address = read_address((transport.get_extra_info("peername") or ("",))[0])
-        self.peer, self.is_local = peer_of(address), address is not None and address.is_loopback
+        self.address = read_address((transport.get_extra_info("peername") or ("",))[0])
+        self.peer = peer_of(self.address)
         _notice_dead_peers(transport, self._limits.body_s)
         self._watcher.admit(self)
         self._handler.connection_made(transport)
@@ -110,6 +111,16 @@ class Connection(asyncio.Protocol):
         self.received = 0
 
     @property
+    def is_local(self) -> bool:
+        """True if it came from this machine."""
+        return self.address is not None and self.address.is_loopback
+
+    @property
+    def is_proxy(self) -> bool:
+        """True if it brings other people's requests."""
+        return self.address in self._limits.proxies.trusted
+
+    @property
     def sends_body(self) -> bool:
         """True while a request's body is not here whole."""
         return self.request is not None and not self.request.content.is_eof()
@@ -131,22 +142,6 @@ class Connection(asyncio.Protocol):
             return False
         flowed = self.since + self.received / BODY_BYTES_PER_S
         return now - min(self.heard, flowed) > limits.body_s
-
-
-def read_address(text: str) -> IPv4Address | IPv6Address | None:
-    """An address; an IPv4 one that came as IPv6 is IPv4 again. None: it is none."""
-    try:
-        address = ip_address(text.strip().partition("%")[0])
-    except ValueError:
-        return None
-    return getattr(address, "ipv4_mapped", None) or address
-
-
-def peer_of(address: IPv4Address | IPv6Address | None) -> str:
-    """The name under which somebody's connections are counted: IPv6 gives each caller a /64."""
-    if isinstance(address, IPv6Address) and not address.is_loopback:
-        return str(IPv6Address(int(address) >> 64 << 64))
-    return str(address or "")
 
 
 def _notice_dead_peers(transport: asyncio.Transport, answer_s: float) -> None:

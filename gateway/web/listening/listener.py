@@ -23,7 +23,8 @@ from aiohttp.typedefs import Handler, Middleware
 
 from contract.errors import ConfigError
 from gateway.web.body import error
-from gateway.web.listening.connection import Connection, ConnectionLimits, peer_of, read_address
+from gateway.web.forwarded import Proxies, peer_of
+from gateway.web.listening.connection import Connection, ConnectionLimits
 
 log = structlog.stdlib.get_logger("moot.gateway")
 
@@ -57,7 +58,7 @@ class Connections:
 
     def admit(self, connection: Connection) -> None:
         """A new one: it gets a place, or a reserved one."""
-        if not self._has_place(connection.peer):
+        if not self._has_place(connection):
             connection.reserved = True
             here = connection.is_local
 
@@ -107,10 +108,10 @@ class Connections:
 
     # ── Places ──────────────────────────────────────────────────────────────────────────
 
-    def _has_place(self, peer: str) -> bool:
+    def _has_place(self, connection: Connection) -> bool:
         """True if there is a place, or another gave its own up."""
-        limits = self._limits
-        if peer not in limits.proxies and self._of_peer[peer] >= limits.of_peer:
+        limits, peer = self._limits, connection.peer
+        if not connection.is_proxy and self._of_peer[peer] >= limits.of_peer:
             return self._give_up(lambda other: other.peer == peer and not other.reserved)
         if self._of_peer.total() >= limits.most:
             return self._give_up(lambda other: not other.reserved)
@@ -152,13 +153,9 @@ class Connections:
         return True
 
     def _source(self, connection: Connection, request: web.Request) -> str | None:
-        """Whom a proxy of ours asks for: the last address that is none of them."""
-        proxies = self._limits.proxies
-        if connection.peer not in proxies:
-            return None
-        told = ",".join(request.headers.getall("X-Forwarded-For", ())).split(",")
-        peers = (peer_of(read_address(one)) for one in reversed(told))
-        return next((peer for peer in peers if peer and peer not in proxies), None)
+        """Whom a proxy of ours asks for; None: for itself, or it is none."""
+        caller = self._limits.proxies.origin(connection.address, request)
+        return None if caller == connection.address else peer_of(caller)
 
     def _end(self, connection: Connection) -> None:
         source, connection.source = connection.source, None
@@ -289,7 +286,7 @@ def serving_hooks(
 ) -> Callable[[web.Application], AbstractAsyncContextManager[int]]:
     """How the programs' hooks are listened to: all come from this machine."""
     limits = limits or ConnectionLimits()
-    limits = replace(limits, of_peer=limits.most, proxies=frozenset())
+    limits = replace(limits, of_peer=limits.most, proxies=Proxies())
 
     @asynccontextmanager
     async def serve(app: web.Application) -> AsyncIterator[int]:

@@ -24,7 +24,7 @@ from gateway.web.signin.people import (
     SignedIn,
 )
 from gateway.web.signin.rows import PageSession
-from gateway.web.signin.tokens import NOT_IT, locked
+from gateway.web.signin.tokens import NOT_IT
 
 log = structlog.stdlib.get_logger("moot.page")
 
@@ -74,7 +74,7 @@ class SignInApi:
         return response
 
     async def _sign_in(self, request: web.Request, body: SignInBody) -> SignedIn:
-        address = self.credentials.access.address(request)
+        address = self.credentials.access.proxies.address(request)
         device = Device(request.headers.get("User-Agent", ""), address)
         if body.code is not None:
             try:
@@ -84,14 +84,13 @@ class SignInApi:
                 raise
         if body.token is None:
             raise Rejected("token", "is required: a token, or the code of a link")
-        if wait_s := self.attempts.wait_s(address):
-            raise locked(wait_s)
         try:
             caller = self.credentials.tokens.by_bearer(body.token, address)
             if caller.reads:
                 raise RequestRefused(401, NOT_IT)
-        except RequestRefused:
-            self._failed(address, "token")
+        except RequestRefused as refused:
+            if refused.status == 401:
+                self._failed(address, "token")
             raise
         return await self._people.sign_in_by_token(body.name, device)
 

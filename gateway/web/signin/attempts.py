@@ -11,6 +11,8 @@ from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from gateway.web.forwarded import peer_of, read_address
+
 FREE = 5  # wrong ones of an address before it has to wait
 LONGEST_S = 900.0
 FORGOTTEN_S = 3_600.0  # without a wrong one
@@ -38,7 +40,7 @@ class Attempts:
     def wait_s(self, address: str) -> int:
         """The seconds until this address may try again; 0: now."""
         now = self._clock()
-        known = self._by.get(address)
+        known = self._by.get(_who(address))
         own = known.until - now if known else 0.0
         many = len(self._all) == ALL_FREE and now - self._all[0] < ALL_WITHIN_S
         everybody = self._all[-1] + ALL_WAIT_S - now if many else 0.0
@@ -47,10 +49,11 @@ class Attempts:
     def wrong(self, address: str) -> int:
         """Count a wrong one. Returns the seconds that the address has to wait now."""
         now = self._clock()
-        tries = self._by.pop(address, None)
+        who = _who(address)
+        tries = self._by.pop(who, None)
         if tries is None or now - tries.at > FORGOTTEN_S:
             tries = _Tries()
-        self._by[address] = tries
+        self._by[who] = tries
         if len(self._by) > MOST_ADDRESSES:
             self._by.popitem(last=False)
         tries.wrong += 1
@@ -62,4 +65,9 @@ class Attempts:
 
     def right(self, address: str) -> None:
         """It was the token: what came before is forgotten."""
-        self._by.pop(address, None)
+        self._by.pop(_who(address), None)
+
+
+def _who(address: str) -> str:
+    """Under which name an address is counted."""
+    return peer_of(read_address(address))

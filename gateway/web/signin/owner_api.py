@@ -133,8 +133,7 @@ class PagePeopleApi:
         return answer(told, 201)
 
     def _address(self, request: web.Request, made: NewLink) -> str:
-        own = f"{request.scheme}://{request.host}"
-        return link_address(self.access.public_url or own, made.code)
+        return link_address(self.access.url(request), made.code)
 
 
 def link_address(base: str, code: str) -> str:

@@ -106,14 +106,16 @@ class PagePeople:
         self._clock = clock
         self._changed = changed
         self._users: dict[str, PageUser] = {}
-        self._sessions: dict[str, PageSession] = {}  # by the cookie's hash
+        self._sessions: dict[str, PageSession] = {}
+        self._of_cookie: dict[str, str] = {}  # sessions' ids by the cookie's hash
         self._links: dict[str, PageLink] = {}  # by the code's hash
 
     async def load(self) -> PageState:
         """Read all of it; what is too old goes."""
         state, now = await self._rows.load(), self._clock()
         self._users = {user.id: user for user in state.users}
-        self._sessions = {one.hash: one for one in state.sessions if one.expires_at > now}
+        self._sessions = {one.id: one for one in state.sessions if one.expires_at > now}
+        self._of_cookie = {one.hash: one.id for one in self._sessions.values()}
         self._links = {one.hash: one for one in state.links if one.expires_at > now}
         self._tell_access()
         old = [one.id for one in state.sessions if one.expires_at <= now]
@@ -130,23 +132,21 @@ class PagePeople:
 
     def by_cookie(self, cookie: str) -> Caller | None:
         """Who is signed in with this cookie. Their session lasts longer by it."""
-        session = self._sessions.get(hashed(cookie)) if cookie else None
+        session = self._sessions.get(self._of_cookie.get(hashed(cookie), "")) if cookie else None
         now = self._clock()
         user = self._users.get(session.person_id) if session else None
         if session is None or user is None or user.ended or session.expires_at <= now:
             return None
         if now - session.seen_at > SEEN_EVERY:
             seen = replace(session, seen_at=now, expires_at=now + SESSION_FOR)
-            self._sessions[session.hash] = seen
+            self._sessions[session.id] = seen
             self._rows.seen(seen)
         return Caller(user.speaker, session.id)
 
     def is_signed_in(self, caller: Caller) -> bool:
         """True while a person's session lasts."""
-        now = self._clock()
-        return any(
-            one.id == caller.session_id and one.expires_at > now for one in self._sessions.values()
-        )
+        session = self._sessions.get(caller.session_id)
+        return session is not None and session.expires_at > self._clock()
 
     def is_owner(self, person_id: str) -> bool:
         """True if somebody with an account administers the house."""
@@ -223,8 +223,11 @@ class PagePeople:
             address=device.address[:64],
         )
         await self._rows.put_session(session)
-        self._sessions[session.hash] = session
-        await self._audit.note("sign_in", user.speaker, how=how, session=session.id)
+        self._sessions[session.id] = session
+        self._of_cookie[session.hash] = session.id
+        await self._audit.note(
+            "sign_in", user.speaker, how=how, session=session.id, address=session.address
+        )
         log.info("signin.done", person=user.id, how=how, session=session.id)
         self._changed()
         return SignedIn(user, session, cookie)
@@ -308,7 +311,8 @@ class PagePeople:
         """Sign browsers out; return what was ended."""
         gone = [one for one in self._sessions.values() if chosen(one)]
         for one in gone:
-            self._sessions.pop(one.hash, None)
+            self._sessions.pop(one.id, None)
+            self._of_cookie.pop(one.hash, None)
         if gone:
             await self._rows.drop_sessions([one.id for one in gone])
         for one in gone:

@@ -72,7 +72,9 @@ class PageTokens:
             self._used(key, token)
             return Caller(_speaker(token.name), token=token.name, reads=token.reads)
         if wait_s := self._attempts.wait_s(address):
-            raise locked(wait_s)
+            raise RequestRefused(
+                429, f"too many wrong tokens: try again in {wait_s} s, or use a link", wait_s
+            )
         if self._own is not None and same(value, self._own):
             self._attempts.right(address)
             return Caller(_speaker(OWN), token=OWN)
@@ -123,13 +125,6 @@ class PageTokens:
         await self._rows.drop_token(name)
         await self._audit.note("token_revoke", by, token=name)
         return True
-
-
-def locked(wait_s: int) -> RequestRefused:
-    """The refusal of whoever tried too often."""
-    return RequestRefused(
-        429, f"too many wrong tokens: try again in {wait_s} s, or use a link", wait_s
-    )
 
 
 def check_own(environment: Mapping[str, str], *, beyond: bool) -> str | None:
