@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -22,7 +22,8 @@ class Speaker:
     """Somebody in a room.
 
     id: `<source>:<external id>`, stable. mention: what tags this person on the platform,
-    e.g. `<@U06STGBF4Q0>`, or None. role: e.g. "backend lead", or None.
+    e.g. `<@U06STGBF4Q0>`, or None. role: e.g. "backend lead", or None. through: the program that
+    speaks in this person's name with a token of its own; None: they do it themselves.
     """
 
     id: str
@@ -30,6 +31,12 @@ class Speaker:
     kind: SenderType = "human"
     mention: str | None = None
     role: str | None = None
+    through: Speaker | None = field(default=None, compare=False)
+
+    @property
+    def proven(self) -> Speaker:
+        """Whose credential it was."""
+        return self.through or self
 
 
 MOOT = Speaker("bot:moot", "moot", "bot")
@@ -139,7 +146,25 @@ class IngestMetadata(BaseModel):
     def speaker(self) -> Speaker:
         """The sender as the header shows them."""
         mention = None if self.sender_type == "bot" else self.mention_token
-        return Speaker(self.sender_id, self.sender_display_name, self.sender_type, mention)
+        return Speaker(
+            self.sender_id,
+            self.sender_display_name,
+            self.sender_type,
+            mention,
+            through=through_of(self.model_extra or {}),
+        )
+
+
+THROUGH = "through"
+"""A key of the metadata that Moot alone writes: the program that said it in the sender's name."""
+
+
+def through_of(metadata: Mapping[str, Any]) -> Speaker | None:
+    """The program that said it; None: the sender did."""
+    told = metadata.get(THROUGH)
+    if not (isinstance(told, Mapping) and isinstance(told.get("id"), str)):
+        return None
+    return Speaker(told["id"], str(told.get("name")))
 
 
 REQUIRED_METADATA = ("source", "sender_id", "sender_display_name", "sender_type")

@@ -22,7 +22,7 @@ from sqlalchemy import (
 )
 
 from contract.briefing import TranscriptLine
-from contract.chat import Attachment, Deleted, Edited, Inbound, Room, Speaker
+from contract.chat import Attachment, Deleted, Edited, Inbound, Room, Speaker, through_of
 from store.database import Store, insert_of
 from store.schema import messages, rooms, turns
 from store.timestamps import micros, moment
@@ -368,7 +368,13 @@ def _messages(
             scope=row.scope,
             thread_id=row.thread_id,
             reply_to=row.reply_to,
-            by=Speaker(row.sender_id, row.sender_name, row.sender_type, row.mention),
+            by=Speaker(
+                row.sender_id,
+                row.sender_name,
+                row.sender_type,
+                row.mention,
+                through=through_of(row.meta),
+            ),
             persona=row.persona,
             turn_id=row.turn_id,
             hop=row.hop,

@@ -141,8 +141,8 @@ class Grants:
             "room_id": span.room_id,
             "persona": span.persona,
             "within": span.within,
-            "by_id": by.id,
-            "by_name": by.name,
+            "by_id": by.proven.id,
+            "by_name": by.proven.name,
             "at": micros(now),
         }
         seq = connection.execute(_PUT, values).scalar_one()

@@ -187,8 +187,8 @@ class Pairings:
         values = {
             "of": found.seq,
             "decided": decided,
-            "decider": by.id,
-            "decider_name": by.name,
+            "decider": by.proven.id,
+            "decider_name": by.proven.name,
             "now": micros(now),
         }
         connection.execute(DECIDE, values)

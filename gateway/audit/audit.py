@@ -170,7 +170,10 @@ class Audit:
         turn_id: str | None,
         detail: Detail,
     ) -> Callable[[Connection], str]:
-        """The work that appends a row of this moment, and gives its hash."""
+        """The work that appends a row of this moment, and gives its hash. What a program does in
+        somebody's name is the program's act."""
+        if by.through is not None:
+            by, detail = by.through, {**detail, "in_name_of": by.id}
         told = {
             key: self._clean(value) if isinstance(value, str) else value
             for key, value in detail.items()

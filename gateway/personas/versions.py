@@ -55,8 +55,8 @@ class Versions:
             "name": name,
             "text": text,
             "why": why,
-            "by_id": by.id if by else None,
-            "by_name": by.name if by else None,
+            "by_id": by.proven.id if by else None,
+            "by_name": by.proven.name if by else None,
             "at": micros(self._clock()),
         }
         return await self._store.write(lambda connection: _note(connection, values))

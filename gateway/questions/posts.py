@@ -89,8 +89,10 @@ class QuestionPosts:
         await showing
         nobody = "nobody in time" if reason == "timeout" else "nobody"
         who = by.name if by else nobody
-        if entry.agreed is not None and by is not None and entry.agreed[1].id != by.id:
-            who = f"{entry.agreed[1].name}, {by.name}"
+        if by is not None and entry.agreed is not None:
+            option, first = entry.agreed
+            if option == chosen and first.id != by.id:  # who allowed it has not refused it
+                who = f"{first.name}, {by.name}"
         text = decided_markdown(entry.question, chosen, who)
         key = f"{entry.turn.id}:{entry.question.id}"
         for message_id in entry.message_ids:

@@ -32,13 +32,15 @@ from gateway.questions.typed import Refusal, TypedChoice, codes, meant
 from gateway.settings.access import EVERYBODY
 from gateway.settings.danger import Danger
 
-Choice = Literal["taken", "agreed", "alone", "closed", "changed", "forbidden", "unknown"]
+Choice = Literal["taken", "agreed", "alone", "closed", "changed", "forbidden", "token", "unknown"]
 """taken: it counts; agreed: likewise, and one more person must choose the same; alone: agreed, and
 who agreed before may not answer any more; closed: answered or timed out before; changed: the button
-stood under another detail; forbidden: this person may not."""
+stood under another detail; forbidden: this person may not; token: two people must agree, and a
+program is none, in whosever name it speaks."""
 
 log = structlog.stdlib.get_logger("moot.questions")
 
+IN_PERSON = "answer in the room, or signed in on the page"
 AGAIN_S = 1.0  # before a question whose fate nobody knows is looked for
 REMEMBERED = 500  # closed questions, and people who were told something
 NAME_CHARS = 80
@@ -129,10 +131,11 @@ class Questions:
             del self._open[entry.question.id]
             _keep(self._closed, entry.question.id, entry)
             entry.close()
+            shown = by.proven if by else None
             self._counted(reason)
             self._publish(
                 QuestionClosed(
-                    entry.turn.room.id, entry.question.id, chosen if by else None, by, reason
+                    entry.turn.room.id, entry.question.id, chosen if by else None, shown, reason
                 )
             )
             try:
@@ -141,7 +144,7 @@ class Questions:
                 else:
                     await self._record_answer(entry, chosen, by, via)
             finally:
-                await self._posts.close(entry, showing, chosen, by, reason)
+                await self._posts.close(entry, showing, chosen, shown, reason)
         return chosen
 
     def _why_two(self, turn: Turn, danger: str | None) -> str | None:
@@ -191,7 +194,7 @@ class Questions:
             allowed=chosen not in entry.ballot.refusing,
             via=via,
         )
-        await asyncio.gather(noted, self._decided(entry.turn, entry.question, chosen, by.id))
+        await asyncio.gather(noted, self._decided(entry.turn, entry.question, chosen, by.proven.id))
 
     async def _record_lapse(
         self, turn: Turn, question: Question, chosen: int, by: str, reason: str
@@ -221,13 +224,12 @@ class Questions:
         by: Speaker,
         *,
         digest: str | None = None,
-        trusted: bool = False,
         via: str = "room",
     ) -> Choice:
         """Answer a question. Raises Rejected when it has no such option.
 
-        digest: of what the button stood under, see `Question.digest`; None: it was typed. trusted:
-        it was answered with an owner's token, in whosever name. via: for the audit log.
+        digest: of what the button stood under, see `Question.digest`; None: it was typed. via: for
+        the audit log. What a program brings came with an owner's token, whoever it names.
         """
         entry = self._open.get(question_id)
         if entry is None:
@@ -235,7 +237,7 @@ class Questions:
         if not 0 <= option < len(entry.question.options):
             raise Rejected("option", f"0 to {len(entry.question.options) - 1}")
         room, persona = entry.turn.room, entry.turn.persona
-        if not self._may(room, by, persona, trusted=trusted):
+        if by.kind == "bot" or not (by.through or self._access.may_approve(room, by, persona)):
             self._deny(entry, by, option)
             return "forbidden"
         if digest is not None and digest != entry.question.digest:
@@ -243,19 +245,18 @@ class Questions:
             return "changed"
         if entry.answer.done():
             return self._too_late(question_id, option, by)
+        if entry.ballot.wants_people(option) and by.through is not None:
+            self._deny(entry, by, option, reason="token")
+            return "token"
         lost = self._withdraw_votes(entry)
-        if not trusted:
-            entry.voters[by.id] = by
-        match entry.ballot.choose(option, by.id, by_page=trusted):
+        entry.voters[by.id] = by
+        match entry.ballot.choose(option, by.id):
             case "decided":
-                entry.answer.set_result((option, by, via))
+                entry.answer.set_result((option, by, "api" if by.through else via))
                 return "taken"
             case "waits":
                 self._agreed(entry, option, by, via)
         return "alone" if lost else "agreed"
-
-    def _may(self, room: Room, by: Speaker, persona: str, *, trusted: bool) -> bool:
-        return by.kind != "bot" and (trusted or self._access.may_approve(room, by, persona))
 
     def _too_late(self, question_id: str, option: int, by: Speaker) -> Choice:
         entry = self._open.get(question_id) or self._closed.get(question_id)
@@ -311,6 +312,7 @@ class Questions:
             "forbidden": f"{who}, you may not answer that: see `approvers` under `[access]`.",
             "closed": closed,
             "unknown": closed,
+            "token": f"{who}, two people must agree to that, and a token is nobody: {IN_PERSON}.",
             "changed": f"{who}, that button is of an earlier form of the question: read its newest "
             "post, and answer there.",
             "agreed": f"{who}, you agreed; one more person must choose the same.",

@@ -101,7 +101,7 @@ class Schedules:
             say = f"There are {most} schedules here already, and no room for more."
             raise ScheduleError(say, "room_id")
         self.changed.set()
-        await self._noted("made", kept, kept.by)
+        await self._noted("made", kept, wanted.by)
         return kept
 
     async def resume(self, one: Schedule, by: Speaker) -> datetime | None:

@@ -14,6 +14,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from contract.chat import Attachment
 from contract.errors import Rejected
+from gateway.questions.questions import IN_PERSON
 from gateway.web import stream
 from gateway.web.auth import Credentials, is_local
 from gateway.web.body import ChoiceBody, RoomNameBody, answer, error, parse, read_object
@@ -21,7 +22,7 @@ from gateway.web.chat import AgentService, ChatService
 from gateway.web.inbox import InboxService
 from gateway.web.signin.caller import acting, caller_of
 from gateway.web.signin.rooms import RoomGuard, Sight
-from gateway.web.signin.speech import in_own_name, room_id_of
+from gateway.web.signin.speech import in_others_name, in_own_name, room_id_of
 from gateway.web.submission import DIRECT, SubmitBody, wait_seconds
 from gateway.web.uploads import SAFE_IMAGES, TooLarge, Uploads
 
@@ -39,6 +40,7 @@ CHOICES = {
     "changed": (409, "this is not the question that you saw: look at it again"),
     "closed": (409, "this question is closed already"),
     "forbidden": (403, "you may not answer this question"),
+    "token": (403, f"two people must agree to this, and a token is nobody: {IN_PERSON}"),
     "unknown": (404, "there is no such question"),
 }
 
@@ -114,6 +116,7 @@ class ChatApi:
                 await self._guard.check(caller, room_id)
         else:
             self._check_account(room_id_of(raw))
+            raw = in_others_name(caller, raw)
         given = raw.get("attachments")
         if isinstance(given, list):
             local = is_local(request)
@@ -207,10 +210,7 @@ class ChatApi:
         room_id = self.inbox.room_of_question(question_id)
         if caller.is_person and room_id is not None:
             await self._guard.check(caller, room_id)
-        trusted = not caller.is_person
-        choice = await self.inbox.choose(
-            question_id, body.option, by, digest=body.digest, trusted=trusted
-        )
+        choice = await self.inbox.choose(question_id, body.option, by, digest=body.digest)
         refused = CHOICES.get(choice)
         return error(*refused) if refused else answer({"choice": choice})
 

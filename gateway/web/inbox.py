@@ -170,17 +170,13 @@ class InboxService:
         by: Speaker,
         *,
         digest: str | None = None,
-        trusted: bool = True,
     ) -> Choice:
         """Answer a question. An account of ours answers none, whoever says that it does. digest: of
-        the question that was seen; None: it isn't told. trusted: see `submit`."""
+        the question that was seen; None: it isn't told."""
         own = frozenset[str]().union(*(bot.own_ids for bot in self._bots.values()))
         if by.id.startswith("bot:") or by.id in own:
             by = replace(by, kind="bot")
-        via = "api" if trusted else "page"
-        return self._questions.choose(
-            question_id, option, by, digest=digest, trusted=trusted, via=via
-        )
+        return self._questions.choose(question_id, option, by, digest=digest, via="page")
 
     def room_of_question(self, question_id: str) -> str | None:
         """Where an open question was asked; None: it is not open."""

@@ -226,7 +226,6 @@ class FakeHouse:
         by: Speaker,
         *,
         digest: str | None = None,
-        trusted: bool = True,
     ) -> Choice:
         self.calls.append(Call("choose", (question_id, option, by)))
         asked = self.open.get(question_id)

@@ -9,11 +9,13 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from contract.chat import Room, Speaker
+from contract.chat import Room
+from gateway.audit.audit import AuditFilter
 from gateway.core.events import AppEvent
 from gateway.settings.access import AccessTable
 from gateway.web.page import PageSettings, open_page
 from gateway.web.rendering import event_json
+from gateway.web.signin.people import SHELL
 from tests.doubles.credentials import bearer
 from tests.doubles.platform import said
 from tests.doubles.running import Opened, gateway
@@ -164,4 +166,6 @@ async def test_a_change_is_noted_with_who_made_it(running: Client) -> None:
     async with session.post("/api/access/grants", json=body) as got:
         assert got.status == 201
     [held] = await moot.house.admissions.grants.listed()
-    assert held.by == Speaker("web:andi", "Andi")
+    assert held.by == SHELL  # whose credential it was, whomever it names
+    [row] = await moot.house.audit.page(AuditFilter(act="grant"), before=None, limit=9)
+    assert (row.by, row.detail["in_name_of"]) == (SHELL, "web:andi")

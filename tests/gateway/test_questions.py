@@ -15,6 +15,7 @@ from contract.errors import Rejected
 from gateway.audit.audit import EVERY, AuditEntry
 from gateway.settings.access import AccessTable, PersonaAccessTable
 from gateway.settings.tables import TurnsTable
+from gateway.web.signin.people import SHELL
 from tests.doubles.platform import FakeBot, said
 from tests.doubles.running import Opened, gateway, until
 from tests.doubles.scripted import ScriptedPrograms
@@ -164,25 +165,27 @@ async def test_where_only_one_may_answer_it_is_refused_at_once_and_said(tmp_path
         assert (await noted(moot))[-1].detail["reason"] == "alone"
 
 
-async def test_the_page_is_one_person_whatever_names_are_given(tmp_path: Path) -> None:
+async def test_a_program_is_nobody_of_the_two_whatever_names_it_gives(tmp_path: Path) -> None:
     async with gateway(tmp_path, programs=asking(DANGEROUS), access=ACCESS) as moot:
         await begun(moot)
         inbox = moot.house.services.inbox
-        assert await inbox.choose("q1", 0, OLIVIA) == "agreed"
-        assert await inbox.choose("q1", 0, PAUL) == "agreed"
-        assert await inbox.choose("q1", 0, Speaker("web:x", "X")) == "agreed"
-        await press(moot, 0, OLIVIA)  # she was at the page
-        assert "chose 0" not in moot.texts()
+        for one in (OLIVIA, PAUL, Speaker("web:x", "X")):
+            assert await inbox.choose("q1", 0, replace(one, through=SHELL)) == "token"
+        await press(moot, 0, OLIVIA)
+        assert await inbox.choose("q1", 0, replace(PAUL, through=SHELL)) == "token"
         await press(moot, 0, Speaker("bb:paul", "Paul"))  # nobody's id
         assert await inbox.choose("q1", 2, Speaker("bot:demo", "demo")) == "forbidden"
         assert await inbox.choose("q2", 0, OLIVIA) == "unknown"
         with pytest.raises(Rejected):
             await inbox.choose("q1", 3, OLIVIA)
-        await press(moot, 0, replace(PAUL, id="fake:paul"))  # his id was given at the page, too
         assert "chose 0" not in moot.texts()
-        assert await inbox.choose("q1", 2, OLIVIA) == "taken"
+        assert await inbox.choose("q1", 2, replace(PAUL, through=SHELL)) == "taken"
         await moot.settle()
         assert "chose 2" in moot.texts()
+        last = (await noted(moot))[-1]
+        assert last.by is not None
+        assert (last.act, last.by.id, last.detail["via"]) == ("answer", SHELL.id, "api")
+        assert last.detail["in_name_of"] == PAUL.id
 
 
 async def test_the_wrong_person_is_told_once_and_noted_once(tmp_path: Path) -> None:

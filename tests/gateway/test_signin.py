@@ -445,7 +445,7 @@ async def test_one_of_the_page_and_one_of_a_platform_may_be_the_same_human() -> 
     ballot = Ballot(2, [1])
     assert ballot.choose(0, "slack:UOLIVIA") == "waits"
     assert ballot.choose(0, "web:olivia") == "waits"
-    assert ballot.choose(0, "moot:x", by_page=True) == "decided"  # a program's, and hers at Slack
+    assert ballot.choose(0, "slack:UPAUL") == "decided"
     ballot = Ballot(2, [1])
     assert ballot.choose(0, "web:olivia") == "waits"
     assert ballot.choose(0, "web:paul") == "decided"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from aiohttp import web
 
@@ -54,7 +54,8 @@ def caller_of(request: web.Request) -> Caller:
 
 
 def acting(request: web.Request, named: str | Chooser | Speaker | None) -> Speaker:
-    """Who does it. A person does it in their own name; a program says whose decision it brings.
+    """Who does it. A person does it in their own name; a program says whose decision it brings, and
+    is on record as the one that did it.
 
     Raises RequestRefused for a person who names somebody else, and Rejected for what is no id.
     """
@@ -63,7 +64,7 @@ def acting(request: web.Request, named: str | Chooser | Speaker | None) -> Speak
         return caller.person
     by = named if isinstance(named, Speaker) else speaker_of(named)
     if not caller.is_person:
-        return by
+        return replace(by, through=caller.person)
     check_same(caller, by.id)
     return caller.person
 

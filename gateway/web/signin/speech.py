@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from contract.chat import THROUGH
 from contract.errors import Rejected
 from gateway.web.signin.caller import Caller, RequestRefused, check_same
 
@@ -37,6 +38,16 @@ def in_own_name(caller: Caller, raw: Mapping[str, Any], *, owner: bool) -> dict[
         "sender_display_name": caller.person.name,
         "sender_type": "human",
     }
+    return said
+
+
+def in_others_name(caller: Caller, raw: Mapping[str, Any]) -> dict[str, Any]:
+    """A program's body, with the program itself on record beside the sender that it names."""
+    metadata = raw.get("metadata")
+    said = {key: value for key, value in raw.items() if key != THROUGH}
+    if metadata is None or isinstance(metadata, Mapping):
+        through = {"id": caller.person.id, "name": caller.person.name}
+        said["metadata"] = {**(metadata or {}), THROUGH: through}
     return said
 
 
