@@ -33,7 +33,7 @@ PACKAGES: Mapping[str, Sequence[set[str]]] = {
         {"platforms"},
     ),
     "adapters": (
-        {"agent", "turn_events", "screen", "screen_profile", "demo"},
+        {"agent", "own_files", "turn_events", "screen", "screen_profile", "demo"},
         {"turn_signs"},
         {"cli_profile", "pty"},
         {"reading", "records", "sandbox"},

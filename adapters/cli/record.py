@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+import heapq
 import json
+import os
 import re
 import sqlite3
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, Protocol
 
 import structlog
 
+from adapters.own_files import open_own
 from adapters.turn_events import TurnEvent
 from adapters.turn_signs import RecordFormat
 
 log = structlog.stdlib.get_logger("moot.adapters.record")
 
+FILES = 1000  # of a record, the newest; one for each session, as a rule
+SLOW_S = 0.05  # to look for them; then one part of SHARE of the time at most goes into it
+SHARE = 20
 SQLITE_WAIT_S = 0.5
+QUERY_S = 2.0  # of one look: a program may make a table of it that has no end
+OPCODES = 100_000  # of SQLite's, between two looks at the clock
 CHUNK_BYTES = 128 * 1024  # 1 to 4 ms of parsing, between two turns of the loop
 CHUNKS = 16  # in one look: 2 MB
 LINE_BYTES = 8 * 1024 * 1024  # a tool's output with pictures; a reply is never so long
@@ -52,24 +61,47 @@ def follow(record: RecordFormat, home: Path, glob: str) -> Follower:
 
 
 def _matches(home: Path, glob: str) -> list[Path]:
-    """The files that lie in HOME. A program could make its record a link to what others wrote, to
-    have it posted."""
+    """The newest files that lie in HOME. A program could make its record a link to what others
+    wrote, to have it posted."""
     found = home.glob(glob) if _WILD.search(glob) else [home / glob]
+    newest = heapq.nlargest(FILES, filter(Path.is_file, found), key=_changed_at)
     inside = home.resolve()
-    return [path for path in found if path.is_file() and path.resolve().is_relative_to(inside)]
+    return [path for path in newest if path.resolve().is_relative_to(inside)]
 
 
-def _is_own_file(file: BinaryIO, home: Path) -> bool:
-    """True when an open file lies in HOME: its program may have changed the way to it meanwhile."""
-    known = Path(f"/proc/self/fd/{file.fileno()}")
-    if not known.is_symlink():
-        return True  # macOS: no /proc, and no sandbox
-    return known.resolve().is_relative_to(home.resolve())
+def _changed_at(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:  # it went away meanwhile
+        return 0
+
+
+class _Search:
+    """The files of a record. A program may make very many: they are looked for in a thread, and
+    not soon again where that takes long."""
+
+    def __init__(self, home: Path, glob: str) -> None:
+        self._home = home
+        self._glob = glob
+        self._found: list[Path] = []
+        self._due_at = 0.0
+
+    async def files(self, *, now: bool = False) -> Sequence[Path]:
+        """Those that are there; now: at this moment, however long it takes."""
+        if not _WILD.search(self._glob):
+            return _matches(self._home, self._glob)
+        began = time.monotonic()
+        if now or began >= self._due_at:
+            self._found = await asyncio.to_thread(_matches, self._home, self._glob)
+            ended = time.monotonic()
+            if ended - began > SLOW_S:
+                self._due_at = ended + (ended - began) * SHARE
+        return self._found
 
 
 def _is_own_database(name: str, home: Path) -> bool:
-    """Likewise, of a database that is open, and of its journals: SQLite opens them by name. Only
-    one at a time is open."""
+    """True when a database that is open, and its journals, lie in HOME: SQLite opens them by name.
+    Only one at a time is open."""
     opened = [fd for fd in Path("/proc/self/fd").glob("*") if fd.is_symlink()]
     inside = home.resolve()
     return all(
@@ -84,8 +116,20 @@ def _led(link: Path) -> Path:
         return Path()
 
 
-def _newest(home: Path, glob: str) -> Path | None:
-    return max(_matches(home, glob), key=lambda path: path.stat().st_mtime_ns, default=None)
+def _database_in(home: Path, glob: str) -> Path | None:
+    """The newest one, unless it or a journal of it is none: opening a FIFO has no end."""
+    path = next(iter(_matches(home, glob)), None)
+    if path is None:
+        return None
+    beside = (path.with_name(f"{path.name}{end}") for end in ("-journal", "-shm", "-wal"))
+    return path if all(one.is_file() for one in beside if os.path.lexists(one)) else None
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:  # it went away meanwhile
+        return 0
 
 
 class _Lines:
@@ -94,7 +138,7 @@ class _Lines:
     def __init__(self, record: RecordFormat, home: Path, glob: str) -> None:
         self._record = record
         self._home = home
-        self._glob = glob
+        self._search = _Search(home, glob)
         self._path: Path | None = None
         self._offset = 0  # of what was read
         self._begun = b""  # a line whose end was not read yet
@@ -108,11 +152,14 @@ class _Lines:
         self._found = []
         self._path, self._offset, self._begun = None, 0, b""
         self._head, self._since = "", 0
-        self._seen = {path: path.stat().st_size for path in _matches(self._home, self._glob)}
+        self._seen = {path: _size(path) for path in await self._search.files(now=True)}
         return any(self._seen.values())
 
     async def read(self) -> Sequence[TurnEvent]:
         for _ in range(CHUNKS):
+            if self._path is None:
+                self._path = self._growing(await self._search.files())
+                self._offset = self._seen.get(self._path, 0) if self._path else 0
             if added := self._added():
                 for row in self._rows(added):
                     self._found += self._record.read(row)
@@ -126,9 +173,6 @@ class _Lines:
         """The lines that a chunk completes."""
         self._caught_up = True
         if self._path is None:
-            self._path = self._growing()
-            self._offset = self._seen.get(self._path, 0) if self._path else 0
-        if self._path is None:
             return b""
         try:
             size = self._path.stat().st_size
@@ -136,12 +180,10 @@ class _Lines:
                 return b""
             if size < self._offset:  # rewritten
                 self._offset, self._begun = 0, b""
-            with self._path.open("rb") as file:
-                if not _is_own_file(file, self._home):
-                    return b""
+            with open_own(self._path, self._home) as file:
                 file.seek(self._offset)
                 data = file.read(CHUNK_BYTES)
-        except FileNotFoundError:  # moved away: look for it again
+        except OSError:  # moved away, or another thing stands in its place: look for it again
             self._path, self._offset, self._begun = None, 0, b""
             return b""
         self._offset += len(data)
@@ -163,13 +205,10 @@ class _Lines:
             return whole[whole.find(b"\n") + 1 :]
         return whole
 
-    def _growing(self) -> Path | None:
+    def _growing(self, files: Sequence[Path]) -> Path | None:
         """The newest that is not as it was: there may be records of earlier sessions."""
-        found = [(path.stat(), path) for path in _matches(self._home, self._glob)]
-        grown = [
-            (now.st_mtime_ns, path) for now, path in found if now.st_size != self._seen.get(path, 0)
-        ]
-        return max(grown)[1] if grown else None
+        grown = [path for path in files if _size(path) != self._seen.get(path, 0)]
+        return max(grown, key=_changed_at, default=None)
 
     def _rows(self, data: bytes) -> list[Mapping[str, Any]]:
         lines = data.split(b"\n")[:-1]
@@ -179,7 +218,7 @@ class _Lines:
         for line in lines:
             try:
                 row = json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 log.warning("record.no_json", file=self._path)
                 continue
             if isinstance(row, dict):
@@ -200,24 +239,24 @@ class _Segments:
     def __init__(self, record: RecordFormat, home: Path, glob: str) -> None:
         self._record = record
         self._home = home
-        self._glob = glob
+        self._search = _Search(home, glob)
         self._files: dict[Path, _Lines] = {}
         self._found: list[TurnEvent] = []  # a look that is broken off loses none
 
     async def skip(self) -> bool:
         self._files, self._found = {}, []
-        had = [await file.skip() for file in self._all()]
+        had = [await file.skip() for file in await self._all(now=True)]
         return any(had)
 
     async def read(self) -> Sequence[TurnEvent]:
-        for file in self._all():
+        for file in await self._all():
             self._found += await file.read()
         found, self._found = self._found, []
         return found
 
-    def _all(self) -> Sequence[_Lines]:
+    async def _all(self, *, now: bool = False) -> Sequence[_Lines]:
         """The files in order of their names, without those that are gone."""
-        found = sorted(_matches(self._home, self._glob), key=lambda path: path.name)
+        found = sorted(await self._search.files(now=now), key=lambda path: path.name)
         self._files = {path: self._files.get(path) or self._of(path) for path in found}
         return list(self._files.values())
 
@@ -252,7 +291,7 @@ class _Table:
 
     def _query(self, query: str) -> list[dict[str, Any]] | None:
         """The rows; none where there is no table yet; None when they can't be read now."""
-        path = _newest(self._home, self._glob)
+        path = _database_in(self._home, self._glob)
         if path is None:
             return []
         try:
@@ -261,12 +300,15 @@ class _Table:
                 _OPENING,
                 closing(sqlite3.connect(uri, uri=True, timeout=SQLITE_WAIT_S)) as database,
             ):
+                late_at = time.monotonic() + QUERY_S
+                database.set_progress_handler(lambda: time.monotonic() > late_at, OPCODES)
+                database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LINE_BYTES)
                 database.row_factory = sqlite3.Row
                 found = database.execute(query, (self._last,)).fetchmany(ROWS)
                 if not _is_own_database(path.name, self._home):
                     log.warning("record.leads_out", file=path)
                     return None
                 return [dict(row) for row in found]
-        except sqlite3.OperationalError as error:
+        except sqlite3.Error as error:
             log.debug("record.unreadable", file=path, reason=error)
             return [] if str(error).startswith("no such") else None  # else locked, or half made

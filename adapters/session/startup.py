@@ -10,11 +10,13 @@ from pathlib import Path
 from adapters.agent import Launch
 from adapters.catalog import find_program
 from adapters.cli_profile import HomeFile, Profile, Setting
+from adapters.own_files import open_own
 from adapters.pty.terminal import StartCommand
 from adapters.sandbox.account import end_account
 from adapters.session.login import share
 from contract.errors import AgentError
 
+LARGEST = 16 * 1024 * 1024  # of a program's settings, in which some keep what they did
 PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
@@ -82,13 +84,22 @@ def _leads_out(path: Path, home: Path) -> bool:
     return not path.resolve().is_relative_to(home.resolve())
 
 
+def _present(path: Path, home: Path) -> str | None:
+    """What stands in the program's file; None where there is none of its own."""
+    try:
+        with open_own(path, home) as found:
+            data = found.read(LARGEST + 1)
+    except OSError:
+        return None
+    return None if len(data) > LARGEST else data.decode("utf-8", "replace")
+
+
 def write_home_file(setting: Setting, file: HomeFile) -> None:
     """Write one file below HOME, all of it or nothing."""
     path = setting.home / setting.fill(file.path)
-    there = path.exists() and not _leads_out(path, setting.home)
-    present = path.read_text(encoding="utf-8", errors="replace") if there else ""
-    text = file.text(setting, present)
-    if text == present and there:
+    present = _present(path, setting.home)
+    text = file.text(setting, present or "")
+    if text == present:
         return
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent)  # mode 0600

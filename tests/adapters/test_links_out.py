@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from adapters.cli.record import follow
 from adapters.cli_profile import HomeFile, Setting
@@ -86,9 +89,7 @@ async def test_a_database_whose_folder_changes_while_it_is_opened_is_read_in_its
             database.execute("CREATE TABLE log (id INTEGER, line TEXT)")
             database.execute("INSERT INTO log VALUES (1, ?)", (said,))
             database.commit()
-    record = RecordFormat(
-        "", read, format="sqlite", query="SELECT * FROM log WHERE id > ? ORDER BY id"
-    )
+    record = RecordFormat("", read, format="sqlite", query=QUERY)
     swapping = subprocess.Popen(
         [sys.executable, "-c", SWAP, str(home), str(other)], stdout=subprocess.PIPE
     )
@@ -104,3 +105,50 @@ async def test_a_database_whose_folder_changes_while_it_is_opened_is_read_in_its
 
 async def _looked(record: RecordFormat, home: Path) -> Sequence[TurnEvent]:
     return await follow(record, home, "store/log.db").read()
+
+
+@pytest.mark.parametrize("glob", ["log.md", "*.md"])
+async def test_nobody_waits_for_a_record_that_becomes_a_fifo(tmp_path: Path, glob: str) -> None:
+    follower = follow(RECORD, tmp_path, glob)
+    (tmp_path / "log.md").write_text("first\n")
+    assert list(await follower.read()) == [ReplyBlock("first")]
+    (tmp_path / "log.md").unlink()
+    os.mkfifo(tmp_path / "log.md")
+    assert list(await follower.read()) == []
+
+
+@pytest.mark.parametrize("put", [os.mkfifo, lambda path: os.truncate(_made(path), 1 << 40)])
+def test_a_settings_file_that_has_no_end_is_replaced(
+    tmp_path: Path, put: Callable[[Path], None]
+) -> None:
+    put(tmp_path / "settings")
+    setting = Setting(tmp_path, tmp_path / "work", "")
+    write_home_file(setting, HomeFile("settings", lambda _, present: f"kept: {present}"))
+    assert (tmp_path / "settings").read_text() == "kept: "
+
+
+def _made(path: Path) -> Path:
+    path.touch()
+    return path
+
+
+QUERY = "SELECT * FROM log WHERE id > ? ORDER BY id"
+DATABASE = RecordFormat("", read, format="sqlite", query=QUERY)
+
+
+@pytest.mark.parametrize("end", ["-wal", "-journal"])
+async def test_nobody_waits_for_a_journal_that_is_a_fifo(tmp_path: Path, end: str) -> None:
+    with closing(sqlite3.connect(tmp_path / "log.db")) as database:
+        database.execute("PRAGMA journal_mode=WAL" if end == "-wal" else "SELECT 1")
+        database.execute("CREATE TABLE log (id INTEGER, line TEXT)")
+    os.mkfifo(tmp_path / f"log.db{end}")
+    assert list(await follow(DATABASE, tmp_path, "log.db").read()) == []
+
+
+async def test_a_table_without_end_is_read_for_a_moment_only(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "log.db")) as database:
+        database.execute(
+            "CREATE VIEW log AS WITH RECURSIVE many(id) AS (SELECT 1 UNION ALL SELECT id + 1 "
+            "FROM many) SELECT id, 'line' AS line FROM many WHERE id < 0"
+        )
+    assert list(await follow(DATABASE, tmp_path, "log.db").read()) == []
