@@ -23,6 +23,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from contract.errors import ConfigError, MootError
+from store.health import DatabaseFile, StoreHealth, try_postgresql, try_sqlite
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
@@ -54,6 +55,8 @@ class Store(ABC):
     def __init__(self, dialect: str) -> None:
         """dialect: "sqlite" or "postgresql"."""
         self.dialect = dialect
+        self.health = StoreHealth(lambda: self.write(self._try), remote=dialect != "sqlite")
+        self._file: DatabaseFile | None = None
         self._jobs: asyncio.Queue[_Job] = asyncio.Queue()
         self._later: list[_Job] = []
         self._hurrying: asyncio.TimerHandle | None = None
@@ -75,6 +78,7 @@ class Store(ABC):
         except (SQLAlchemyError, OSError, ImportError) as error:
             reason = str(error).splitlines()[0]
             raise ConfigError(f"[store] url: the database can't be opened: {reason}") from error
+        store._know_file(make_url(url))
         writer = asyncio.create_task(store._write_for_all(), name="store writer")
         try:
             yield store
@@ -104,7 +108,7 @@ class Store(ABC):
     async def _close(self) -> None:
         """Let go of every connection."""
 
-    def write(self, work: Work[T]) -> Awaitable[T]:
+    def write(self, work: Work[T]) -> asyncio.Future[T]:
         """Run `work` in a transaction; gives its result once it is on disk.
 
         Works of callers that wait at the same time share one commit, in the order of their
@@ -115,6 +119,19 @@ class Store(ABC):
         job = _Job(work, asyncio.get_running_loop().create_future())
         self._jobs.put_nowait(job)
         return job.done
+
+    def _know_file(self, url: URL) -> None:
+        if self.dialect == "sqlite" and url.database and Path(url.database).is_file():
+            self._file = DatabaseFile(Path(url.database).absolute())
+
+    def _try(self, connection: Connection) -> None:
+        """Write something that stands for any commit."""
+        if self.dialect != "sqlite":
+            try_postgresql(connection)
+            return
+        if self._file is not None:
+            self._file.has_room()
+        try_sqlite(connection)
 
     async def scrub(self) -> None:
         """Write the database's files again, so that no byte of what was deleted stays in them.
@@ -157,6 +174,7 @@ class Store(ABC):
             except Exception as error:  # noqa: BLE001 - what a caller's work raises is that caller's
                 await self._write_each(jobs, error)
             else:
+                self.health.wrote()
                 for job, result in zip(jobs, results, strict=True):
                     if not job.done.done():
                         job.done.set_result(result)
@@ -167,14 +185,15 @@ class Store(ABC):
     async def _write_each(self, jobs: Sequence[_Job], error: Exception) -> None:
         """A commit failed: whoever is not at fault gets one of their own."""
         if len(jobs) == 1:
-            _fail(jobs[0], error)
+            _fail(jobs[0], self.health.failed(error))
             return
         for job in jobs:
             try:
                 [result] = await self._transact([job.work])
             except Exception as own:  # noqa: BLE001 - see above
-                _fail(job, own)
+                _fail(job, self.health.failed(own))
             else:
+                self.health.wrote()
                 if not job.done.done():
                     job.done.set_result(result)
 
@@ -205,6 +224,8 @@ class ThreadStore(Store):
 
     def _transact(self, works: Sequence[Work[Any]]) -> Awaitable[list[Any]]:
         def run() -> list[Any]:
+            if self._file is not None:
+                self._file.check()
             connection = self._written = self._written or self._engine.connect()
             with connection.begin():
                 return [work(connection) for work in works]
@@ -236,8 +257,13 @@ class AsyncStore(Store):
         self._engine = engine
 
     async def read(self, work: Work[T], *, small: bool = False) -> T:
-        async with self._engine.connect() as connection:
-            return await connection.run_sync(work)
+        try:
+            async with self._engine.connect() as connection:
+                return await connection.run_sync(work)
+        except Exception as error:
+            if (told := self.health.failed(error)) is error:
+                raise
+            raise told from error
 
     async def _transact(self, works: Sequence[Work[Any]]) -> list[Any]:
         async with self._engine.begin() as connection:
@@ -289,7 +315,8 @@ def _connected(url: str, *, read_only: bool) -> Store:
 def _async_engine(url: URL) -> AsyncEngine:
     from sqlalchemy.ext.asyncio import create_async_engine  # 60 ms of start-up that few need
 
-    engine = create_async_engine(url, hide_parameters=True)
+    # A server that was started again meanwhile has none of the old connections.
+    engine = create_async_engine(url, hide_parameters=True, pool_pre_ping=True)
     event.listen(engine.sync_engine, "handle_error", _without_values)
     return engine
 

@@ -57,6 +57,7 @@ class Context:
         self.access = access
         instruments = instruments or Instruments()
         self.metrics = instruments.metrics
+        self.metrics.watch_store(store.health)
         self.redactor = instruments.redactor
         self.telemetry = instruments.telemetry
         self.bus = EventBus()

@@ -59,9 +59,7 @@ def make_services(
         inbox=_make_inbox(context, intake, questions),
         chat=_make_chat(context, queues, questions, agents),
         agents=agents,
-        monitor=Monitor(
-            sessions, queues, context.metrics, context.personas, transcript, supervisor.health
-        ),
+        monitor=_make_monitor(context, sessions, queues, supervisor),
         events=context.bus,
         memory=RoomMemoryService(context.store, transcript, memories.recall),
         audit=context.audit,
@@ -73,6 +71,13 @@ def make_services(
         dry_runs=dry_runs,
         visitors=visitors,
     )
+
+
+def _make_monitor(
+    context: Context, sessions: SessionPool, queues: TurnQueues, supervisor: Supervisor
+) -> Monitor:
+    store = context.store.health
+    return Monitor(sessions, queues, context.metrics, context.personas, store, supervisor.health)
 
 
 def _make_inbox(context: Context, intake: Intake, questions: Questions) -> InboxService:

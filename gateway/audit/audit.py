@@ -17,7 +17,7 @@ from sqlalchemy import Connection, select, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from contract.chat import MOOT, Room, Speaker
-from contract.errors import ConfigError
+from contract.errors import ConfigError, MootError
 from gateway.audit.chain import (
     ACKNOWLEDGE,
     CUT,
@@ -259,7 +259,7 @@ class Audit:
         """Log that the chain is broken, as long as nobody has taken note of it."""
         try:
             broken = (await self.verify()).broken
-        except (ConfigError, SQLAlchemyError) as error:
+        except (MootError, SQLAlchemyError) as error:
             broken = Broken(None, f"it can't be checked: {error}")
         if broken:
             log.error("audit.broken", reason=broken.reason, row=broken.seq)

@@ -24,6 +24,7 @@ from gateway.observability.prompt_metrics import (
     MemoryMetrics,
 )
 from gateway.observability.telemetry import moot_version
+from store.health import StoreHealth
 
 _SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800)
 
@@ -39,6 +40,7 @@ class Metrics:
         self._turns = TurnMetrics(registry)
         self.waited = self._turns.queue.observe  # given the seconds that a turn was in its queue
         self._bots = BotMetrics(registry)
+        self._store = StoreMetrics(registry)
         self._sessions = SessionMetrics(registry)
         self._headers = HeaderMetrics(registry)
         self._memory = MemoryMetrics(registry)
@@ -110,6 +112,10 @@ class Metrics:
     def watch_bot(self, name: str, health: BotHealth) -> None:
         """Ask at each scrape how a bot fares."""
         self._bots.watch(name, health)
+
+    def watch_store(self, health: StoreHealth) -> None:
+        """Tell at each scrape whether the database takes what is written."""
+        self._store.health = health
 
     def scheduled(self, outcome: str) -> None:
         """A schedule's time came: ran, skipped, paused, failed."""
@@ -206,6 +212,28 @@ class BotMetrics(Collector):
             restarts.add_metric((name,), float(health.restarts))
         yield up
         yield restarts
+
+
+class StoreMetrics(Collector):
+    """health: the database's, once it is open."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.health: StoreHealth | None = None
+        registry.register(self)
+
+    def collect(self) -> Iterator[Metric]:
+        """The figures of this scrape."""
+        if self.health is None:
+            return
+        yield _gauge(
+            "moot_store_up", "Whether the database takes writes", self.health.state == "ok"
+        )
+        refusals = CounterMetricFamily(
+            "moot_store_refusals", "What the database refused, by why: full, away", labels=("why",)
+        )
+        for why, count in self.health.refusals.items():
+            refusals.add_metric((why,), float(count))
+        yield refusals
 
 
 @dataclass(frozen=True, slots=True)

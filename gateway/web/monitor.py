@@ -14,7 +14,7 @@ from gateway.sessions.pool import SessionPool
 from gateway.sessions.sessions import LiveSession, scope_folder
 from gateway.settings.personas.personas import Personas
 from gateway.turns.queue import TurnQueues
-from store.transcript import Transcript
+from store.health import StoreHealth
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +33,12 @@ class Monitor:
     queues: TurnQueues
     counted: Metrics
     personas: Personas
-    transcript: Transcript
+    store: StoreHealth
     bots: Mapping[str, BotHealth]
 
     async def metrics(self) -> bytes:
         """Prometheus text. What the programs take is read in a thread."""
+        await self.store.look()
         living = [(live, live.agent.pid) for live in self.sessions.all()]
         taken = await asyncio.to_thread(measure, [pid for _, pid in living if pid is not None])
         return self.counted.text(
@@ -52,14 +53,14 @@ class Monitor:
         )
 
     async def health(self) -> HealthReport:
-        """The state of Moot, in words. It asks the store, which must answer."""
+        """The state of Moot, in words. Its database must take what is written."""
+        store = await self.store.look()
         problems = dict(self.personas.problems)
-        detail = {"store": "ok", "personas": "; ".join(problems.values()) or "ok"}
+        detail = {"store": store, "personas": "; ".join(problems.values()) or "ok"}
         detail |= {f"bot {name}": health.state for name, health in self.bots.items()}
-        await self.transcript.room("web:health")
         if self.queues.stopping:
             return HealthReport(False, {**detail, "gateway": "stopping"})
-        return HealthReport(True, {**detail, "gateway": "ok"})
+        return HealthReport(store == "ok", {**detail, "gateway": "ok"})
 
 
 def _load(live: LiveSession, taken: Taken) -> Load:

@@ -43,6 +43,13 @@ def _user() -> str | None:
 @contextmanager
 def server() -> Iterator[str]:
     """Start one in a folder of its own; yields the folder of its socket."""
+    with stopped_server() as folder, running(folder):
+        yield folder
+
+
+@contextmanager
+def stopped_server() -> Iterator[str]:
+    """Make one that does not run yet; yields its folder."""
     user = _user()
     with tempfile.TemporaryDirectory(prefix="moot-pg-") as folder:
         data = Path(folder) / "data"
@@ -52,20 +59,27 @@ def server() -> Iterator[str]:
         subprocess.run(
             initdb, check=True, capture_output=True, env=_ENV, user=user, cwd=folder, timeout=60
         )
-        command = [str(_program("postgres")), "-D", str(data), "-k", folder, "-h", "", "-F"]
-        process = subprocess.Popen(
-            command,
-            env=_ENV,
-            user=user,
-            cwd=folder,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        try:
-            yield folder
-        finally:
-            process.send_signal(signal.SIGQUIT)  # at once: nobody reads it again
-            process.wait(20)
+        yield folder
+
+
+@contextmanager
+def running(folder: str) -> Iterator[None]:
+    """Run the server whose data is in `folder` until the block ends; it may run again."""
+    data = Path(folder) / "data"
+    command = [str(_program("postgres")), "-D", str(data), "-k", folder, "-h", "", "-F"]
+    process = subprocess.Popen(
+        command,
+        env=_ENV,
+        user=_user(),
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        yield
+    finally:
+        process.send_signal(signal.SIGQUIT)  # at once: nobody reads it again
+        process.wait(20)
 
 
 async def new_database(folder: str) -> str:

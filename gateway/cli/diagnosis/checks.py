@@ -17,16 +17,24 @@ from gateway.cli.diagnosis.data_folder import check_audit, check_data
 from gateway.cli.diagnosis.finding import Finding, Installation
 from gateway.cli.diagnosis.machine import check_clocks, check_machine, check_page
 from gateway.cli.diagnosis.platforms import check_platforms
+from gateway.cli.diagnosis.store import check_store
 
 Check = Callable[[Installation], Awaitable[list[Finding]]]
 
-CONFIGURED: Sequence[Check] = (check_configuration, check_sandbox, check_file, check_audit)
+CONFIGURED: Sequence[Check] = (
+    check_configuration,
+    check_sandbox,
+    check_file,
+    check_store,
+    check_audit,
+)
 """Made by `moot check`."""
 ASKED: Sequence[Check] = (check_platforms,)
 """Made by it as well, unless --offline: the platforms are asked."""
 EVERYTHING: Sequence[Check] = (
     check_machine,
     check_data,
+    check_store,
     check_audit,
     check_secrets,
     check_configuration,

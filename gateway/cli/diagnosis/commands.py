@@ -68,7 +68,8 @@ def run_check(arguments: argparse.Namespace) -> int:
     checks = CONFIGURED if arguments.offline else (*CONFIGURED, *ASKED)
     findings = asyncio.run(examine(of, checks))
     for finding in findings:
-        print("·" if finding.mark == "✓" else finding.mark, finding.text)  # noqa: T201
+        told = f"{finding.text} — {finding.remedy}" if finding.remedy else finding.text
+        print("·" if finding.mark == "✓" else finding.mark, told)  # noqa: T201
     return 2 if any(finding.mistake for finding in findings) else 0
 
 

@@ -42,6 +42,7 @@ from gateway.web.admin.values import (
     WantedTurns,
 )
 from store.database import Store
+from store.health import REMEDY, WHY, StoreRefusal
 from store.timestamps import micros
 from store.transcript import Transcript
 
@@ -196,13 +197,18 @@ class AdminOverview:
 
     async def summary(self) -> Summary:
         """The state of everything, and what waits for somebody."""
-        failed, today = await self.activity.last_day(self.queues.waiting())
+        failed, today = await self._last_day()
         disk = await asyncio.to_thread(self.disk.measure)
         bots = self.bots()
         return Summary(
             at=self.activity.clock(),
             bots=bots,
-            problems=[*_bots_down(bots), *self._personas_wrong(), *_disk_low(disk)],
+            problems=[
+                *await self._store_refuses(),
+                *_bots_down(bots),
+                *self._personas_wrong(),
+                *_disk_low(disk),
+            ],
             questions=self.questions.all_open(),
             failed=failed,
             today=today,
@@ -211,6 +217,20 @@ class AdminOverview:
             most_sessions=self.sessions.most,
             disk=disk,
         )
+
+    async def _last_day(self) -> tuple[Sequence[TurnLine], Today]:
+        """Nothing where the database can't be read: that it can't is what the page shows then."""
+        waiting = self.queues.waiting()
+        try:
+            return await self.activity.last_day(waiting)
+        except StoreRefusal:
+            return (), Today(0, 0, None, waiting)
+
+    async def _store_refuses(self) -> list[Problem]:
+        if (state := await self.activity.store.health.look()) == "ok":
+            return []
+        text, remedy = (words[state][0].upper() + words[state][1:] for words in (WHY, REMEDY))
+        return [Problem("database", "database", f"{text}.", f"{remedy}.")]
 
     def bots(self) -> Sequence[BotView]:
         """Every bot, in the order of the configuration."""

@@ -1,0 +1,85 @@
+"""Checks whether the database takes what is written."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import get_args
+
+import aiohttp
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
+
+from contract.errors import ConfigError
+from gateway.cli.diagnosis.finding import Finding, Installation
+from gateway.core.lock import address_of, holder, reached
+from gateway.web.signin.secret import read_secret
+from store.database import Store
+from store.health import REMEDY, WHY, DatabaseFile, Refused, StoreRefusal, refusal_of
+
+ASKED_S = 5.0
+
+
+async def check_store(of: Installation) -> list[Finding]:
+    """The database, where it takes no writes: a Moot that runs is asked, else it is tried here,
+    without changing it."""
+    data = of.config.gateway.data_dir
+    url = address_of(data)
+    if holder(data) is not None and url is not None:
+        told = await _asked(data, url, of.environment)
+        return [_finding(state) for state in get_args(Refused) if state == told]
+    try:
+        parsed = make_url(of.config.store_url)
+    except ArgumentError:  # the configuration's own check says so
+        return []
+    try:
+        if parsed.get_backend_name() == "sqlite":
+            await asyncio.to_thread(_try_sqlite, Path(parsed.database or ""))
+        else:
+            async with Store.open(of.config.store_url, read_only=True) as store:
+                await store.health.look()
+                if store.health.trouble is not None:
+                    raise store.health.trouble
+    except StoreRefusal as refusal:
+        return [_finding(refusal.state, refusal.reason)]
+    except ConfigError as error:  # without a cause: it is no database of Moot's yet
+        return [_finding("away", error.say)] if error.__cause__ else []
+    return []
+
+
+def _finding(state: Refused, reason: str = "") -> Finding:
+    text = f"{WHY[state]}: {reason}" if reason else WHY[state]
+    return Finding("✗", "database", text, REMEDY[state])
+
+
+async def _asked(data: Path, url: str, environment: Mapping[str, str]) -> str:
+    """The word of the Moot that runs; "": it has none, or it doesn't answer."""
+    token = read_secret(data) or environment.get("MOOT_TOKEN") or ""
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    timeout = aiohttp.ClientTimeout(total=ASKED_S)
+    try:
+        async with (
+            aiohttp.ClientSession(timeout=timeout, headers=headers) as client,
+            client.get(f"{reached(url)}healthz") as answer,
+        ):
+            return str((await answer.json()).get("detail", {}).get("store", ""))
+    except (aiohttp.ClientError, TimeoutError, ValueError):
+        return ""
+
+
+def _try_sqlite(path: Path) -> None:
+    """Lock it and let go of it again. Raises StoreRefusal."""
+    if not path.is_file():  # the first start makes it
+        return
+    DatabaseFile(path).has_room()
+    uri = f"{path.absolute().as_uri()}?mode=rw"
+    try:
+        with closing(sqlite3.connect(uri, uri=True)) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.rollback()
+    except sqlite3.Error as error:
+        if (refusal := refusal_of(error, remote=False)) is not None:
+            raise refusal from error
