@@ -154,7 +154,11 @@ class Agent(Protocol):
         """
 
     async def interrupt(self) -> None:
-        """Make the running `ask` end within a second, with AgentError("stopped")."""
+        """Make the running `ask` end with AgentError("stopped").
+
+        The agent is interrupted at once. It ends when the agent is idle by its own signs, or was
+        ended since it was not idle 3 s later.
+        """
 
     async def close(self) -> None:
         """End the program: SIGTERM, then SIGKILL. Never blocks the loop."""

@@ -179,8 +179,13 @@ class Permission:
     """Choose option i (0-based); shorter than the options: the digit i + 1."""
     options: tuple[Option, ...] = ()
     """The choices, for a program that does not show them; each has its key then."""
+    certain: bool = False
+    """Nothing but a question matches the pattern: one stands even where its choices can't be
+    read."""
+    allow: bytes = b""
+    """Keys that say yes when the choices cannot be read; empty: the first of `keys`, else 1."""
     refuse: bytes = b"\x1b"
-    """Keys that say no when the choices cannot be read."""
+    """The same for no."""
     refusal: re.Pattern[str] = re.compile(r"(?i)^\W*(no|deny|reject|refuse|cancel|don.t allow)\b")
     """Marks an option's label as a refusal."""
     worded: re.Pattern[str] | None = None

@@ -6,11 +6,13 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from adapters.cli.keyboard import END, pastes
+from adapters.cli.permission import asks
 from adapters.cli.turn import TurnState
 from adapters.cli_profile import Profile
 from adapters.pty.console import Console
 from adapters.pty.terminal import PtyClosed
-from adapters.reading.queries import asks_on, text_on
+from adapters.reading.queries import text_on
+from adapters.reading.standing import SettledQuestions
 from adapters.session.session import BREAK_OFF_S
 
 CALM_S = 0.5  # quiet after an interrupt, where no sign tells more
@@ -25,11 +27,13 @@ class Interruption:
         profile: Profile,
         console: Console,
         turn: TurnState,
+        settled: SettledQuestions,
         read_record: Callable[[], Awaitable[None]],
     ) -> None:
         self._profile = profile
         self._console = console
         self._turn = turn
+        self._settled = settled
         self._read_record = read_record
         self._time = asyncio.get_running_loop().time
         self._pressed_at = 0.0
@@ -39,6 +43,8 @@ class Interruption:
         interrupt, console = self._profile.controls.interrupt, self._console
         try:
             async with asyncio.timeout(BREAK_OFF_S):
+                if not submitted and await self._asks():
+                    return False  # what stands there would take what clears the box
                 if not submitted:
                     ends = END if pastes(self._profile.typing, console) else b""
                     await console.write(ends)
@@ -93,10 +99,21 @@ class Interruption:
         return self._time() - self._pressed_at
 
     async def _shows_busy(self) -> bool:
-        """True when the screen contradicts a silence; what its own signs tell needs no witness."""
+        """True when the screen contradicts a silence; what its own signs tell needs no witness.
+
+        Where the screen's signs are the program's only ones, it must show that it waits.
+        """
         if self._turn.finished():
             return False
+        text, signs = text_on(await self._console.screen()), self._profile.signs
+        footer = signs.footer
+        if footer and footer.busy and footer.busy.search(text):
+            return True
+        alone = not (signs.states or signs.paste_mode or signs.title or signs.hooks)
+        if alone and footer and footer.idle and not footer.idle.search(text):
+            return True
+        return await self._asks()
+
+    async def _asks(self) -> bool:
         screen = await self._console.screen()
-        text, footer = text_on(screen), self._profile.signs.footer
-        works = bool(footer and footer.busy and footer.busy.search(text))
-        return works or asks_on(screen, self._profile, text)
+        return asks(screen, self._profile, self._settled, text_on(screen))

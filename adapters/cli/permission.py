@@ -11,12 +11,19 @@ from typing import Literal
 import structlog
 
 from adapters.cli_profile import Profile
-from adapters.reading.queries import ScreenChoice, choice_on
+from adapters.reading.queries import (
+    ScreenChoice,
+    asks_on,
+    choice_on,
+    standing_choice,
+    unread_choice,
+)
+from adapters.reading.standing import SettledQuestions, StandingQuestion
 from adapters.screen.screen import Screen
 from adapters.session.session import RoomQuestions, chosen
 from adapters.turn_events import State
 from adapters.turn_signs import DialogRule, Permission
-from contract.agent import Option, Question
+from contract.agent import Question
 from contract.errors import AgentError
 
 Phase = Literal["start", "turn"]
@@ -70,7 +77,8 @@ log = structlog.stdlib.get_logger("moot.adapters.permission")
 
 STEADY_S = 0.15  # a prompt is drawn when it has not changed for so long
 DRAWN_S = 1.5  # from a state that tells of a prompt to a prompt that can be read
-NONE = Permission(re.compile("(?!)"))
+RESTLESS_S = 5.0  # rows around it that change so long are no part of the question
+REFUSED_S = 3.0  # from a refusal that Moot chose itself to its effect
 MOVED_S = 0.3  # from an arrow to the mark beside another option
 SELECTED_S = 0.5  # Copilot loses what comes with the key before it
 WORDS = b"No."
@@ -80,32 +88,34 @@ AGAIN_S = 5.0  # a prompt that still stands so long after it was answered is ask
 class ScreenPrompt:
     """The permission prompt that may stand on the screen.
 
-    stands: whether one was there at the last look. `wake` is called when the room decided.
+    stands: whether one was there at the last look. settled: the program's questions that were
+    answered before. `wake` is called when the room decided.
     """
 
-    def __init__(self, profile: Profile, asking: RoomQuestions, wake: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        profile: Profile,
+        asking: RoomQuestions,
+        settled: SettledQuestions,
+        wake: Callable[[], None],
+    ) -> None:
         self.stands = False
         self._profile = profile
         self._asking = asking
+        self._settled = settled
         self._wake = wake
         self._time = asyncio.get_running_loop().time
-        self._question: Question | None = None
+        self._standing: StandingQuestion | None = None
+        self._known: Question | tuple[str, ...] | None = None
+        self._known_row = ""
+        self._row_since = 0.0
         self._pressed = b""
+        self._pressed_at_row = ""  # the cursor's row before
         self._wanted: int | None = None  # the option that the arrows are to reach
-        self._moved_at = 0.0
+        self._moved_at = self._refused_at = 0.0
         self._task: asyncio.Task[int] | None = None
         self._since = self._answered = self._send_at = 0.0
         self._by_hook = False
-        permission = profile.shown.permission or NONE
-        self._unreadable = ScreenChoice(
-            Question(
-                "",
-                f"{profile.title} asks for permission in its terminal",
-                "",
-                (Option("Allow"), Option("Refuse", refuses=True)),
-            ),
-            ((*permission.keys, b"1")[0], permission.refuse),
-        )
 
     def asked_by_hook(self) -> None:
         """The prompt on the screen is one that a hook asks about already."""
@@ -115,29 +125,58 @@ class ScreenPrompt:
         """True when the room's answer waits to be pressed, or something must be looked at again."""
         return (self._task is not None and self._task.done()) or self.stands
 
-    def see(self, screen: Screen, text: str, state: State | None) -> bytes:
-        """Look at the screen; ask the room; return the keys of its answer when it is there."""
+    def see(self, screen: Screen, text: str, state: State | None, *, typing: bool = False) -> bytes:
+        """Look at the screen; ask the room; return the keys of its answer when it is there.
+
+        typing: a prompt is in the input box, whose words ask nothing.
+        """
         permission = self._profile.shown.permission
         if permission is None:
             return b""
-        choice = None
-        if permission.pattern.search(text) or state == "blocked":
-            choice = choice_on(screen, self._profile)
-        if choice is None and state == "blocked":
-            choice = self._unreadable
-        question = choice.question if choice else None
-        if question is None or not self._stays(question):
+        look = self._settled.unechoed if typing else self._settled.standing
+        self._standing = look(screen, self._profile) if permission.certain else None
+        choice = self._choice(screen, text, state)
+        if choice is None or not self._stays(choice):
             self._withdraw()
-            self._question, self._since = question, self._time()
+            self._known, self._since = self._identity(choice), self._time()
         self.stands = choice is not None
         if choice is None:
             self._by_hook = self._by_hook and self._asking.responding > 0  # not drawn yet
             return b""
-        return self._proceed(choice, permission)
+        return self._proceed(choice, permission, screen.cursor_row())
 
-    def _proceed(self, choice: ScreenChoice, permission: Permission) -> bytes:
-        """The keys to press now, if any: the next step of an answer, else the room is asked."""
+    def _choice(self, screen: Screen, text: str, state: State | None) -> ScreenChoice | None:
+        """What asks, whether or not its choices can be read."""
+        permission, standing = self._profile.shown.permission, self._standing
+        assert permission
+        matches = standing or (not permission.certain and permission.pattern.search(text))
+        if not matches and state != "blocked":
+            return None
+        if choice := choice_on(screen, self._profile):
+            return choice
+        if standing:
+            return standing_choice(standing, self._profile)
+        return unread_choice("", self._profile) if state == "blocked" else None
+
+    def _identity(self, choice: ScreenChoice | None) -> Question | tuple[str, ...] | None:
+        """The part of a question that stays while it is asked."""
+        standing = self._standing
+        if choice is None or not choice.loose or standing is None:
+            return choice.question if choice else None
+        row, now = standing.words[0], self._time()
+        if row != self._known_row:
+            self._known_row, self._row_since = row, now
+        restless = self._task is None and now > self._row_since + RESTLESS_S
+        return standing.words[:1] if restless or self._known == (row,) else standing.words
+
+    def _proceed(self, choice: ScreenChoice, permission: Permission, row: str) -> bytes:
+        """The keys to press now, if any: the next step of an answer, else the room is asked.
+
+        row: the cursor's. Raises AgentError where it still asks after it was refused.
+        """
         now = self._time()
+        if self._refused_at and now >= self._refused_at + REFUSED_S:
+            raise self._deaf()
         if self._wanted is not None:
             return self._move(choice)
         if self._send_at and now >= self._send_at:
@@ -146,8 +185,9 @@ class ScreenPrompt:
         if self._task and self._task.done() and now >= self._since + permission.deaf_s:
             index = chosen(self._task, choice.question)
             self._task, self._answered = None, now
+            self._pressed_at_row = row
             return self._press(choice, index)
-        if choice.typed and choice.typed.encode() == self._pressed:  # it waits for Enter
+        if self._waits_for_enter(choice, row):
             self._pressed = b""
             return self._profile.typing.submit
         self._ask(choice, permission, now)
@@ -157,7 +197,7 @@ class ScreenPrompt:
         """Put it to the room, once it stood for long enough and nobody else asks."""
         waits = permission.late_s if self._profile.signs.hooks else STEADY_S
         half = permission.half and permission.half.fullmatch(choice.question.detail)
-        if choice is self._unreadable or half:  # it may not be drawn yet
+        if choice.guessed or half:  # it may not be drawn yet
             waits = max(waits, DRAWN_S)
         if self._task or self._by_hook or now < self._since + waits:
             return
@@ -165,23 +205,42 @@ class ScreenPrompt:
             self._task = self._asking.ask(choice.question)
             self._task.add_done_callback(lambda _: self._wake())
 
-    def _stays(self, question: Question) -> bool:
+    def _waits_for_enter(self, choice: ScreenChoice, row: str) -> bool:
+        """True when the letter that was pressed stands where it is typed, and nothing more."""
+        if choice.loose:
+            letter = self._pressed.decode() if self._pressed.isalnum() else ""
+            before = self._pressed_at_row
+            return bool(letter) and row in (f"{before}{letter}", f"{before} {letter}")
+        return bool(choice.typed) and choice.typed.encode() == self._pressed
+
+    def _deaf(self) -> AgentError:
+        profile = self._profile
+        say = f"{profile.title} went on asking after it was refused, so I ended it. Ask again."
+        return AgentError("stopped", f"{profile.name}: a question stands after a refusal", say=say)
+
+    def _stays(self, choice: ScreenChoice) -> bool:
         """True when it is the one of the last look; the words of an answer may show in it."""
-        known = self._question
-        if _same(question, known) or known is None:
-            return known is not None
-        same = (question.title, question.detail) == (known.title, known.detail)
+        known, seen = self._known, self._identity(choice)
+        if not isinstance(known, Question) or not isinstance(seen, Question):
+            return seen == known
+        if _same(seen, known):
+            return True
+        same = (seen.title, seen.detail) == (known.title, known.detail)
         return same and bool(self._answered) and self._time() < self._answered + AGAIN_S
 
     def _withdraw(self) -> None:
         if self._task:
             self._task.cancel()
         self._task, self._answered, self._send_at, self._pressed = None, 0.0, 0.0, b""
-        self._wanted = None
+        self._wanted, self._refused_at = None, 0.0
 
     def _press(self, choice: ScreenChoice, index: int) -> bytes:
         permission = self._profile.shown.permission
         assert permission
+        if self._standing:
+            self._settled.answer(self._standing, choice.keys[index])
+        if choice.guessed and choice.question.options[index].refuses:
+            self._refused_at = self._time()
         if permission.worded and permission.worded.search(choice.question.options[index].label):
             self._send_at = self._time() + SELECTED_S
         if choice.moves:
@@ -203,3 +262,11 @@ class ScreenPrompt:
 
 def _same(one: Question, other: Question | None) -> bool:
     return other is not None and replace(one, id="") == replace(other, id="")
+
+
+def asks(screen: Screen, profile: Profile, settled: SettledQuestions, text: str) -> bool:
+    """True when a permission prompt waits. text: the screen's."""
+    permission = profile.shown.permission
+    if permission and permission.certain:
+        return settled.standing(screen, profile) is not None
+    return asks_on(screen, profile, text)

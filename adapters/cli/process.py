@@ -19,6 +19,7 @@ from adapters.cli_profile import Profile, Setting
 from adapters.pty.console import Console
 from adapters.pty.terminal import PtyClosed, StartCommand
 from adapters.reading.queries import text_on
+from adapters.reading.standing import SettledQuestions
 from adapters.sandbox.enclosure import enclose
 from adapters.screen.signals import Signal
 from adapters.session.causes import explain, told_when_full
@@ -35,7 +36,8 @@ class CliProcess:
     """A program in a terminal, its record, and the session that it goes on with.
 
     session_id: of the program's own session, None before one is known. resumed: it goes on with
-    an earlier one. Who makes it ends it, and releases it at last.
+    an earlier one. settled: the questions on its screen that were answered. Who makes it ends it,
+    and releases it at last.
     """
 
     def __init__(
@@ -50,6 +52,7 @@ class CliProcess:
         self.resumed = False
         self.console: Console | None = None
         self.follower: Follower | None = None
+        self.settled = SettledQuestions()
         self._profile = profile
         self._launch = launch
         self._hooks = hooks
@@ -99,6 +102,7 @@ class CliProcess:
             say = f"{profile.title} could not be started: {error.strerror}."
             raise AgentError("startup", f"{profile.name}: {error}", say=say) from error
         self.console = console
+        self.settled = SettledQuestions()
         self.follower = self._follow(setting)
         await self._wait_ready(console)
         log.info("program.ready", agent=profile.name, in_s=round(time.monotonic() - began, 2))

@@ -22,6 +22,7 @@ from adapters.cli_profile import Profile
 from adapters.pty.console import Console
 from adapters.pty.terminal import PtyClosed
 from adapters.reading.queries import above_input_on, text_on
+from adapters.reading.standing import SettledQuestions
 from adapters.screen.screen import Screen
 from adapters.session.session import DRAFT_S, EXIT_S, RoomQuestions, readable
 from adapters.turn_events import HookQuestion, SessionNamed, State, TurnEvent
@@ -32,6 +33,7 @@ log = structlog.stdlib.get_logger("moot.adapters.exchange")
 HURRY_S = 0.01  # between looks at a record that is about to have the end
 NOTES = 500  # of the record's events between two turns of the loop: 4 ms
 UNSEEN_S = 10.0  # a program that shows no more than before is done after that
+LOCKED_S = 0.1  # between looks at a question that stands where a prompt is to be typed
 SIGHT_S = 0.25  # between looks at the screen, while something was written to it
 DRAFT_CHARS = 20_000  # a draft shows how an answer begins; no platform shows more in one message
 SCREEN_DRAFT_S = 0.75  # between drafts that only the screen can tell
@@ -52,6 +54,7 @@ class PromptRun:
         prompt: str,
         reply: Reply,
         *,
+        settled: SettledQuestions,
         past: Collection[str],
         on_named: Callable[[str], None],
     ) -> None:
@@ -63,6 +66,7 @@ class PromptRun:
         self._console = console
         self._prompt = prompt
         self._reply = reply
+        self._settled = settled
         self._on_named = on_named
         self._time = asyncio.get_running_loop().time
         self._begin = self._time()
@@ -105,12 +109,15 @@ class PromptRun:
         await rested(profile, console)
         if typing.prompt:
             await prompted(typing.prompt, console)
+        await self._unlocked()
         if profile.signs.footer:
             self._before = self._standing(await console.screen())
         self.typed = True
         keys = keystrokes(self._prompt, typing, paste=pastes(typing, console))
         await console.write(keys)
+        self._settled.type(self._prompt)
         await echoed(profile, console, keys)
+        await self._unlocked()
         self.submitted = True
         now = self._entered_at = self._time()
         self._poll_s = profile.signs.record.poll_s if profile.signs.record else float("inf")
@@ -120,6 +127,18 @@ class PromptRun:
         self._confirm_due = now + typing.confirm_s
         self._seen_bytes = console.output_bytes
         await console.write(typing.submit)
+
+    async def _unlocked(self) -> None:
+        """Wait until no question of the program would take what is typed for its answer."""
+        prompt = self._screen_prompt()
+        while self._console.alive:
+            screen = await self._console.screen()
+            keys = prompt.see(screen, text_on(screen), self._console.state, typing=self.typed)
+            if keys:
+                await self._console.write(keys)
+            if not prompt.stands:
+                return
+            await self._console.wait_change(LOCKED_S)
 
     def _pause_s(self) -> float:
         """Until the next look, unless a signal comes before."""
@@ -188,7 +207,7 @@ class PromptRun:
         """The permission prompt that may be on the screen."""
         if self._prompt_seen is None:
             wake = self._console.changed.set
-            self._prompt_seen = ScreenPrompt(self._profile, self._asking, wake)
+            self._prompt_seen = ScreenPrompt(self._profile, self._asking, self._settled, wake)
         return self._prompt_seen
 
     @cached_property
@@ -256,7 +275,7 @@ class PromptRun:
         self._unbegun += 1
         if self._unbegun > 1 and self._console.quiet_s() >= typing.confirm_s:
             self._ending.refused(text)
-        if not self._holds(text):
+        if self.turn.blocked or not self._holds(text):
             return
         self._tries -= 1
         if self._tries <= 0:
@@ -308,7 +327,9 @@ class PromptRun:
     async def break_off(self) -> bool:
         """Press what interrupts; True when the program is idle again and its box is empty."""
         self._ending.freeze()
-        interruption = Interruption(self._profile, self._console, self.turn, self._read_record)
+        interruption = Interruption(
+            self._profile, self._console, self.turn, self._settled, self._read_record
+        )
         idle = await interruption.run(submitted=self.submitted)
         if not idle:
             level = logging.DEBUG if self._profile.controls.interrupt.ends else logging.WARNING

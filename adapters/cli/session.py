@@ -93,6 +93,7 @@ class CliAgent(AgentSession[PromptRun]):
             self._process.follower,
             text,
             reply,
+            settled=self._process.settled,
             past=self._past,
             on_named=partial(self._named, by_record=True),
         )

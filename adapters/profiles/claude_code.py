@@ -329,7 +329,8 @@ CLAUDE_CODE = profile.Profile(
         look=LOOK,
         dialogs=DIALOGS,
         permission=signs.Permission(
-            re.compile(r"^ (?:Do you want to|Would you like to) .*\?$", re.MULTILINE)
+            re.compile(r"^ (?:Do you want to|Would you like to) .*\?$", re.MULTILINE),
+            certain=True,
         ),
     ),
     controls=signs.Controls(

@@ -204,6 +204,9 @@ def _permission(given: GenericSettings) -> signs.Permission | None:
         given.permission,
         keys=tuple(choice.keys for choice in given.choices),
         options=tuple(Option(choice.label, choice.refuses) for choice in given.choices),
+        certain=True,
+        allow=given.submit,
+        refuse=b"".join(given.interrupt),
     )
 
 

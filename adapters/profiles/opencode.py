@@ -265,6 +265,7 @@ OPENCODE = profile.Profile(
             ),
             keys=(b"\r", b"\x1b[C\r", b"\x1b[C\x1b[C\r"),
             half=HALF,
+            certain=True,
         ),
     ),
     controls=signs.Controls(

@@ -253,6 +253,7 @@ VIBE = profile.Profile(
         permission=signs.Permission(
             re.compile(r"^│ Permission for the .* tool", re.MULTILINE),
             deaf_s=DEAF_S,
+            certain=True,
         ),
     ),
     controls=signs.Controls(

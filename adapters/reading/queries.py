@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from adapters.cli_profile import Profile
+from adapters.reading.choices import keys_on
 from adapters.reading.question import find_choice
 from adapters.reading.reply import read_error, read_reply
+from adapters.reading.standing import StandingQuestion
 from adapters.reading.transcript import rows_above_input
 from adapters.screen.screen import Screen
+from adapters.screen_profile import NEVER
 from adapters.turn_signs import Permission
 from contract.agent import Option, Question
 
@@ -42,7 +45,8 @@ class ScreenChoice(NamedTuple):
     """A question that waits on the screen with its real choices, without an id.
 
     keys: what chooses each option. typed: the letter that stands in the answer's place already.
-    moves: keys only move from the selected option to another; Enter takes it.
+    moves: keys only move from the selected option to another; Enter takes it. loose: it is no
+    dialog that is known, so its choices are those that its rows name; guessed: they name none.
     """
 
     question: Question
@@ -50,6 +54,8 @@ class ScreenChoice(NamedTuple):
     typed: str = ""
     moves: bool = False
     selected: int = 0
+    loose: bool = False
+    guessed: bool = False
 
 
 def choice_on(screen: Screen, profile: Profile) -> ScreenChoice | None:
@@ -74,8 +80,53 @@ def choice_on(screen: Screen, profile: Profile) -> ScreenChoice | None:
     return ScreenChoice(question, keys, dialog.typed, dialog.moves, dialog.selected)
 
 
+def standing_choice(standing: StandingQuestion, profile: Profile) -> ScreenChoice:
+    """A question whose choices are no dialog: by the keys that its rows name, else allow or refuse.
+
+    standing: the rows that ask.
+    """
+    permission = profile.shown.permission
+    assert permission
+    named = keys_on(standing.below)
+    if named and not any(option.refuses for option, _ in named):
+        named.append((_pressing("Refuse", permission.refuse, refuses=True), permission.refuse))
+    if named:
+        detail = "\n".join(
+            row for row in standing.raw.split("\n") if row.strip() != standing.asking
+        )
+        question = Question("", standing.asking, detail, tuple(option for option, _ in named))
+        return ScreenChoice(question, tuple(key for _, key in named), loose=True)
+    return unread_choice(standing.raw, profile)
+
+
+def unread_choice(raw: str, profile: Profile) -> ScreenChoice:
+    """A question of which nothing can be told but its rows: the labels say which key is pressed."""
+    permission = profile.shown.permission or Permission(NEVER)
+    allow = permission.allow or (*permission.keys, b"1")[0]
+    options = (
+        _pressing("Allow", allow),
+        _pressing("Refuse", permission.refuse, refuses=True),
+    )
+    title = f"{profile.title} asks something in its terminal, and its choices can't be read"
+    return ScreenChoice(
+        Question("", title, raw, options), (allow, permission.refuse), loose=True, guessed=True
+    )
+
+
+_NAMES = {b"\r": "Enter", b"\x1b": "Esc", b"\t": "Tab"}
+
+
+def _pressing(label: str, keys: bytes, *, refuses: bool = False) -> Option:
+    """An option that is Moot's own: it says what is pressed."""
+    if len(keys) == 1 and keys not in _NAMES and keys < b" ":
+        name = f"Ctrl-{chr(keys[0] + 64)}"
+    else:
+        name = _NAMES.get(keys, keys.decode("ascii", "replace") if keys.isalnum() else "")
+    return Option(f"{label} ({name})" if name else label, refuses)
+
+
 def asks_on(screen: Screen, profile: Profile, text: str) -> bool:
-    """True when a permission prompt waits. text: the screen's."""
+    """True when a permission prompt waits whose choices can be read. text: the screen's."""
     permission = profile.shown.permission
     if permission is None or not permission.pattern.search(text):
         return False
@@ -87,8 +138,10 @@ DETAIL_ROWS = 6
 
 def _fixed(text: str, permission: Permission) -> ScreenChoice | None:
     """A question whose choices the profile knows: the row that asks, with those above it."""
-    if not (match := permission.pattern.search(text)):
+    found = list(permission.pattern.finditer(text))
+    if not found:
         return None
+    match = found[-1]  # those above it may be answered
     start = text.rfind("\n", 0, match.end()) + 1
     title = text[start:].split("\n", 1)[0].strip()
     above = [row.strip() for row in text[:start].split("\n") if row.strip()]

@@ -16,7 +16,7 @@ _OPTION = re.compile(r"([❯›>●▶➤→*]?)\s*(\d{1,2})[.)]\s+(\S.*)")
 _BORDER = re.compile(r"\s*+[│┃║]?\s*+[╭┌┏╔╰└┗╚├┠┣╠]?[─━═╌╴]{5,}")
 _OUTER_BORDER = re.compile(r" ?[╭┌┏╔]?[─━═]{5,}")
 _ASKING = re.compile(r"(?!\$ |Reason:).*[?:]$")
-_REFUSAL = re.compile(
+REFUSAL = re.compile(
     r"(?i)(?:\d+[.)] +)?(?:no\b|deny|reject|cancel|exit|don.t|abort|disallow|never\b)"
 )
 ROWS_BELOW = 8  # hints below the choices are not longer
@@ -97,7 +97,7 @@ def find_question(rows: Sequence[VisibleRow], look: ScreenProfile) -> ScreenQues
     texts = [text for row in rows[top : choices.start] if (text := _content(row))]
     asking = [i for i, text in enumerate(texts) if _ASKING.match(text)] or [0]
     title = texts.pop(asking[-1]) if texts else ""
-    options = tuple(Option(label, bool(_REFUSAL.match(label))) for label in choices.labels)
+    options = tuple(Option(label, bool(REFUSAL.match(label))) for label in choices.labels)
     return ScreenQuestion(ScreenDialog(title, "\n".join(texts), options, choices.selected), top)
 
 
@@ -135,7 +135,7 @@ def _numbered(rows: Sequence[VisibleRow]) -> Choices | None:
 _LETTERS = re.compile(r"[\[(]((?:\w/)+\w)[\])]\s*[:?>]?\s*")
 _WORDS = re.compile(r"[(\[](\w)[)\]](\w*(?:['’ ]\w+)*)")
 _TYPED = re.compile(r"[:>?❯›]\s*(\d)$")
-_MEANING = {"y": "Yes", "n": "No", "a": "Always", "t": "Trust", "q": "Quit", "s": "Skip"}
+MEANING = {"y": "Yes", "n": "No", "a": "Always", "t": "Trust", "q": "Quit", "s": "Skip"}
 _MARKED = re.compile(r"[\s│┃║]*([❯›>→▶➤●◉]) +(\S)")
 
 
@@ -150,7 +150,7 @@ def _lettered(rows: Sequence[VisibleRow]) -> ScreenDialog | None:
     words = list(_WORDS.finditer(text))
     if match := _LETTERS.search(text):
         letters = match[1].split("/")
-        labels = [_MEANING.get(letter.lower(), letter) for letter in letters]
+        labels = [MEANING.get(letter.lower(), letter) for letter in letters]
         asked, typed = text[: match.end()].strip(), text[match.end() :].strip()
     elif len(words) > 1:
         letters = [word[1] for word in words]
@@ -159,7 +159,7 @@ def _lettered(rows: Sequence[VisibleRow]) -> ScreenDialog | None:
     else:
         return None
     default = next((i for i, letter in enumerate(letters) if letter.isupper()), 0)
-    options = tuple(Option(label, bool(_REFUSAL.match(label))) for label in labels)
+    options = tuple(Option(label, bool(REFUSAL.match(label))) for label in labels)
     before = [content for row in rows[-DETAIL_ROWS - 1 : -1] if (content := _content(row))]
     keys = tuple(letter.lower().encode() for letter in letters)
     return ScreenDialog(
@@ -192,7 +192,7 @@ def _as_listed(
     rows: Sequence[VisibleRow], places: range, selected: int, column: int
 ) -> ScreenDialog:
     labels = [rows[i].text[column:].strip(" \xa0│┃║") for i in places]
-    options = tuple(Option(label, bool(_REFUSAL.match(label))) for label in labels)
+    options = tuple(Option(label, bool(REFUSAL.match(label))) for label in labels)
     keys = tuple(_arrows(index - selected) for index in range(len(labels)))
     above = [content for row in rows[: places.start] if (content := _content(row))][-DETAIL_ROWS:]
     asking = [i for i, text in enumerate(above) if _ASKING.match(text)] or [len(above) - 1]

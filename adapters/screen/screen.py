@@ -274,6 +274,10 @@ class Screen:
         """(column, row), from 0."""
         return min(self._grid.x, self._grid.cols - 1), self._grid.y
 
+    def cursor_row(self) -> str:
+        """The row that the cursor is in, without the blanks at its end."""
+        return "".join(self._grid.lines[self._grid.y].chars).rstrip(" ")
+
     @property
     def cursor_visible(self) -> bool:
         """True when the cursor shows (mode 25)."""

@@ -22,7 +22,7 @@ from adapters.turn_events import HookQuestion
 from contract.agent import Question, Usage
 from contract.errors import AgentError, AgentFault
 
-PARTIAL_S = 0.7  # `interrupt` has a second
+PARTIAL_S = 0.7  # for the last words of a program that is ended anyway
 BREAK_OFF_S = 3.0  # for an interrupt to work
 DRAFT_S = 0.1  # between drafts
 EXIT_S = 2.0  # from the end of a program's output to its own
@@ -68,6 +68,7 @@ class AgentSession(Generic[R]):
         self._idle = asyncio.Event()  # no ask runs
         self._idle.set()
         self._settling: asyncio.Task[None] | None = None
+        self._ends = False  # the program is ended, whether or not it stops
         self._half_started = False  # a start was broken off that can't be gone on with
 
     def alive(self) -> bool:
@@ -101,6 +102,7 @@ class AgentSession(Generic[R]):
             raise self._fault("stopped", "stopped", f"{self._title} was stopped.") from None
         except TimeoutError:
             assert limit_s is not None
+            await self._break_off()
             say = f"{self._title} did not finish within {limit_s / 60:.0f} minutes; I stopped it."
             raise self._fault("timeout", f"no end within {limit_s:.0f} s", say) from None
         finally:
@@ -127,6 +129,7 @@ class AgentSession(Generic[R]):
 
     async def close(self) -> None:
         """See `Agent.close`."""
+        self._ends = True
         await self.interrupt()
         if self._settling:
             self._settling.cancel()
@@ -151,10 +154,13 @@ class AgentSession(Generic[R]):
             self._settling = asyncio.create_task(self._settle(run), name=name)
 
     async def _break_off(self) -> None:
-        """Interrupt the program, and wait a little for what it still has to say."""
+        """Interrupt the program, and wait until it is idle or was ended: only then it has stopped.
+
+        A program that is ended anyway has a little time for what it still has to say.
+        """
         self._begin_settling()
         if self._settling:
-            await asyncio.wait({self._settling}, timeout=PARTIAL_S)
+            await asyncio.wait({self._settling}, timeout=PARTIAL_S if self._ends else None)
 
     async def _settle(self, run: R | None) -> None:
         """Interrupt the program; end it when it does not become idle."""

@@ -6,8 +6,10 @@ import pytest
 
 from adapters.cli_profile import Profile, Program
 from adapters.profiles.generic import LOOK, GenericSettings, generic_profile
+from adapters.reading.choices import keys_on
 from adapters.reading.queries import ScreenChoice, choice_on
 from adapters.reading.question import DOWN, UP
+from adapters.reading.standing import SettledQuestions
 from adapters.screen.screen import Screen
 from adapters.turn_signs import Permission, Shown
 
@@ -115,3 +117,59 @@ def test_choices_may_be_described() -> None:
     assert (found.question.title, found.question.detail) == ("Proceed?", "delete all")
     assert [option.refuses for option in found.question.options] == [False, True]
     assert found.keys == (b"g\r", b"\x1b")
+
+
+@pytest.mark.parametrize(
+    ("row", "named"),
+    [
+        ("(y) yes   (a) always   (n) no", [("yes", b"y"), ("always", b"a"), ("no", b"n")]),
+        ("Go on? [Y/n]  (Esc leaves)", [("Yes", b"y"), ("No", b"n")]),
+        ("[A]llow  [D]eny", [("Allow", b"a"), ("Deny", b"d")]),
+        ("  1. Yes   2. Yes, always   3. No", [("Yes", b"1"), ("Yes", b"2"), ("No", b"3")]),
+        ("y = run it, n = no", [("run it", b"y"), ("no", b"n")]),
+        ("Press y to allow, d to deny.", [("allow", b"y"), ("deny", b"d")]),
+        ("Run it now? Say so.", []),
+    ],
+)
+def test_keys_are_read_from_a_row_that_names_them(row: str, named: list[tuple[str, bytes]]) -> None:
+    found = keys_on(["Run `rm x`?", row])
+    assert [(option.label, key) for option, key in found] == named
+    assert not found or sum(option.refuses for option, _ in found) == 1
+
+
+ASKED = "Run it?   (y) yes   (n) no"
+
+
+def standing(settled: SettledQuestions, *rows: str) -> str:
+    """The row that waits, in a program whose prompt is `> `."""
+    settings = {"command": ["x"], "permission": "Run it", "ready": "^> ?$", "echo": "> (.+)"}
+    screen = Screen(60, 20)
+    screen.feed("\r\n".join(rows).encode())
+    profile = generic_profile("mine", GenericSettings.model_validate(settings))
+    found = settled.standing(screen, profile)
+    if found:
+        settled.answer(found, b"y")
+    return found.asking if found else ""
+
+
+def test_a_question_stands_until_something_follows_its_answer() -> None:
+    settled = SettledQuestions()
+    for rows in [(ASKED,), (f"{ASKED} y",)]:
+        assert standing(settled, "Hello", *rows)
+    assert not standing(settled, "Hello", f"{ASKED} y", "done", "> ")
+    assert standing(settled, "Hello", f"{ASKED} y", "done", ASKED)
+
+
+def test_another_question_in_the_place_of_an_answered_one_stands() -> None:
+    settled = SettledQuestions()
+    assert standing(settled, ASKED, "rm x", "> ")
+    assert standing(settled, ASKED, "rm y", "rm z", "> ")
+
+
+def test_words_of_a_prompt_ask_nothing_where_they_are_marked_as_its_echo() -> None:
+    settled = SettledQuestions()
+    settled.type("say: Run it?")
+    assert not standing(settled, "> say: Run it?", "Hello", "> ")
+    assert standing(settled, "> say: Run it?", "Run it?", "> ")
+    assert standing(settled, "> Run it? rm -rf", "Hello", "> ")
+    assert standing(settled, "> Run it?")

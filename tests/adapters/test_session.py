@@ -6,7 +6,6 @@ import asyncio
 
 import pytest
 
-from adapters.session import session
 from adapters.session.session import AgentSession
 from contract.agent import Usage
 from contract.errors import AgentError
@@ -125,15 +124,26 @@ async def test_a_program_that_does_not_stop_is_ended() -> None:
     assert driver.ends == 1
 
 
-async def test_the_next_ask_waits_until_the_program_is_idle(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(session, "PARTIAL_S", 0.01)
+async def test_it_is_not_stopped_before_the_program_is_idle() -> None:
     driver = Driver(run := Slow())
     run.may_stop.clear()
     task = await asking(driver)
-    await driver.interrupt()
-    with pytest.raises(AgentError):
+    stopping = asyncio.create_task(driver.interrupt())
+    await asyncio.sleep(0.05)
+    assert not task.done()
+    assert not stopping.done()
+    run.may_stop.set()
+    await stopping
+    with pytest.raises(AgentError, match="stopped"):
+        await task
+
+
+async def test_the_next_ask_waits_until_the_program_is_idle() -> None:
+    driver = Driver(run := Slow())
+    run.may_stop.clear()
+    task = await asking(driver)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
         await task
     driver.asked.clear()
     following = asyncio.create_task(driver.ask())

@@ -6,6 +6,15 @@ import time
 LONG = "\n".join(f"Line {n} of the long answer, with some words." for n in range(1, 201))
 
 
+def asked(text: str) -> str:
+    """The last message of a person in a prompt of Moot; else the whole text."""
+    said = text.partition("[CURRENT INVOCATION]")[0]
+    found = re.findall(
+        r"\[\d\d:\d\d \| (?!ash\])[^\]]*\] (.*?)(?=\[\d\d:\d\d \||$)", said, re.DOTALL
+    )
+    return ([text] + [words for words in found if not words.startswith("!")])[-1]
+
+
 def reply_to(text: str) -> str:
     """The answer to a prompt, whatever stands around the words."""
     if "slow" in text:

@@ -1,0 +1,137 @@
+"""A program's question that waits on its screen, found by its pattern alone.
+
+While one stands nothing of a message may be typed: its letters would answer it. What was answered
+may stay on the screen, above what followed; so it is known by its rows, and by what is below.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from adapters.cli_profile import Profile
+from adapters.screen.screen import Screen
+from adapters.screen_profile import NEVER
+
+RAW_ABOVE, RAW_BELOW = 6, 10  # rows that are shown of a question whose choices can't be read
+ANSWERED, TYPED = 16, 4  # are remembered
+
+
+class StandingQuestion(NamedTuple):
+    """Rows that ask. asking: the one that the pattern found.
+
+    above: rows before it. below: from the row that asks to the input box. boxed: there is one.
+    """
+
+    above: tuple[str, ...]
+    below: tuple[str, ...]
+    boxed: bool
+
+    @property
+    def asking(self) -> str:
+        """The row that asks."""
+        return self.below[0].strip()
+
+    @property
+    def raw(self) -> str:
+        """Its rows as they are drawn."""
+        shown = (*self.above[-RAW_ABOVE:], *self.below[:RAW_BELOW])
+        return "\n".join(row for row in shown if row.strip())
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Their letters, the asking row's first: counters and spinners have none."""
+        return (_letters(self.asking), *_words(self.raw.split("\n")))
+
+
+class _Answered(NamedTuple):
+    """The words of a question's rows when it was answered, and the letters that were pressed."""
+
+    words: tuple[str, ...]
+    boxed: bool
+    pressed: str
+
+    def settles(self, standing: StandingQuestion) -> bool:
+        """True when these are its rows, and something followed them."""
+        now = _words(standing.below)
+        count = len(self.words)
+        pairs = zip(self.words, now, strict=False)
+        same = all(new in (old, old + self.pressed) for old, new in pairs)
+        followed = len(now) > count or (standing.boxed and not self.boxed)
+        return len(now) >= count and same and followed
+
+
+def _words(rows: Sequence[str]) -> tuple[str, ...]:
+    """The letters of each row that has some."""
+    return tuple(words for row in rows if (words := _letters(row)))
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalpha, text))
+
+
+@dataclass(slots=True)
+class SettledQuestions:
+    """The questions that a running program need not be answered any more, though they may show."""
+
+    _answered: deque[_Answered] = field(default_factory=lambda: deque(maxlen=ANSWERED))
+    _typed: deque[str] = field(default_factory=lambda: deque(maxlen=TYPED))
+
+    def answer(self, standing: StandingQuestion, pressed: bytes = b"") -> None:
+        """It is answered; it counts as settled once something follows its rows."""
+        keys = _letters(pressed.decode("utf-8", "replace"))
+        self._answered.append(_Answered(_words(standing.below), standing.boxed, keys))
+
+    def type(self, prompt: str) -> None:
+        """A prompt is typed: its echo asks nothing."""
+        self._typed.append(_letters(prompt))
+
+    def standing(self, screen: Screen, profile: Profile) -> StandingQuestion | None:
+        """The last question that waits; None where none does."""
+        every = self._asking(screen, profile)
+        waiting = (one for one in every if not any(old.settles(one) for old in self._answered))
+        return next(waiting, None)
+
+    def unechoed(self, screen: Screen, profile: Profile) -> StandingQuestion | None:
+        """The same when a prompt was typed, and not entered: its own words ask nothing."""
+        for one in self._asking(screen, profile):
+            if self._typed and _letters(one.asking) in self._typed[-1]:
+                self.answer(one)
+            elif not any(old.settles(one) for old in self._answered):
+                return one
+        return None
+
+    def _asking(self, screen: Screen, profile: Profile) -> Iterator[StandingQuestion]:
+        """All that may be questions, the last one first."""
+        permission = profile.shown.permission
+        rows = screen.display()
+        text = "\n".join(rows)
+        found = [match.end() for match in permission.pattern.finditer(text)] if permission else []
+        if not found:
+            self._answered.clear()
+            return
+        last = max((index for index, row in enumerate(rows) if row), default=0)
+        for end in reversed(found):
+            at = text.count("\n", 0, end)
+            if at >= last or not self._is_echo(rows[at], profile):
+                yield _rows_of(rows, at, profile)
+
+    def _is_echo(self, row: str, profile: Profile) -> bool:
+        """True for a prompt's row as the program shows it: marked so, and typed by us."""
+        match = profile.shown.look.prompt.echo.match(row) if profile.shown.look else None
+        said = _letters(match[1] or "") if match else ""
+        return bool(said) and any(said in typed for typed in self._typed)
+
+
+def _rows_of(rows: Sequence[str], at: int, profile: Profile) -> StandingQuestion:
+    look, footer = profile.shown.look, profile.signs.footer
+    box = look.prompt.input if look else NEVER
+    idle = footer.idle if footer and footer.idle else NEVER
+    below = rows[at + 1 :]
+    size = next((i for i, row in enumerate(below) if box.match(row) or idle.search(row)), None)
+    kept = below[:size]
+    while kept and not kept[-1]:
+        kept = kept[:-1]
+    return StandingQuestion(tuple(rows[:at]), (rows[at], *kept), size is not None)
