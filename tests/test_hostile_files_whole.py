@@ -1,4 +1,4 @@
-"""`moot run`, and agents that put in the place of their files what has no end."""
+"""`moot run`, and agents that give Moot to read what has no end, or what takes all its memory."""
 
 from __future__ import annotations
 
@@ -35,3 +35,18 @@ async def test_others_are_answered_when_a_record_becomes_a_fifo(tmp_path: Path) 
                 await asyncio.sleep(0.05)
         for _ in range(3):
             assert await told(moot, "budi", ROW) == "here"
+
+
+VALUES = (
+    "python3 -c 'import os, urllib.request as u; "
+    'print(u.urlopen(os.environ["MOOT_MEMORY_URL"], {}).read())\' 2>&1 | tail -1'
+)
+
+
+async def test_an_agent_can_not_have_moot_parse_millions_of_values(tmp_path: Path) -> None:
+    bwrap()
+    async with service(tmp_path, furnish(tmp_path, "on")) as moot:
+        many = 'b"{\\"pipe\\": [" + b"[],"*2500000 + b"0]}"'
+        assert "400" in await told(moot, "ana", VALUES.format(many))
+        long = 'b"{\\"pipe\\": \\"" + b"x"*9000000 + b"\\"}"'
+        assert "413" in await told(moot, "ana", VALUES.format(long))

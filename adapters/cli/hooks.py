@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import secrets
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
@@ -20,7 +22,12 @@ Serve = Callable[[web.Application], AbstractAsyncContextManager[int]]
 """Serves an application at a free port of 127.0.0.1 while the context is open, and gives the port.
 A handler is cancelled when its caller is gone; the end of the context waits for none."""
 
-PAYLOAD_BYTES = 64 * 1024 * 1024  # PostToolUse carries whole tool outputs
+PAYLOAD_BYTES = 8 * 1024 * 1024  # PostToolUse carries whole tool outputs
+MOST_VALUES = (
+    1_000_000  # in one payload: each takes some 70 bytes of memory, and 0.1 µs of the loop
+)
+SLOW_S = 0.02  # to parse one; after it the same session's next one waits
+PAUSE = 10  # times as long
 
 
 class HookListener:
@@ -33,6 +40,7 @@ class HookListener:
 
     def __init__(self) -> None:
         self._receivers: dict[str, Receive] = {}
+        self._reading: dict[str, asyncio.Lock] = {}  # one payload of a session at a time
         self.secret = secrets.token_hex(12)
         self._port = 0
 
@@ -56,21 +64,39 @@ class HookListener:
         """A new URL whose payloads go to `receive` until it is released."""
         key = self.secret + secrets.token_urlsafe(24)
         self._receivers[key] = receive
+        self._reading[key] = asyncio.Lock()
         return f"http://{self.endpoint}/hook/{key}"
 
     def release(self, url: str) -> None:
         """Forget the URL: from now on it answers 404."""
-        self._receivers.pop(url.rpartition("/")[2], None)
+        key = url.rpartition("/")[2]
+        self._receivers.pop(key, None)
+        self._reading.pop(key, None)
 
     async def _serve(self, request: web.Request) -> web.Response:
-        receive = self._receivers.get(request.match_info["key"])
+        key = request.match_info["key"]
+        receive = self._receivers.get(key)
         if receive is None:
             raise web.HTTPNotFound
-        try:
-            payload = json.loads(await request.read())
-        except (ValueError, RecursionError):
-            raise web.HTTPBadRequest(text="not JSON") from None
-        if not isinstance(payload, dict):
-            raise web.HTTPBadRequest(text="not an object")
+        async with self._reading[key]:
+            data = await request.read()
+            began = time.monotonic()
+            payload = _parsed(data)
+            spent_s = time.monotonic() - began
+            if spent_s > SLOW_S:  # an agent that sends such all the time leaves time to others
+                await asyncio.sleep(spent_s * PAUSE)
         log.debug("hook.heard", name=payload.get("hook_event_name", "without a name"))
         return web.json_response(dict(await receive(payload)))
+
+
+def _parsed(data: bytes) -> Mapping[str, Any]:
+    """The object that a payload is. Raises HTTPBadRequest."""
+    if sum(map(data.count, (b"[", b"{", b","))) > MOST_VALUES:
+        raise web.HTTPBadRequest(text="too many values")
+    try:
+        payload = json.loads(data)
+    except (ValueError, RecursionError):
+        raise web.HTTPBadRequest(text="not JSON") from None
+    if not isinstance(payload, dict):
+        raise web.HTTPBadRequest(text="not an object")
+    return payload

@@ -140,3 +140,26 @@ async def test_leaving_cuts_off_what_is_still_held() -> None:
         with pytest.raises(aiohttp.ClientError):
             async with asyncio.timeout(20):
                 await posting
+
+
+MANY = b'{"a": [' + b"[], " * 2_000_000 + b"1]}"
+
+
+async def test_what_would_take_a_lot_of_memory_is_refused(
+    listener: HookListener, http: aiohttp.ClientSession
+) -> None:
+    seen: list[str] = []
+
+    async def never(payload: Mapping[str, Any]) -> Mapping[str, Any]:
+        seen.append("a payload")
+        return {}
+
+    url = listener.register(never)
+    answers = [(MANY, 400), (b'{"a": "' + b"x" * 9_000_000 + b'"}', 413)]
+    for data, status in answers:
+        async with http.post(url, data=io.BytesIO(data)) as response:
+            assert response.status == status
+    assert seen == []
+    long = {"a": "[x], " * 100_000}  # a tool's output may hold many of them
+    async with http.post(listener.register(echo), json=long) as response:
+        assert await response.json() == {"got": long}
