@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-import hashlib
-import shutil
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
-
-import structlog
 
 from adapters.agent import TurnContext
 from bots.bot import Bot
 from composer.header import compose, typable
 from contract.briefing import Briefing, Budget, Header, ThreadMessage
-from contract.chat import MOOT, Attachment, Speaker, persona_speaker
+from contract.chat import MOOT, Speaker, persona_speaker
 from contract.errors import MootError
 from gateway.access.accounts import Accounts
 from gateway.access.visibility import Asked
@@ -25,6 +19,7 @@ from gateway.core.redaction import Redactor
 from gateway.core.trace import Steps, untimed
 from gateway.sessions.sessions import SessionContext
 from gateway.settings.personas.personas import Personas
+from gateway.turns.lent_files import copy_attachments
 from gateway.turns.turn_context import turn_context_of
 from memory.layers import BriefRequest, LayerAnswers, Layers
 from memory.summaries.rows import LABEL_CHARS
@@ -317,41 +312,3 @@ class Prompts:
                 peek=session.rehearses,
             )
         )
-
-
-log = structlog.stdlib.get_logger("moot.lending")
-
-
-async def copy_attachments(briefing: Briefing, folder: Path) -> Briefing:
-    """The briefing, with attachments as `folder` has them."""
-    if not any(line.attachments for line in briefing.transcript):
-        return briefing
-    return await asyncio.to_thread(_lend, briefing, folder)
-
-
-def _lend(briefing: Briefing, folder: Path) -> Briefing:
-    lines = tuple(
-        replace(line, attachments=tuple(_lent(a, folder) for a in line.attachments))
-        for line in briefing.transcript
-    )
-    return replace(briefing, transcript=lines)
-
-
-def _lent(attachment: Attachment, folder: Path) -> Attachment:
-    """The attachment in the folder. Without a path where it can't be had."""
-    if attachment.path is None:
-        return attachment
-    source = Path(attachment.path)
-    target = folder / hashlib.sha256(bytes(source)).hexdigest()[:16] / source.name
-    try:
-        if not target.exists():
-            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            target.parent.chmod(0o750)  # the folder's group may be a session's own account
-            half = target.with_name(f"{target.name}.part")
-            shutil.copyfile(source, half)
-            half.chmod(0o640)
-            half.replace(target)
-    except OSError as error:
-        log.warning("attachment.not_lent", reason=str(error))
-        return replace(attachment, path=None)
-    return replace(attachment, path=str(target))

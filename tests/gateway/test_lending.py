@@ -8,7 +8,7 @@ from pathlib import Path
 
 from contract.briefing import Briefing, TranscriptLine
 from contract.chat import Attachment, Room, Speaker
-from gateway.turns.prompt import copy_attachments
+from gateway.turns.lent_files import copy_attachments
 
 ANA = Speaker("web:ana", "Ana")
 NOON = datetime(2026, 4, 21, 12, tzinfo=UTC)
