@@ -64,7 +64,7 @@ def compose(briefing: Briefing) -> Header:
         parts.append(observations(briefing, record))
     if briefing.thread or briefing.thread_context:
         parts.append(thread(briefing, labels, record))
-    parts += (said, invocation(briefing, messages, labels))
+    parts += (said, invocation(briefing, messages, asked, labels, where))
     fit(parts, limit(briefing.budget), record)
     if briefing.since_last_reply and said.gone:
         said.heading = transcript_heading(0, len(said.units) - len(said.gone))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, tzinfo
 from zoneinfo import ZoneInfo
 
@@ -90,14 +90,27 @@ def _distinct(speakers: Iterable[Speaker]) -> Iterable[Speaker]:
     return by_id.values()
 
 
-def invocation(briefing: Briefing, messages: Sequence[TranscriptLine], labels: Labels) -> Part:
-    """The one task: whom to answer, and where."""
+def invocation(
+    briefing: Briefing,
+    messages: Sequence[TranscriptLine],
+    asked: Collection[str],
+    labels: Labels,
+    where: tzinfo,
+) -> Part:
+    """The one task: whom to answer, where, and to which message if others stand after it.
+
+    asked: the ids of the messages that asked.
+    """
     place = "this direct message"
     if channel := _channel(briefing):
         place = f"room {channel}"
     elif briefing.room.kind == "gdm":
         place = "this group direct message"
-    task = f"Respond to {_addressees(briefing, messages, labels)} in {place}."
+    task = f"Respond to {_addressees(briefing, messages, labels)} in {place}"
+    newest = next((line for line in reversed(messages) if line.id in asked), None)
+    if newest is not None and newest is not messages[-1]:
+        task += f", to the message of {local(newest.at, where):%H:%M}"
+    task += "."
     if briefing.only_mention:
         task += " (The message was only a mention.)"
     return Part(headings.INVOCATION, "trigger", headings.HEADINGS[headings.INVOCATION], [task])

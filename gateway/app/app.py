@@ -83,13 +83,13 @@ class App:
             context, self.settings, self.memories, programs, hooks, sandboxing
         )
 
-        self._make_way()
+        self._make_way(programs)
         # The page
         self.visitors = make_visitors(context, self.admissions, page_token)
         self.services = self._services()
         self._page = make_page_settings(context)
 
-    def _make_way(self) -> None:
+    def _make_way(self, programs: Callable[[str], AgentProgram]) -> None:
         """The way of a message: from the intake through a queue to a session, and back."""
         context = self.context
         self.visibility = make_visibility(context, self.memories)
@@ -103,6 +103,7 @@ class App:
             admissions=self.admissions,
             questions=self.questions,
             accounting=self.accounting,
+            programs=programs,
         )
         self.queues.serve(self._runner())
         self.supervisor = make_supervisor(context)

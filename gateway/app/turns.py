@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from contract.chat import Chosen, Pinned
 from gateway.access.admissions import Admissions
 from gateway.access.visibility import Visibility
@@ -17,7 +19,8 @@ from gateway.schedules.rows import ScheduleRows
 from gateway.schedules.runner import ScheduleRunner
 from gateway.schedules.schedules import Schedules
 from gateway.sessions.pool import SessionPool
-from gateway.turns.admission import Admission, HandOver
+from gateway.sessions.sessions import AgentProgram
+from gateway.turns.admission import Admission, HandOver, LongMessages
 from gateway.turns.commands import CommandRunner
 from gateway.turns.delivery import Delivery
 from gateway.turns.intake import Changes, Intake, MessageListeners
@@ -51,9 +54,15 @@ def make_intake(
     admissions: Admissions,
     questions: Questions,
     accounting: Accounting,
+    programs: Callable[[str], AgentProgram],
 ) -> Intake:
     """The intake of every event of every platform."""
     config = context.config
+
+    def opens_files(name: str) -> bool:
+        persona = context.personas.get(name)
+        return persona is not None and programs(persona.front.agent).runs
+
     listeners = MessageListeners(
         context.bus,
         context.metrics.stored,
@@ -73,7 +82,11 @@ def make_intake(
             max_hops=config.turns.max_hops,
         ),
         admission=Admission(
-            context.access, admissions.unknown_users, accounting, refused=context.metrics.refused
+            context.access,
+            admissions.unknown_users,
+            accounting,
+            LongMessages(config.budget.budget().message, opens_files),
+            refused=context.metrics.refused,
         ),
         ledger=context.ledger,
         queues=queues,

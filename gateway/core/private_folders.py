@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 SCOPES = "scopes"
+LENT = "files"  # in a session's folder: what its program is to open
 OWNER_SECRET = "owner.secret"  # noqa: S105  (a file in the data directory)
 _WORLD = 0o077  # rights of everybody but the owner
 _AGENTS = (SCOPES, "model")  # what agents make keeps the modes that they gave it

@@ -14,7 +14,7 @@ from zlib import crc32
 
 from adapters.sandbox.account import AGENTS, LAST, end_account, give
 from contract.errors import AgentError
-from gateway.core.private_folders import SCOPES
+from gateway.core.private_folders import LENT, SCOPES
 
 _ENTER = 0o010
 
@@ -77,7 +77,7 @@ class SessionAccounts:
     def _open(self, folder: Path, account: int) -> None:
         """Let the account get to its folders, and no other into them."""
         assert folder.is_relative_to(self._data_dir)
-        files = folder / "files"
+        files = folder / LENT
         files.mkdir(exist_ok=True)
         os.chown(files, os.geteuid(), account)
         files.chmod(0o2750)

@@ -18,7 +18,7 @@ from adapters.sandbox.relay import Allowed, Relay
 from adapters.session.causes import told_when_full
 from contract.chat import Room
 from contract.errors import AgentError
-from gateway.core.private_folders import SCOPES, make_private
+from gateway.core.private_folders import LENT, SCOPES, make_private
 from gateway.mcp.endpoint import McpEndpoint, McpGrant
 from gateway.sessions.bounds import Bounds
 from gateway.sessions.sandbox import Confinement, Sandboxing
@@ -93,16 +93,18 @@ class Opener:
         resumed = agent.resumed
         log.info("session.opened", persona=persona.name, agent=program.name, resumed=resumed)
         now = self._clock()
+        folder = launch.home.parent
+        files = folder / LENT if program.runs else None
         return LiveSession(
             persona.name,
             scope,
             room,
             agent,
-            SessionContext(program, files=launch.files),
+            SessionContext(program, files=files, confined=launch.files is not None),
             started_at=now,
             used_at=now,
             workspace=launch.workspace,
-            folder=launch.home.parent,
+            folder=folder,
             enclosed=launch.sandbox is not None,
             relay=relay,
             bounds=bounds,
@@ -135,7 +137,7 @@ class Opener:
             memory=self._memory(grant, confined),
             sandbox=confined.sandbox,
             account=confined.account,
-            files=folder / "files" if confined else None,
+            files=folder / LENT if confined else None,
             learn=self._learn,
         )
 

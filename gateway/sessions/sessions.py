@@ -64,7 +64,8 @@ class SessionContext:
 
     given_from, given: seqs of the oldest and the newest message that the agent was given; 0: none
     yet. compacted: its program has condensed what it knew, and was given no summary since. files:
-    the folder in which its program finds copies of attachments; None: it sees them where they are.
+    the folder in which its program finds what it is to open; None: it opens no files. confined: it
+    sees attachments only as copies in that folder.
     rehearses: the question is stored nowhere and nobody learns of it: a preview or a dry run.
     """
 
@@ -73,6 +74,7 @@ class SessionContext:
     given: int = 0
     compacted: bool = False
     files: Path | None = None
+    confined: bool = False
     rehearses: bool = False
 
 

@@ -9,6 +9,7 @@ from functools import partial
 from uuid import uuid4
 
 from bots.bot import Bot
+from composer.labels import joined
 from contract.chat import Inbound, Speaker
 from gateway.access.access import Access
 from gateway.access.accounts import Accounts
@@ -41,6 +42,30 @@ class Admitted:
     also: Also | None
 
 
+@dataclass(frozen=True, slots=True)
+class LongMessages:
+    """Says in the room that an agent's prompt holds a part of a message.
+
+    chars: the most that a prompt holds of one. opens_files: true for the name of a persona whose
+    agent does, and so is given the whole as a file.
+    """
+
+    chars: int
+    opens_files: Callable[[str], bool]
+
+    def line(self, text: str, personas: Sequence[str]) -> str:
+        """The line; "" where nothing is left out."""
+        if len(text) <= self.chars or not personas:
+            return ""
+        given = [f"@{name}" for name in personas if self.opens_files(name)]
+        others = [f"@{name}" for name in personas if f"@{name}" not in given]
+        many = f"✂️ A message of {len(text):,} characters is too long for one prompt"
+        parts = [f"{joined(given)} gets its beginning and its end, and all of it as a file"]
+        if others:
+            parts = [*parts[: len(given)], f"{joined(others)} gets its beginning and its end only"]
+        return f"{many}: {'; '.join(parts)}."
+
+
 class Admission:
     """Asks the roles and the limits. refused: told the platform of each refusal."""
 
@@ -49,8 +74,10 @@ class Admission:
         access: Access,
         unknown_users: UnknownUsers,
         accounting: Accounting,
+        long_messages: LongMessages,
         refused: Callable[[str], None],
     ) -> None:
+        self._long_messages = long_messages
         self._access = access
         self._unknown_users = unknown_users
         self._accounting = accounting
@@ -81,10 +108,14 @@ class Admission:
             for name in allowed
         ]
         if notice and requests:
-            said = replace(requests[0], id=uuid4().hex, persona="", kind="notice", answer=notice)
-            requests = [said, *requests]
+            requests = [_notice(requests[0], notice), *requests]
         if asks and requests:
             requests = await self._accounting.admit(inbound, requests)
+            asked = [one.persona for one in requests if one.kind == "ask"]
+            if meta.sender_type != "bot" and (
+                line := self._long_messages.line(inbound.content, asked)
+            ):
+                requests = [_notice(requests[0], line), *requests]
         refusal = also = None
         refused = [name for name in route.targets if name not in allowed]
         if refused and meta.sender_type != "bot":
@@ -119,6 +150,11 @@ class Admission:
         """The message was there before: nobody was asked again."""
         if route.reading.command is None:
             self._accounting.give_back(admitted.inbound, admitted.requests)
+
+
+def _notice(request: TurnRequest, line: str) -> TurnRequest:
+    """A line of Moot's own, posted where the answer to a request will be."""
+    return replace(request, id=uuid4().hex, persona="", kind="notice", answer=line)
 
 
 SUGGESTED = {

@@ -1,19 +1,52 @@
-"""Files that an agent's program opens: copies of attachments, where it can read them."""
+"""Files that an agent's program opens: attachments where it can read them, and long messages."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import structlog
 
-from contract.briefing import Briefing
+from contract.briefing import Briefing, TranscriptLine
 from contract.chat import Attachment
 
 log = structlog.stdlib.get_logger("moot.lending")
+
+WHOLE = "whole-message.txt"
+
+
+async def with_whole_messages(
+    briefing: Briefing, folder: Path, clean: Callable[[str], str]
+) -> Briefing:
+    """The briefing, in which a message that is cut has the whole of it as its last attachment.
+
+    folder: where the files are made. clean: takes the known secrets out.
+    """
+    most = briefing.budget.message
+    if all(len(line.text) <= most for line in briefing.transcript):
+        return briefing
+
+    def write() -> tuple[TranscriptLine, ...]:
+        return tuple(
+            _with_whole(line, folder, clean(line.text)) if len(line.text) > most else line
+            for line in briefing.transcript
+        )
+
+    return replace(briefing, transcript=await asyncio.to_thread(write))
+
+
+def _with_whole(line: TranscriptLine, folder: Path, text: str) -> TranscriptLine:
+    content = text.encode()
+    name = hashlib.sha256(content).hexdigest()[:16]
+    path = _made(folder / name / WHOLE, lambda half: half.write_bytes(content))
+    if path is None:
+        return line
+    whole = Attachment(WHOLE, "text/plain", len(content), path=path)
+    return replace(line, attachments=(*line.attachments, whole))
 
 
 async def copy_attachments(briefing: Briefing, folder: Path) -> Briefing:
@@ -37,15 +70,20 @@ def _lent(attachment: Attachment, folder: Path) -> Attachment:
         return attachment
     source = Path(attachment.path)
     target = folder / hashlib.sha256(bytes(source)).hexdigest()[:16] / source.name
+    return replace(attachment, path=_made(target, lambda half: shutil.copyfile(source, half)))
+
+
+def _made(target: Path, write: Callable[[Path], object]) -> str | None:
+    """The path of a file that is made if it is not there; None where it can't be."""
     try:
         if not target.exists():
             target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             target.parent.chmod(0o750)  # the folder's group may be a session's own account
             half = target.with_name(f"{target.name}.part")
-            shutil.copyfile(source, half)
+            write(half)
             half.chmod(0o640)
             half.replace(target)
     except OSError as error:
         log.warning("attachment.not_lent", reason=str(error))
-        return replace(attachment, path=None)
-    return replace(attachment, path=str(target))
+        return None
+    return str(target)

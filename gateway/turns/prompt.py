@@ -19,7 +19,7 @@ from gateway.core.redaction import Redactor
 from gateway.core.trace import Steps, untimed
 from gateway.sessions.sessions import SessionContext
 from gateway.settings.personas.personas import Personas
-from gateway.turns.lent_files import copy_attachments
+from gateway.turns.lent_files import copy_attachments, with_whole_messages
 from gateway.turns.turn_context import turn_context_of
 from memory.layers import BriefRequest, LayerAnswers, Layers
 from memory.summaries.rows import LABEL_CHARS
@@ -214,7 +214,9 @@ class Prompts:
             if session.program.typed:
                 names = [n for persona in self._personas.all().values() for n in persona.names]
             if session.files is not None:
-                briefing = await copy_attachments(briefing, session.files)
+                if session.confined:
+                    briefing = await copy_attachments(briefing, session.files)
+                briefing = await with_whole_messages(briefing, session.files, self._redactor)
             briefing, header, text = finished(briefing, self._redactor, names)
             composed.made = header
         shown = window.lines

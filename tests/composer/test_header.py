@@ -246,7 +246,9 @@ def test_the_transcript_tells_who_spoke_since_when_nobody_else_does() -> None:
         line("2", by=BUDI, minutes=2),
     )
     given = briefing(transcript=said, trigger_ids=("1",))
-    assert section(given, "CURRENT INVOCATION") == ["Respond to Andi and Budi in room #auth-team."]
+    assert section(given, "CURRENT INVOCATION") == [
+        "Respond to Andi and Budi in room #auth-team, to the message of 14:03."
+    ]
 
 
 def test_a_bare_mention_is_told() -> None:
