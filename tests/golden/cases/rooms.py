@@ -403,7 +403,7 @@ CASES = (
         "A window that holds more than the budget: messages are cut and left out.",
         (
             *(Say(f"{n}: " + "word " * 60, by="budi") for n in range(6)),
-            Say("@demo " + "long " * 80 + "end?"),
+            Say("@demo " + "long " * 30 + "end?"),
         ),
         options={
             "budget": {"total": 2500, "message": 200, "transcript": 800, "window_messages": 5},
