@@ -126,8 +126,9 @@ class ReplyEnded:
     text: str | None = None
     """The exact reply if this sign carries it; None: it is the blocks that came before."""
     whole: bool = True
-    """False when `text` is the last block only: the driver then waits up to `RecordFormat.grace_s`
-    for a ReplyBlock of that text (or the record's own end) and joins all blocks."""
+    """False when `text` is the session's last block only: the driver then waits up to
+    `RecordFormat.grace_s` for a ReplyBlock of that text (or the record's own end) and joins all
+    blocks. From a hook it may be an earlier turn's, if nothing was said in this one."""
     interrupted: bool = False
     """It was broken off by Esc or the like."""
     recorded: bool = False

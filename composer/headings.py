@@ -26,3 +26,12 @@ HEADINGS = {
     INVOCATION: "[CURRENT INVOCATION]",
 }
 """In the order of the header. The transcript's number is replaced: see `transcript_heading`."""
+
+# up to the dash: the transcript's number differs
+_OPENINGS = tuple(heading[: heading.find("—") + 1] or heading for heading in HEADINGS.values())
+
+
+def quoted(text: str) -> bool:
+    """True when a text holds a heading: its author repeats what an agent was given."""
+    plain = text.replace("\\", "")  # Markdown escapes brackets
+    return any(opening in plain for opening in _OPENINGS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import structlog
@@ -11,6 +12,7 @@ from adapters.cli.turn import Sign, TurnState, cut_reply
 from adapters.cli_profile import Profile
 from adapters.pty.console import Console
 from adapters.reading.queries import error_on, reply_on, text_on
+from adapters.reading.reply import letters_of
 from adapters.records.faults import AGAIN, Fault, fault_in
 from adapters.screen.screen import Screen
 from adapters.session.session import last_words, readable
@@ -19,6 +21,8 @@ from contract.errors import AgentError, AgentFault
 
 log = structlog.stdlib.get_logger("moot.adapters.ending")
 
+OPENING_LETTERS = 30  # prove that a screen shows a text: they survive any rendering
+
 DRAWN_S = 0.2  # of quiet, after which the reply that the screen shows is whole
 DRAWN_LIMIT_S = 2.0
 
@@ -26,8 +30,12 @@ DRAWN_LIMIT_S = 2.0
 class TurnResult:
     """Makes the answer of a turn's signs, and of the screen where they do not tell it.
 
-    shown: the last draft that was read from the screen. since: see `Screen.lines`. wanted: whether
-    an answer is expected.
+    Only words count that come from this turn: rows of the record, what a hook gives if the record,
+    the stream or the screen shows that it was said now, and, where the record has nothing of the
+    turn, rows that were drawn since the prompt.
+
+    shown: the last draft that was read from the screen. since: see `Screen.lines`; before: the rows
+    above the input box before the prompt. wanted: whether an answer is expected.
     """
 
     def __init__(
@@ -36,6 +44,7 @@ class TurnResult:
         self.shown = ""
         self.wanted = True
         self.since = since
+        self.before: Sequence[str] = ()
         self._profile = profile
         self._console = console
         self._turn = turn
@@ -49,7 +58,7 @@ class TurnResult:
 
     def reply(self, screen: Screen) -> str:
         """The reply as far as it shows."""
-        return reply_on(screen, self._profile, self._prompt, self.since)
+        return reply_on(screen, self._profile, self._prompt, self.since, self.before)
 
     def freeze(self) -> None:
         """Keep what it has said: an interrupt may take the whole turn off the screen."""
@@ -78,7 +87,7 @@ class TurnResult:
             raise self._error("stopped", "interrupted", say)
         return await self._from_screen(sign, turn.text())
 
-    async def _from_screen(self, sign: Sign, text: str | None) -> Answer:
+    async def _from_screen(self, sign: Sign, text: str) -> Answer:
         """The answer where the record's is missing, empty, or an error's. Raises AgentError.
 
         text: the record's.
@@ -90,9 +99,14 @@ class TurnResult:
         screen = await self._console.screen()
         if fault := self._fault(screen):
             raise fault
-        if text and text.strip():
+        shown = "" if text.strip() else self.reply(screen)
+        if not text.strip() and _opens(shown, self._turn.heard()):
+            text = self._turn.heard()
+        if text.strip():
             return self._turn.answer(text, "record", sign)
-        shown = self.reply(screen)
+        ended = self._turn.ended
+        if self._turn.kept and ended:
+            shown = ""
         if exact and shown and self.wanted:
             log.warning(
                 "record.empty",
@@ -103,7 +117,6 @@ class TurnResult:
                     "changed?"
                 ),
             )
-        ended = self._turn.ended
         if not shown and self._turn.tools and (ended is None or ended.recorded):  # a refusal
             raise self._error("stopped", "no answer", f"{profile.title} ended without an answer.")
         silent = ended is not None and not shown
@@ -115,7 +128,7 @@ class TurnResult:
         if error := self.dialogs.fault(text, "turn"):
             error.partial = self.partial()
             return error
-        shown = error_on(screen, self._profile, self._prompt, self.since)
+        shown = error_on(screen, self._profile, self._prompt, self.since, self.before)
         if not shown and self._turn.state != "error":
             return None
         shown = shown or last_words(text)
@@ -148,3 +161,9 @@ class TurnResult:
     def _error(self, kind: AgentFault, message: str, say: str | None) -> AgentError:
         name = self._profile.name
         return AgentError(kind, f"{name}: {message}", say=say, partial=self.partial())
+
+
+def _opens(shown: str, text: str) -> bool:
+    """True when a reply that the screen shows has the beginning of a text."""
+    opening = letters_of(text)[:OPENING_LETTERS]
+    return bool(opening) and opening in letters_of(shown)

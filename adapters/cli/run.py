@@ -82,7 +82,6 @@ class PromptRun:
         self._undrafted = False  # the screen changed since its last draft
         self._unnoted: deque[TurnEvent] = deque()  # read from the record; a break loses none
         self._answered = False
-        self._before: tuple[str, str] | None = None
 
     # ── The turn ────────────────────────────────────────────────────────────────────────
 
@@ -110,8 +109,7 @@ class PromptRun:
         if typing.prompt:
             await prompted(typing.prompt, console)
         await self._unlocked()
-        if profile.signs.footer:
-            self._before = self._standing(await console.screen())
+        console.look(self._remember)
         self.typed = True
         keys = keystrokes(self._prompt, typing, paste=pastes(typing, console))
         await console.write(keys)
@@ -256,16 +254,15 @@ class PromptRun:
             turn.wake("footer", "title")
         if busy or footer.idle is None or footer.idle.search(text):
             if not busy and not turn.began and not self._holds(text):  # perhaps nobody looked
-                standing = self._standing(screen)
-                turn.began = bool(standing[0]) and standing != self._before
+                turn.began = bool(self._ending.reply(screen))
                 turn.began |= self._time() >= self._entered_at + UNSEEN_S
             turn.show("footer", busy=busy, now=since)
         else:
             turn.wake("footer", "title")
 
-    def _standing(self, screen: Screen) -> tuple[str, str]:
-        """The last reply that stands there, and all that stands above the input box."""
-        return self._ending.reply(screen), above_input_on(screen, self._profile, self._ending.since)
+    def _remember(self, screen: Screen) -> None:
+        """What stands on the screen before the prompt is none of its answer."""
+        self._ending.before = above_input_on(screen, self._profile, self._ending.since)
 
     async def _confirm(self, now: float) -> None:
         """Nothing tells that Enter was heard: press it again while the box holds the text."""
@@ -308,7 +305,7 @@ class PromptRun:
         if exact := self.turn.exact(sign):
             return exact
         ended = self.turn.ended
-        if ended and ended.recorded and (self.turn.tools or self.turn.text() is None):
+        if ended and ended.recorded and (self.turn.tools or not self.turn.text()):
             await rested(self._profile, self._console)  # an error may not be drawn yet
         return await self._ending.answer(sign)
 

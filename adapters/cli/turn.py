@@ -60,6 +60,7 @@ REPLY_CHARS = 200_000  # forty pages; the longest answer of a model's one call i
 MOST_PARTS = 200  # what was said between that many tools; only drafts show it
 MOST_TOOLS = 2_000
 _OF_A_TURN_BEGUN = (PromptTaken, ReplyBlock, ReplyDelta, ToolUsed, ToolReport)
+_OF_THE_TURN = (*_OF_A_TURN_BEGUN, ReplyRetracted, ReplyEnded)
 CUT = "\n\n[... the middle of a very long answer is left out ...]\n\n"
 
 
@@ -97,7 +98,8 @@ class TurnState:
 
     began: a sign of it was seen. failed: it ended without an answer. blocked: a dialog waits,
     so no idle sign counts. ending: a sign says that it is over, and the record has perhaps still
-    to catch up. past: ids of earlier turns, whose late events are not this one's.
+    to catch up. past: ids of earlier turns, whose late events are not this one's. kept: the record
+    has something of it, so what it does not hold was not said.
     """
 
     def __init__(self, signs: TurnSigns, past: Collection[str] = ()) -> None:
@@ -105,6 +107,7 @@ class TurnState:
         self.began = False
         self.blocked = False
         self.ending = False
+        self.kept = False
         self.failed: ReplyFailed | None = None
         self.ended: ReplyEnded | None = None
         self.tools: list[str] = []
@@ -121,6 +124,7 @@ class TurnState:
         self._streamed = ""
         self._ended_at = 0.0
         self._recorded_end = False
+        self._told_by: Source = "record"  # the last words in `ended`
         self._recorded: str | None = None  # the turn that the record's rows are of, None: this one
         self._busy_seen: set[Sign] = set()
         self._idle_since: dict[Sign, float] = {}
@@ -132,6 +136,7 @@ class TurnState:
         if not self._is_mine(event, source):
             return
         self.began |= isinstance(event, _OF_A_TURN_BEGUN)
+        self.kept |= source == "record" and isinstance(event, _OF_THE_TURN)
         match event:
             case PromptTaken(turn):
                 self.id = turn
@@ -160,7 +165,7 @@ class TurnState:
             case ReplyEnded():
                 self._recorded_end = self._recorded_end or source == "record"
                 if self.ended is None or (event.text is not None and event.whole):
-                    self.ended = event
+                    self.ended, self._told_by = event, source
         if self._ended_by is None and (self.failed or self.ended):
             self._ended_by, self._ended_at, self.ending = source, now, True
 
@@ -224,18 +229,31 @@ class TurnState:
         """The tokens that its calls of the model took, as far as the program reports them."""
         return total(tuple(self._spent.values())) if self._spent else None
 
-    def text(self) -> str | None:
-        """The exact reply as far as its own signs tell; None: only the screen can."""
-        if self.ended and self.ended.text is not None and self.ended.whole:
-            return self.ended.text
-        last = self.ended.text if self.ended else None
+    def text(self) -> str:
+        """The exact reply as far as its own signs tell, "" without one."""
         parts = (part.text() for part in reversed(self._parts))
-        said = next((part for part in parts if part.strip()), None)
-        if said is not None and self.ended:
-            said = self.ended.restore(said)
+        said = next((part for part in parts if part.strip()), "")
+        ended = self.ended
+        if ended is None:
+            return said
+        last = ended.text or ""
+        if last and ended.whole:
+            return last
+        if self.heard() and not (said or self._streamed.strip()):
+            return ""
         if last and not self._caught_up(last):  # its record is late
-            return last if self._last is None or said is None else f"{said}\n\n{last}"
-        return last if said is None else said
+            return last if self._last is None or not said else f"{ended.restore(said)}\n\n{last}"
+        return ended.restore(said) if said else last
+
+    def heard(self) -> str:
+        """The session's last words, as a hook gave them: perhaps they are an earlier turn's.
+
+        They count where something was said in this one, or where the screen shows them.
+        """
+        ended = self.ended
+        if ended is None or ended.whole or self._told_by == "record":
+            return ""
+        return ended.text or ""
 
     def exact(self, sign: Sign) -> Answer | None:
         """The answer, where the program's own signs say that it ended well: no error shows then."""
@@ -243,7 +261,7 @@ class TurnState:
         if ended is None or ended.recorded or ended.interrupted or self.failed:
             return None
         text = self.text()
-        return self.answer(text, "record", sign) if text and text.strip() else None
+        return self.answer(text, "record", sign) if text.strip() else None
 
     def answer(self, text: str, source: Literal["record", "screen"], sign: Sign) -> Answer:
         """The answer that has this text. source: where it was read."""

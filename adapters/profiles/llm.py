@@ -71,11 +71,15 @@ def harmless(text: str) -> str:
 
 # ── Its record ──────────────────────────────────────────────────────────────────────────
 
-# A turn is one answer of the model; its id is a ULID, so they sort by time.
+# A turn is one answer of the model; its id is a ULID, so they sort by time. After an empty answer
+# the last message of the conversation is still the prompt.
 QUERY = """
 SELECT t.id, t.thread_id, t.model, t.input_tokens, t.output_tokens, t.token_details, (
   SELECT json_group_array(json_object('type', p.type, 'tool', p.tool_name, 'text', p.text))
-  FROM (SELECT * FROM parts WHERE message_hash = t.tip_message_hash ORDER BY position) AS p
+  FROM (
+    SELECT p.* FROM parts AS p JOIN messages AS m ON m.hash = p.message_hash
+    WHERE m.hash = t.tip_message_hash AND m.role = 'assistant' ORDER BY p.position
+  ) AS p
 ) AS parts
 FROM turns AS t WHERE t.id > ? ORDER BY t.id
 """
@@ -98,7 +102,7 @@ def read_row(row: Mapping[str, Any]) -> Sequence[TurnEvent]:
             *(ToolUsed(str(t)) for t in tools),
         )
     # a text that quotes a fragment is not kept as it is: then the screen tells it
-    return (named, ReplyEnded("".join(exact) if len(exact) == len(texts) else None))
+    return (named, ReplyEnded("".join(exact))) if len(exact) == len(texts) else (named,)
 
 
 # ── The whole ───────────────────────────────────────────────────────────────────────────

@@ -20,6 +20,9 @@ LONG_BYTES = 64 * 1024  # so much waits that somebody who looks would have to wa
 FULL_BYTES = 512 * 1024  # no more is kept
 
 
+Look = Callable[[Screen], None]
+
+
 class OutputBuffer:
     """Output that is not drawn yet, and the screen behind it. No byte is ever left out.
 
@@ -34,7 +37,8 @@ class OutputBuffer:
         self.asked = 0
         self.answers: list[bytes] = []
         self.screen = Screen(cols, rows, answers=False)
-        self._waiting: deque[bytes | Signal] = deque()  # output, and what to answer behind it
+        # output, what to answer behind it, and who looks at the screen there
+        self._waiting: deque[bytes | Signal | Look] = deque()
         self._slice_bytes = 0
         self._slice: Iterator[bytes] = iter(())  # what is being drawn
 
@@ -58,6 +62,10 @@ class OutputBuffer:
         self.size_bytes += len(data)
         return signals
 
+    def look(self, look: Look) -> None:
+        """Have the screen looked at as it is when all that came so far is drawn: perhaps never."""
+        self._waiting.append(look)
+
     def draw(self, budget_s: float) -> bool:
         """Draw what waits, at most about so long; True when all is drawn."""
         end = time.monotonic() + budget_s
@@ -74,8 +82,11 @@ class OutputBuffer:
 
     def _next_slice(self) -> None:
         """Begin with what comes next."""
-        while self._waiting and isinstance(signal := self._waiting[0], Signal):
-            self._answer(signal)
+        while self._waiting and not isinstance(point := self._waiting[0], bytes):
+            if isinstance(point, Signal):
+                self._answer(point)
+            else:
+                point(self.screen)
             self._waiting.popleft()
         data = b""
         while self._waiting and isinstance(piece := self._waiting[0], bytes):
@@ -235,6 +246,10 @@ class Console:
             if self._draw():
                 return self._buffer.screen
             await asyncio.sleep(0)
+
+    def look(self, look: Look) -> None:
+        """See `OutputBuffer.look`."""
+        self._buffer.look(look)
 
     def glance(self) -> Screen:
         """The screen as far as a few milliseconds of drawing get."""

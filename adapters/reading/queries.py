@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from adapters.cli_profile import Profile
@@ -21,24 +22,29 @@ def text_on(screen: Screen) -> str:
     return "\n".join(screen.display())
 
 
-def reply_on(screen: Screen, profile: Profile, prompt: str, since: int = 0) -> str:
+def reply_on(
+    screen: Screen, profile: Profile, prompt: str, since: int = 0, before: Sequence[str] = ()
+) -> str:
     """The reply to this prompt as far as it shows; "" when it shows none.
 
-    since: what `screen.scrolled` was before the prompt was typed.
+    since: what `screen.scrolled` was before the prompt was typed; before: what stood there then.
     """
-    return read_reply(screen, profile.shown.look, prompt, since=since) if profile.shown.look else ""
+    look = profile.shown.look
+    return read_reply(screen, look, prompt, since=since, before=before) if look else ""
 
 
-def above_input_on(screen: Screen, profile: Profile, since: int = 0) -> str:
-    """All that stands above the input box. since: see `Screen.lines`."""
-    if not profile.shown.look:
-        return ""
-    return "\n".join(row.text for row in rows_above_input(screen, profile.shown.look, since))
+def above_input_on(screen: Screen, profile: Profile, since: int = 0) -> list[str]:
+    """All rows that stand above the input box. since: see `Screen.lines`."""
+    look = profile.shown.look
+    return [row.text for row in rows_above_input(screen, look, since)] if look else []
 
 
-def error_on(screen: Screen, profile: Profile, prompt: str, since: int = 0) -> str:
+def error_on(
+    screen: Screen, profile: Profile, prompt: str, since: int = 0, before: Sequence[str] = ()
+) -> str:
     """An error that the program shows in the reply's place, else ""."""
-    return read_error(screen, profile.shown.look, prompt, since) if profile.shown.look else ""
+    look = profile.shown.look
+    return read_error(screen, look, prompt, since, before) if look else ""
 
 
 class ScreenChoice(NamedTuple):

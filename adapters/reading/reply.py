@@ -12,7 +12,7 @@ from itertools import groupby
 
 from adapters.reading.prose import markdown
 from adapters.reading.question import ScreenDialog, find_dialog
-from adapters.reading.transcript import GAP, TranscriptView, rows_above_input
+from adapters.reading.transcript import GAP, TranscriptView, first_new, rows_above_input
 from adapters.reading.visible import VisibleRow, guess_reply, is_muted
 from adapters.screen.screen import Screen
 from adapters.screen.style import PLAIN
@@ -55,6 +55,7 @@ def read_reply(
     prompt: str | None = None,
     roll: TranscriptView | None = None,
     since: int = 0,
+    before: Sequence[str] = (),
 ) -> str:
     """The last reply as Markdown, "" when there is none.
 
@@ -62,11 +63,12 @@ def read_reply(
     program shows in the reply's place is the reply. roll: what a full-screen program showed so
     far; without it a reply longer than the screen is cut off at its top. since: what
     `Screen.scrolled` was before the prompt was typed; it keeps the cost to that of the turn.
+    before: the rows that stood above the input box then, which are none of this reply's.
     """
     rolled = roll is not None and screen.alternate
     look = _fitting(screen, look, prompt, since)
     every = roll.rows if roll and rolled else rows_above_input(screen, look, since)
-    rows, found = _turn(every, look, prompt)
+    rows, found = _turn(every, look, prompt, before)
     if rolled and not found:
         rows = _behind_gap(rows)
     if look.unknown:
@@ -94,11 +96,15 @@ def _markdown(blocks: Sequence[MessageRows], look: ScreenProfile, cols: int) -> 
 
 
 def read_error(
-    screen: Screen, look: ScreenProfile, prompt: str | None = None, since: int = 0
+    screen: Screen,
+    look: ScreenProfile,
+    prompt: str | None = None,
+    since: int = 0,
+    before: Sequence[str] = (),
 ) -> str:
     """The last error that the program shows behind the prompt, "" when there is none."""
     look = _fitting(screen, look, prompt, since)
-    rows, _ = _turn(rows_above_input(screen, look, since), look, prompt)
+    rows, _ = _turn(rows_above_input(screen, look, since), look, prompt, before)
     for row in reversed(rows):
         if match := look.asides.fault.match(row.text):
             return match[1].strip()
@@ -124,9 +130,10 @@ def _fitting(screen: Screen, look: ScreenProfile, prompt: str | None, since: int
 
 
 def _turn(
-    rows: list[VisibleRow], look: ScreenProfile, prompt: str | None
+    rows: list[VisibleRow], look: ScreenProfile, prompt: str | None, before: Sequence[str]
 ) -> tuple[list[VisibleRow], bool]:
     """The rows behind the prompt's echo, up to the next echo; whether there is an echo."""
+    rows = rows[first_new(before, [row.text for row in rows]) :]
     echoes = _echoes(rows, look)
     mine = _echo_of(prompt or "", echoes, rows)
     if mine is None:
@@ -170,18 +177,18 @@ def _echo_of(
 def _head(prompt: str) -> str:
     """The letters that a prompt's echo begins with."""
     line = next((line for line in prompt.splitlines() if line.strip()), "")
-    return _letters(line)[:HEAD_LETTERS]
+    return letters_of(line)[:HEAD_LETTERS]
 
 
 def _is_of(echo: PromptEcho, head: str) -> bool:
-    seen = _letters(echo.text)[:HEAD_LETTERS]
+    seen = letters_of(echo.text)[:HEAD_LETTERS]
     return bool(seen and head) and (head.startswith(seen) or seen.startswith(head))
 
 
 def _typed(prompt: str, rows: Sequence[VisibleRow]) -> PromptEcho | None:
     """Where the prompt's own lines stand, in a program whose echo has no mark."""
-    first, *more = [letters for line in prompt.splitlines() if (letters := _letters(line))]
-    seen = [_letters(row.text) for row in rows]
+    first, *more = [letters for line in prompt.splitlines() if (letters := letters_of(line))]
+    seen = [letters_of(row.text) for row in rows]
     found = [i for i, letters in enumerate(seen) if first[:HEAD_LETTERS] in letters]
     alone = [i for i in found if len(seen[i]) <= len(first) + MARK_LETTERS]
     if not found:
@@ -194,7 +201,7 @@ def _typed(prompt: str, rows: Sequence[VisibleRow]) -> PromptEcho | None:
     return PromptEcho(start, end, prompt)
 
 
-def _letters(text: str) -> str:
+def letters_of(text: str) -> str:
     """The letters and digits: they survive any rendering."""
     return "".join(char for char in text if char.isalnum())
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import takewhile
+from itertools import islice, takewhile
 
 from adapters.reading.question import find_question
 from adapters.reading.visible import VisibleRow, is_muted, visible_rows
@@ -41,6 +41,30 @@ def rows_above_input(screen: Screen, look: ScreenProfile, since: int = 0) -> lis
                 i -= 1
             return rows[:i]
     return rows
+
+
+OTHERS = 1 / 3  # of the rows that stay may be redrawn, e.g. a clock
+LEFT_ROWS = 2  # with fewer left of what has scrolled nothing proves that it has
+
+
+def first_new(before: Sequence[str], now: Sequence[str]) -> int:
+    """The index of the first row that wasn't there before. No row ends in blanks.
+
+    A screen may have scrolled meanwhile, so that the first rows of `before` are gone. Where the
+    two don't fit together all rows are new.
+    """
+    shown = sum(map(bool, before))
+    for gone in range(len(before)):
+        last, alike, others = -1, 0, 0
+        for i, (old, new) in enumerate(zip(islice(before, gone, None), now, strict=False)):
+            if old == new:
+                last, alike = (i, alike + 1) if new else (last, alike)
+            elif (others := others + 1) > OTHERS * shown:
+                break
+        if alike >= (LEFT_ROWS if gone else 1) and others <= OTHERS * alike:
+            return last + 1
+        shown -= bool(before[gone])
+    return 0
 
 
 def _is_within_echo(rows: list[VisibleRow], i: int, look: ScreenProfile) -> bool:

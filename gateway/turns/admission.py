@@ -9,6 +9,7 @@ from functools import partial
 from uuid import uuid4
 
 from bots.bot import Bot
+from composer.headings import quoted
 from composer.labels import joined
 from contract.chat import Inbound, Speaker
 from gateway.access.access import Access
@@ -221,7 +222,9 @@ class HandOver:
         """Find what follows from an answer: turns of the peers that it addresses, and at most
         one line of Moot's own."""
         found: list[TurnRequest] = []
-        if not turn.fault and "@" in (turn.answer or ""):  # every mention has one
+        said = turn.answer or ""
+        # every mention has an @; who repeats the header names all who are in it, and addresses none
+        if not turn.fault and "@" in said and not quoted(said):
             found = await self.accounting.hand_over(turn, await self.peers(turn, bot))
         line = await self.suggestions.after(turn) if all(one.persona for one in found) else None
         if line is not None:

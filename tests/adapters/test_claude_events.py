@@ -60,9 +60,11 @@ def text(words: str) -> dict[str, Any]:
     return {"type": "text", "text": words}
 
 
-def answered(*transcript: dict[str, Any], last: str) -> str | None:
+def answered(*transcript: dict[str, Any], last: str, streamed: str = "") -> str:
     """The answer of a turn whose hook gave only the last block."""
     turn = TurnState(CLAUDE_CODE.signs)
+    for event in from_hook({"hook_event_name": "MessageDisplay", "delta": streamed}):
+        turn.note(event, "hook", 0.0)
     for row in transcript:
         for event in from_record(row):
             turn.note(event, "record", 0.0)
@@ -130,8 +132,17 @@ def test_a_turn_that_ends_with_a_tool_answers_with_what_was_said_last() -> None:
     assert answered(assistant(text("All of it.")), assistant(used), last="") == "All of it."
 
 
-def test_the_last_block_alone_is_better_than_nothing() -> None:
-    assert answered(last="only the hook knows") == "only the hook knows"
+def test_the_last_block_is_the_answer_where_the_turn_is_known_to_have_said_it() -> None:
+    last = "the record is late"
+    assert answered(last=last, streamed="the rec") == last
+    assert answered(last=last) == ""  # perhaps the turn before said it
+
+
+@pytest.mark.parametrize("said", ["", " \n \n"])
+def test_the_last_words_of_an_earlier_turn_are_not_the_answer_of_one_that_says_nothing(
+    said: str,
+) -> None:
+    assert answered(assistant(text(said)), last="It is late.", streamed=said).strip() == ""
 
 
 @pytest.mark.parametrize(

@@ -116,7 +116,7 @@ def test_the_state_done_waits_for_the_record_only_for_its_grace() -> None:
     assert turn.ending
     assert turn.over(1.9) is None
     assert turn.over(2.0) == "state"
-    assert turn.text() is None
+    assert turn.text() == ""
 
 
 def test_the_state_idle_alone_is_no_end_before_the_fall_back() -> None:
