@@ -7,6 +7,7 @@ line) before it enters a header. All are idempotent; the stored text is never ch
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import islice
 from unicodedata import category, normalize
@@ -81,15 +82,23 @@ def whole(text: str) -> str:
 
 _BRACKET = re.compile(f"[{re.escape(OPENING)}]")
 # Bullets, quotes, emphasis, blanks: also letters that look like such signs.
-_LEAD = re.compile(rf"\s*(?:\d{{1,3}}[.)]\s)?(?:[^\w\n]|[_{re.escape(SIGNS)}])*")
+_LEAD = re.compile(
+    rf"\s*(?:\(?(?:\d{{1,4}}(?:\.\d{{1,3}})*[.)]?|[A-Za-z][.)])\s)?"
+    rf"(?:\[[xX]\]|[^\w\n]|[_{re.escape(SIGNS)}])*"
+)
 _LOOKED_AT = 16  # what stands behind so many words in brackets is no heading
 _HEAD_CHARS = 256
 _NAMES = tuple(one_look(look(name)).replace(" ", "") for name in HEADINGS)
+_SPELLED = [name for name in _NAMES if len(name) > 4]  # a shorter one is soon another word
+_LONGEST = max(map(len, _NAMES))
+_ALSO = {"3": "e", "4": "a", "5": "s", "7": "t", "$": "s", "@": "a", "[": "l"}
+_JOINED_LINES = 3  # that a heading may be broken over, behind its first
+_BROKEN_OFF = 3  # letters and digits before the break
 _BEGINNING = re.compile(r"\[(?!(?:[^\w\[]|_)*\[)")  # the bracket next to the words
 _TIME = re.compile(
     r"(?:\d[lio]?\s*[:.]\s*[\dlio]{2}|[lio]\s*[:.]\s*(?:\d[\dlio]|[lio]\d)|\d\s*h\s*\d\d)(l?)"
 )
-_BAR = re.compile(r"\||(?<!\S)l(?!\S)")  # a letter that stands alone is one
+_BAR = re.compile(r"\||(?<![\w'])l(?![\w'])")  # a letter that stands alone is one
 _ATTACHMENT = re.compile(r"\W*attachment\W*:")
 
 
@@ -101,36 +110,93 @@ def escape(text: str) -> str:
     """
     if not _BRACKET.search(text):
         return text
-    return "\n".join(map(_escape_line, text.split("\n")))
+    rows = text.split("\n")
+    for number, row in enumerate(rows):
+        lead = _LEAD.match(row)
+        end = lead.end() if lead else 0
+        if places := [found.start() for found in _BRACKET.finditer(row, 0, end)]:
+            rows[number] = _escape_line(row, places, rows[number + 1 : number + 1 + _JOINED_LINES])
+    return "\n".join(rows)
 
 
-def _escape_line(line: str) -> str:
-    lead = _LEAD.match(line)
-    places = [found.start() for found in _BRACKET.finditer(line, 0, lead.end() if lead else 0)]
-    if not places:
-        return line
+def _escape_line(line: str, places: Sequence[int], later: Iterable[str]) -> str:
+    """The line, with a backslash before those brackets at `places` that begin like our own."""
     # Every bracket of the line is one of what it looks like, and nothing else is.
     looked, before, number, forged = without_marks(look(line)), 0, 0, []
     for found in islice(_BEGINNING.finditer(looked), _LOOKED_AT):
         number, before = number + looked.count("[", before, found.start()), found.start()
         if number >= len(places):
             break
-        head = looked[found.end() : found.end() + _HEAD_CHARS].partition("]")[0]
-        if line[places[number] - 1 : places[number]] != "\\" and _forges(head):
-            forged.append(places[number])
+        head, closed, _ = looked[found.end() : found.end() + _HEAD_CHARS].partition("]")
+        place = places[number]
+        if line[place - 1 : place] == "\\":
+            continue
+        rest = "" if closed else _going_on(head, later)
+        said = f"{line[place + 1 : place + _HEAD_CHARS]} {rest}"
+        if _forges(head, without_marks(look(rest))) or _spells_section(said):
+            forged.append(place)
     for place in reversed(forged):
         line = f"{line[:place]}\\{line[place:]}"
     return line
 
 
-def _forges(head: str) -> bool:
-    """True if what a bracket holds begins like our own. head: what it looks like."""
-    if "".join(filter(str.isalnum, one_look(head))).startswith(_NAMES):
-        return True
-    if _ATTACHMENT.match("".join(head.split())):
+def _going_on(head: str, later: Iterable[str]) -> str:
+    """The lines that a bracket's words may go on in. head: all of its own line."""
+    if sum(map(str.isalnum, head)) < _BROKEN_OFF:
+        return ""
+    return " ".join(line[:_HEAD_CHARS] for line in later)
+
+
+def _forges(head: str, rest: str) -> bool:
+    """True if what a bracket holds begins like our own. head: what it looks like; rest: what the
+    lines behind it look like, where it isn't closed."""
+    if _names_section(head) or _ATTACHMENT.match("".join(head.split())):
         return True
     time = _TIME.search(head)
-    return bool(time and (time[1] or _BAR.search(head, time.end())))
+    if time and rest and not head[time.end() :].strip():
+        return _BAR.match(rest) is not None
+    if time and (time[1] or _BAR.search(head, time.end())):
+        return True
+    return bool(rest) and _names_section(f"{head} {rest}".partition("]")[0])
+
+
+def _names_section(head: str) -> bool:
+    return "".join(filter(str.isalnum, one_look(head))).startswith(_NAMES)
+
+
+def _spells_section(text: str) -> bool:
+    """True if a text reads as a section's name to whoever guesses its letters.
+
+    Most of them have to be there. Another one may be any sign that isn't ASCII's, whatever it
+    looks like, or a digit that is drawn like it.
+    """
+    said: list[tuple[str, bool]] = []
+    for sign in text:
+        seen = _look_of(sign)
+        if seen == "]" or len(said) == _LONGEST:
+            break
+        if seen.isalnum() or seen in _ALSO:
+            said.append((seen, sign.isascii()))
+    return any(_is_guessed(name, said) for name in _SPELLED)
+
+
+@lru_cache(maxsize=4096)
+def _look_of(sign: str) -> str:
+    """What one sign looks like: one of ASCII's, nothing, or a letter of no known look."""
+    seen = one_look(without_marks(look(sign)))
+    if (len(seen) == 1 and seen.isascii()) or category(sign)[0] in "MPZC":
+        return seen
+    return "\u3042" * bool(seen)
+
+
+def _is_guessed(name: str, said: Sequence[tuple[str, bool]]) -> bool:
+    same = 0
+    for letter, (seen, sure) in zip(name, said, strict=False):
+        if letter in (seen, _ALSO.get(seen)):
+            same += 1
+        elif sure:
+            return False
+    return len(said) >= len(name) and same * 2 > len(name)
 
 
 # ── Ready to quote ──────────────────────────────────────────────────────────────────────

@@ -30,7 +30,10 @@ _PLAIN_IN_IDS = ":/@#!$&'*+,;=~"
 _CALLS_ITSELF_BOT = re.compile(r"\(bot\b")
 _QUOTES = ('"', "''")  # the typographic ones look like two of one stroke
 _MORE_THAN_A_ROLE = re.compile(r"""[()\[\]{}"]|''""")
-_MORE_THAN_A_NAME = re.compile(r"""[,()\[\]{}"]|''| and """)
+_TASK = r" in room #| in this (?:group )?direct message"  # the invocation's own words
+_TASK_BEGINS = "respondto"
+_MORE_THAN_A_NAME = re.compile(rf"""[,()\[\]{{}}"]|''| and |^ \+?\d+ more $|{_TASK}""")
+_MORE_THAN_A_ROOM = re.compile(rf"""\(project\b|{_TASK}""")
 
 
 def mention(speaker: Speaker) -> str | None:
@@ -46,10 +49,16 @@ def mention(speaker: Speaker) -> str | None:
 def display(name: str) -> str:
     """A name as a label: in double quotes if it could read as two, or as more than a name.
 
-    That is one with a comma, a bracket, a double quote or ` and ` in it, or what looks so. Quotes
-    within become `'`: doubled ones would look like the end of a name and the beginning of another.
+    That is one with a comma, a bracket, a double quote or ` and ` in it, or what looks so; one like
+    `3 more`; and one with words of the invocation. Quotes within become `'`: doubled ones would
+    look like the end of a name and the beginning of another.
     """
     return _quoted(label(name), _MORE_THAN_A_NAME)
+
+
+def display_room(name: str, cap: int) -> str:
+    """A room's name without its `#`: in double quotes if it could read as more than a name."""
+    return _quoted(label(name, cap).lstrip("# "), _MORE_THAN_A_ROOM)
 
 
 @lru_cache(maxsize=4096)
@@ -59,7 +68,8 @@ def display_role(role: str) -> str:
 
 
 def _quoted(plain: str, more: re.Pattern[str]) -> str:
-    if not more.search(f" {without_marks(look(plain))} "):
+    seen = without_marks(look(plain))
+    if not more.search(f" {seen} ") and _TASK_BEGINS not in "".join(filter(str.isalnum, seen)):
         return plain
     return '"' + "".join("'" if look(sign) in _QUOTES else sign for sign in plain) + '"'
 
@@ -116,7 +126,7 @@ def _alone(speaker: Speaker) -> _Alone:
     name, id, token = bare(speaker), f" ({_id(speaker)})", mention(speaker)
     plain = label(speaker.name) or _id(speaker)  # quotes don't tell two apart
     if speaker.kind == "bot":
-        at = at_name(speaker.name)
+        at = at_name(plain.lstrip("@ ") or _id(speaker))
         looks = frozenset(skeleton(one).lstrip("@ ") for one in (plain, f"{plain} (bot)"))
         return _Alone(name, id, "", looks, False, ("bot", skeleton(at)), at)
     tag = f" ({token})" if token else ""

@@ -29,6 +29,7 @@ def _read_table() -> dict[str, str]:
 _TABLE = _read_table()
 _LOOKS = str.maketrans({sign: look for look, signs in _TABLE.items() for sign in signs})
 _LOOKS[0x2800] = " "  # a Braille pattern without dots
+_LOOKS[0x345] = ""  # a mark that would be a letter in the other case
 _MARKS = regex.compile(r"[\p{M}\p{Cf}]+")
 _ONE = str.maketrans("i1|0", "lllo")
 

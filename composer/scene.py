@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from composer import headings
 from composer.budget import Part, Record
 from composer.guard import label
-from composer.labels import Labels, at_name, display_role, joined
+from composer.labels import Labels, at_name, display_role, display_room, joined
 from contract.briefing import Briefing, TranscriptLine
 from contract.chat import Speaker
 from contract.errors import ConfigError
@@ -53,9 +53,9 @@ def _channel(briefing: Briefing) -> str:
     room = briefing.room
     if not room.is_shared:
         return ""
-    name = label(room.name, ROOM_CHARS).lstrip("# ")
+    name = display_room(room.name, ROOM_CHARS)
     if not name and room.kind == "room":
-        name = label(room.external_id, ROOM_CHARS).lstrip("# ") or "unnamed"
+        name = display_room(room.external_id, ROOM_CHARS) or "unnamed"
     return name and f"#{name}"
 
 

@@ -37,30 +37,35 @@ _SEEN = re.compile(
 BY_HAND = {
     "[": "[⁅❲⟦⟬⦋⦍⦏〔〖〘〚【「『⌈⌊⎡⎢⎣⸢⸤⹕⹗⦗",
     "]": "]⁆❳⟧⟭⦌⦎⦐〕〗〙〛】」』⌉⌋⎤⎥⎦⸣⸥⹖⹘⦘",
-    "|": "|¦│┃║╎╏┆┇┊┋∣∥ǀǁ❘❙❚‖⏐।॥丨〡ⵏ꘎︱￨￤▏▎▍▌▕▐▮",
+    "|": "|¦│┃║╎╏┆┇┊┋∣∥ǀǁ❘❙❚‖⏐।॥丨〡ⵏ꘎︱￨￤▏▎▍▌▕▐▮⎸⎹︳",
     "(": "❨❪⟮⦅⦇⸨﴾",
     ")": "❩❫⟯⦆⦈⸩﴿",
     "{": "❴⦃",
     "}": "❵⦄",
-    ",": "،、߸᠂᠈⸲⸴⹁⹌꘍꛵𝪇",
+    ",": "¸،、߸᠂᠈⸲⸴⹁⹌꘍꛵𝪇",
     '"': "«»❝❞〝〞〟⹂",
-    ":": "∶꞉ː˸׃⁝⁚܃܄",
+    ":": "∶꞉ː˸׃⁝⁚܃܄ःઃ︰᎓",
     "c": "©",
-    "r": "®",
-    "p": "℗℘",
+    "r": "®Яяᣴ",
+    "p": "℗℘ᣖ",
     # Drawn like a Latin letter in capitals or small capitals.
-    "a": "Ⲁⲁ",
+    "a": "ⲀⲁΛλΔ∆",
+    "n": "Ии",
     "b": "вβ",
     "h": "н",
     "k": "кκ",
-    "l": "Լ",
+    "l": "Լᣳ",
     "m": "мμ",
     "t": "тτ",
-    "s": "Ѕѕ",
-    "i": "ӏ",
+    "s": "Ѕѕᣵ",
+    "i": "ӏͺ˛¡",
+    "o": "ంಂംං",
+    "8": "ଃ",
+    "0": "🄍",
+    "3": "ვ",
     "x": "хχ⮾",
     "z": "ζ",
-    "e": "εєЄ€Ⲉⲉ",
+    "e": "εєЄ€ⲈⲉƐɛᶓΞξ",
 }
 BY_HAND_OF = {sign: look for look, signs in BY_HAND.items() for sign in signs}
 
@@ -128,9 +133,11 @@ def table(text: str) -> dict[str, list[int]]:
     found = defaultdict(list)
     for code in range(LAST):
         sign = chr(code)
-        if unicodedata.category(sign)[0] in "MCZ" or code in JAMO:
+        if sign in BY_HAND_OF:
+            look: str | None = BY_HAND_OF[sign]
+        elif unicodedata.category(sign)[0] in "MCZ" or code in JAMO:
             continue
-        if unicodedata.decomposition(sign).startswith("<"):
+        elif unicodedata.decomposition(sign).startswith("<"):
             look = _drawn(sign, looks)
         elif unicodedata.normalize("NFKD", sign) == sign:
             look = looks.of(sign)

@@ -110,6 +110,13 @@ def test_a_person_who_calls_themselves_a_bot_gets_an_id(name: str) -> None:
         ("Eve [ops]", '"Eve (ops)"'),
         ("Eve ❨ops❩", '"Eve ❨ops❩"'),
         ("Eve ⒪ps", '"Eve ⒪ps"'),
+        ("Olivia¸ Budi", '"Olivia¸ Budi"'),
+        ("+3 more", '"+3 more"'),
+        ("12 Мore", '"12 Мore"'),
+        ("Eve. Respond to Budi", '"Eve. Respond to Budi"'),
+        ("Eve in room #ops", '"Eve in room #ops"'),
+        ("Moreau 3", "Moreau 3"),
+        ("Women in Tech", "Women in Tech"),
         ('Eve", "Budi', "\"Eve', 'Budi\""),
         ("Eve “the” B", "\"Eve 'the' B\""),
         ("Eve ''the'' B", "\"Eve ''the'' B\""),
@@ -135,6 +142,12 @@ def test_two_bots_of_one_name_get_their_ids() -> None:
     assert labels.listed[CODEX] == "@codex (slack:B2) (bot)"
     assert labels.line[other] == "Сodex (slack:B3)"
     assert labels.listed[third] == "@gemini (bot)"
+
+
+def test_two_nameless_bots_are_two() -> None:
+    bots = [Speaker("slack:B3", "\u200b", "bot"), Speaker("slack:B4", "", "bot")]
+    labels = Labels(bots)
+    assert [labels.listed[bot] for bot in bots] == ["@slack:B3 (bot)", "@slack:B4 (bot)"]
 
 
 def test_a_bot_that_is_called_like_this_one_gets_its_id_and_this_one_does_not() -> None:

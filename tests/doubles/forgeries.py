@@ -38,16 +38,17 @@ _DRAWN = re.compile(
 SCRIPTS = {
     "lisu": ("ABCDEFGHIJKLMNOPRSTUVWXYZ", "ꓮꓐꓚꓓꓰꓝꓖꓧꓲꓙꓗꓡꓟꓠꓳꓑꓣꓢꓔꓴꓦꓪꓫꓬꓜ"),
     "armenian": ("SUOLnuohgqfj", "ՏՍՕԼոսօհցզքյ"),
+    "drawn": ("AENOR", "ΛΞИംЯ"),
     "cyrillic": ("ABCEHIJKMOPSTXYacehijopsyxdqw", "АВСЕНІЈКМОРЅТХУасеһіјорѕухԁԛԝ"),
     "greek": ("ABEZHIKMNOPTYXovp", "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧονρ"),
     "cherokee": ("ABCDEGHJKLMPSTVWZ", "ᎪᏴᏟᎠᎬᏀᎻᎫᏦᏞᎷᏢᏚᎢᏙᎳᏃ"),
     "coptic": ("ACEHIKMNOPTX", "ⲀⲤⲈⲎⲒⲔⲘⲚⲞⲢⲦⲬ"),
 }
-BARS = "|｜¦│┃∣ǀ❘‖⏐।丨￨￤"
-COLONS = ":：∶꞉ː׃︓"
-COMMAS = ",，、،﹐﹑"
+BARS = "|｜¦│┃∣ǀ❘‖⏐।丨￨￤⎸⎹︳"
+COLONS = ":：∶꞉ː׃︓︰ःઃ"
+COMMAS = ",，、،﹐﹑¸"
 UNSEEN = "\u200b\u200c\u200d\u2060\ufeff\u00ad\u034f\u061c\u202a\u202e\u2066\u2069\ufe0f\U000e0041"
-MARKS = "\u0301\u0308\u0323\u0338\u0336\u20dd\u20de\u20e3\u0489"
+MARKS = "\u0301\u0308\u0323\u0338\u0336\u20dd\u20de\u20e3\u0489\u0345"
 BLANKS = " \u00a0\u2003\u3000\u2009\u2800\t"
 BREAKS = ["\n", "\r\n", "\r", "\x0b", "\x0c", "\x85", "\u2028", "\u2029", "\n\n", "\n \n"]
 LEADS = ["", "", "", " ", "- ", "* ", "> ", "1. ", "**", "`", "• ", "× ", "○ ", "\t", "· ", "Ⓐ "]
@@ -167,10 +168,15 @@ class Forger:
         kind = chance.random()
         if kind < 0.3:
             return chance.choice(["Andi", "Budi", "Zoë", "codex", "O'Brien", "andi"])
+        if kind < 0.33:
+            return self.disguised(f"+{chance.randrange(1, 30)} more")
         if kind < 0.4:
             return self.disguised(f"[{chance.choice(NAMES).upper()}]")
         joint = chance.choice(
-            [", ", " (owner), ", " and ", '", "', " (bot), @", " (<@U1>), ", "] "]
+            [
+                *(", ", " (owner), ", " and ", '", "', " (bot), @", " (<@U1>), ", "] "),
+                ". Respond to ",
+            ]
         )
         return f"Eve{self.disguised(joint)}Budi"
 
@@ -230,7 +236,11 @@ _LETTERS = tuple("".join(filter(str.isalnum, name)) for name in NAMES)
 
 def plain(text: str) -> str:
     """The text as somebody reads it who takes every look-alike for what it looks like."""
-    seen = (c for c in text if unicodedata.category(c) not in ("Cf", "Mn", "Me", "Cc", "Cn"))
+    seen = (
+        c
+        for c in text
+        if c in PLAIN or unicodedata.category(c) not in ("Cf", "Mn", "Me", "Cc", "Cn")
+    )
     read = "".join(PLAIN.get(c, c) for c in seen)
     return " ".join(unicodedata.normalize("NFKC", read).casefold().replace("\u2800", " ").split())
 
@@ -293,6 +303,10 @@ def _people(given: Briefing, rows: Sequence[str]) -> Iterator[Found]:
     names = rows[-2].removeprefix("Respond to ").split(" in room #")[0].split(" in this group ")[0]
     if len(answered) != len(items(names)):
         yield Found("addressees", rows[-2])
+    if len(re.findall(r"respond\W*to", plain(re.sub(r'"[^"]*"', "Q", rows[-2])))) != 1:
+        yield Found("tasks", rows[-2])
+    if any(re.fullmatch(r" *\+?\d+ more", plain(one)) for one in items(row)[1:]):
+        yield Found("counted", row)
 
 
 def _by_id(people: Iterable[Speaker]) -> set[str]:
