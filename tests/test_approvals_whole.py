@@ -12,7 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from tests.doubles.service import service
-from tests.doubles.slack import ASH, BOT_USER, GENERAL, OLIVIA, SlackDouble
+from tests.doubles.slack import (
+    ASH,
+    BOT_ID,
+    BOT_USER,
+    CODEX,
+    GENERAL,
+    OLIVIA,
+    PRIVATE,
+    SlackDouble,
+)
+from tests.doubles.slack_app import user_of
 
 CONFIG = """
 [gateway]
@@ -132,4 +142,38 @@ async def test_an_answer_from_before_a_restart_is_read_and_allows_nothing(tmp_pa
             await until(lambda: not first["blocks"])
             assert allowed(slack) == 0
             await slack.say("!1")
+            await until(lambda: allowed(slack) == 1)
+
+
+async def test_nobody_elses_words_and_no_words_of_elsewhere_answer(tmp_path: Path) -> None:
+    """A namesake, a bot, Moot's own echo, an edit, another room and thread, and conditions."""
+    async with SlackDouble.open() as slack:
+        config, secrets = installation(slack)
+        namesake = "U0NAMESAKE"
+        slack.users[namesake] = user_of(namesake, "Olivia")
+        slack.members[GENERAL].append(namesake)
+        async with service(tmp_path, config, **secrets):
+            await slack.delivery.connected()
+            harmless = await slack.say("nothing to add")
+            await asked(slack)
+            await slack.say("!1", namesake)
+            await until(lambda: any("may not answer that" in text for text in slack.texts()))
+            await slack.say("!1", CODEX, subtype="bot_message", bot_id="B0CODEX01")
+            await slack.say("!1", BOT_USER, bot_id=BOT_ID)
+            await slack.edit(GENERAL, harmless, "!1")
+            await slack.say("!1", channel=PRIVATE)
+            await until(lambda: "Nothing is being asked here." in slack.texts(PRIVATE))
+            await slack.say("!1", thread_ts=harmless)
+            await until(lambda: "Nothing is being asked here." in slack.texts())
+            for wrong in ("!1 but not in production", "!1 k77", "!1? what would it do"):
+                before = len(slack.texts())
+                await slack.say(wrong)
+                await until(lambda before=before: len(slack.texts()) > before)  # type: ignore[misc]
+                assert "say which question you mean" in slack.texts()[-1], wrong
+            assert allowed(slack) == 0
+            assert answers(tmp_path) == [
+                ("deny", f"slack:{namesake}", ""),
+                ("deny", f"slack:{OLIVIA}", "code"),
+            ]
+            await slack.say(f"<@{BOT_USER}> !1")
             await until(lambda: allowed(slack) == 1)

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import cycle
 from typing import Literal
+from unicodedata import normalize
 
 from bots.kit.questions import literal
 from gateway.core.quoting import quoted
@@ -17,6 +18,7 @@ from store.transcript import StoredMessage
 LETTERS, DIGITS = "abcdefghjkmnpqrstuvwxyz", "23456789"  # none that looks like another
 TITLE_CHARS = 60
 _CODE = re.compile(r"[a-z][0-9]")
+_MENTION = re.compile(r"<@[^<>]*>|@\S+")
 
 Refused = Literal["early", "code", "several", "closed"]
 """early: it stands before the question. code: only with its code is it sure which one is meant.
@@ -42,9 +44,9 @@ class TypedChoice:
 
     @property
     def code(self) -> str:
-        """The code that was typed; "" for any other word."""
-        word = self.argument.strip().lower()
-        return word if _CODE.fullmatch(word) else ""
+        """What was typed behind the choice but for mentions, as codes are written."""
+        words = normalize("NFKC", _MENTION.sub(" ", self.argument)).casefold()
+        return "".join(filter(str.isalnum, words))
 
     def sees(self, entry: PendingQuestion) -> bool:
         """True if the question stands where this was typed: in its room, or its thread."""
@@ -114,14 +116,21 @@ def meant(
 def _coded(
     typed: TypedChoice, here: Sequence[PendingQuestion], closed: Sequence[PendingQuestion]
 ) -> PendingQuestion | Refusal | None:
-    """The question with the code that was typed: whoever knows it has seen the question."""
+    """The question with the code that was typed: whoever knows it has seen the question.
+
+    Other words are a code that went wrong, or a condition that no agent would be told of: they may
+    stand behind a no, and never behind what allows something.
+    """
     if found := [entry for entry in here if entry.code == typed.code]:
         return Refusal("early", found) if typed.follows(found[0]) is False else found[0]
     if gone := [entry for entry in closed if entry.code == typed.code]:
         return Refusal("closed", gone[-1:])
     if not here:
         return None
-    return Refusal("several" if len(here) > 1 else "code", here)
+    one = here[0] if len(here) == 1 else None
+    if one and typed.option in one.ballot.refusing and not _CODE.fullmatch(typed.code):
+        return Refusal("early", here) if typed.follows(one) is False else one
+    return Refusal("code" if one else "several", here)
 
 
 def _is_doubtful(typed: TypedChoice, one: PendingQuestion) -> bool:

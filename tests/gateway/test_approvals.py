@@ -156,6 +156,29 @@ async def test_two_in_one_place_are_told_apart_by_their_codes(tmp_path: Path) ->
         assert "demo chose 1" in moot.texts()
 
 
+async def test_a_code_is_one_however_it_is_written(tmp_path: Path) -> None:
+    """Else one that is over would be no code, and the digit alone would allow what waits now."""
+    async with gateway(
+        tmp_path, programs=asking(TWO), personas=("demo", "codex"), access=ACCESS
+    ) as moot:
+        await asked(moot, "@demo go")
+        await asked(moot, "@codex go", 2)
+        code = moot.bot.asked[1].code
+        letter, digit = code[0], code[1]
+        for question in (DELETE, LIST):
+            await press(moot, question, PAUL)
+        await until(lambda: "demo chose 0" in moot.texts() and "codex chose 0" in moot.texts())
+        await asked(moot, "@demo go", 3)
+        wide = chr(ord(letter) + 0xFEE0) + chr(ord(digit) + 0xFEE0)
+        written = (letter + digit, (letter + digit).upper(), wide, f"{letter} {digit}")
+        for one in (*written, f"`{code}`", f"({letter}-{digit})"):
+            again = await told(moot, said(f"!1 {one}", by="olivia"))
+            assert again == "Olivia, that question is closed already.", one
+        assert moot.texts().count("demo chose 0") == 1
+        await moot.hear(said("!3 no, not now", by="olivia"))
+        await until(lambda: "demo chose 2" in moot.texts())
+
+
 async def test_what_was_typed_between_two_questions_means_the_first(tmp_path: Path) -> None:
     async with gateway(
         tmp_path, programs=asking(TWO), personas=("demo", "codex"), access=ACCESS
