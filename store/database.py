@@ -8,6 +8,7 @@ changes threads four times a statement: measured 60 times a turn, against once a
 from __future__ import annotations
 
 import asyncio
+import os
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,7 +24,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from contract.errors import ConfigError, MootError
-from store.health import DatabaseFile, StoreHealth, try_postgresql, try_sqlite
+from store.health import StoreHealth, StoreRefusal, try_writing, without_values
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
@@ -56,7 +57,8 @@ class Store(ABC):
         """dialect: "sqlite" or "postgresql"."""
         self.dialect = dialect
         self.health = StoreHealth(lambda: self.write(self._try), remote=dialect != "sqlite")
-        self._file: DatabaseFile | None = None
+        self._file: Path | None = None  # SQLite's
+        self._opened: tuple[int, int] | None = None  # it, as it was then
         self._jobs: asyncio.Queue[_Job] = asyncio.Queue()
         self._later: list[_Job] = []
         self._hurrying: asyncio.TimerHandle | None = None
@@ -122,16 +124,11 @@ class Store(ABC):
 
     def _know_file(self, url: URL) -> None:
         if self.dialect == "sqlite" and url.database and Path(url.database).is_file():
-            self._file = DatabaseFile(Path(url.database).absolute())
+            self._file = Path(url.database).absolute()
+            self._opened = _identity(self._file)
 
     def _try(self, connection: Connection) -> None:
-        """Write something that stands for any commit."""
-        if self.dialect != "sqlite":
-            try_postgresql(connection)
-            return
-        if self._file is not None:
-            self._file.has_room()
-        try_sqlite(connection)
+        try_writing(connection, self._file)
 
     async def scrub(self) -> None:
         """Write the database's files again, so that no byte of what was deleted stays in them.
@@ -174,13 +171,18 @@ class Store(ABC):
             except Exception as error:  # noqa: BLE001 - what a caller's work raises is that caller's
                 await self._write_each(jobs, error)
             else:
-                self.health.wrote()
+                self._wrote()
                 for job, result in zip(jobs, results, strict=True):
                     if not job.done.done():
                         job.done.set_result(result)
             finally:
                 for _ in jobs:
                     self._jobs.task_done()
+
+    def _wrote(self) -> None:
+        self.health.known_at = asyncio.get_running_loop().time()
+        if self.health.trouble is not None:
+            self.health.recovered()
 
     async def _write_each(self, jobs: Sequence[_Job], error: Exception) -> None:
         """A commit failed: whoever is not at fault gets one of their own."""
@@ -193,7 +195,7 @@ class Store(ABC):
             except Exception as own:  # noqa: BLE001 - see above
                 _fail(job, self.health.failed(own))
             else:
-                self.health.wrote()
+                self._wrote()
                 if not job.done.done():
                     job.done.set_result(result)
 
@@ -224,8 +226,8 @@ class ThreadStore(Store):
 
     def _transact(self, works: Sequence[Work[Any]]) -> Awaitable[list[Any]]:
         def run() -> list[Any]:
-            if self._file is not None:
-                self._file.check()
+            if self._file is not None and _identity(self._file) != self._opened:
+                raise StoreRefusal("away", f"{self._file} was moved, removed or replaced")
             connection = self._written = self._written or self._engine.connect()
             with connection.begin():
                 return [work(connection) for work in works]
@@ -278,6 +280,14 @@ class AsyncStore(Store):
         await self._engine.dispose()
 
 
+def _identity(file: Path) -> tuple[int, int] | None:
+    try:
+        found = os.stat(file)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 def _scrub(connection: Connection) -> None:
     """VACUUM copies what is there; the log before it still holds what was deleted."""
     if connection.dialect.name == "sqlite":
@@ -317,20 +327,8 @@ def _async_engine(url: URL) -> AsyncEngine:
 
     # A server that was started again meanwhile has none of the old connections.
     engine = create_async_engine(url, hide_parameters=True, pool_pre_ping=True)
-    event.listen(engine.sync_engine, "handle_error", _without_values)
+    event.listen(engine.sync_engine, "handle_error", without_values)
     return engine
-
-
-def _without_values(context: Any) -> None:
-    """Takes PostgreSQL's DETAIL, which quotes the row, from an error that a log may show."""
-    error = context.sqlalchemy_exception or context.original_exception
-    while error is not None:
-        error.args = tuple(
-            arg.partition("\nDETAIL:")[0] if isinstance(arg, str) else arg for arg in error.args
-        )
-        if getattr(error, "detail", None) and isinstance(error.detail, str):
-            error.detail = None
-        error = error.__cause__ or getattr(error, "orig", None)
 
 
 def _only_read(url: URL) -> URL:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import os
 import sqlite3
 import tempfile
 from collections import Counter
@@ -63,14 +62,15 @@ def sentence(state: Refused) -> str:
 
 
 class StoreHealth:
-    """Told of every commit and every failure. trouble: why nothing is taken now; None: it is.
-    refusals: how often something was refused, by the reason."""
+    """Told of every failure. known_at: when there was one, or a commit, by the loop's clock; None:
+    never. trouble: why nothing is taken now; None: it is. refusals: how often something was
+    refused, by the reason."""
 
     def __init__(self, attempt: Callable[[], asyncio.Future[Any]], *, remote: bool) -> None:
         """attempt: begins a write that stands for any other. remote: the database is a server."""
         self._attempt = attempt
         self._remote = remote
-        self._known_at: float | None = None
+        self.known_at: float | None = None
         self._pending: asyncio.Future[Any] | None = None
         self.trouble: StoreRefusal | None = None
         self.refusals: Counter[Refused] = Counter()
@@ -80,18 +80,16 @@ class StoreHealth:
         """A word for it, as it was last seen."""
         return "ok" if self.trouble is None else self.trouble.state
 
-    def wrote(self) -> None:
-        """A commit is on disk."""
-        self._known_at = asyncio.get_running_loop().time()
-        if self.trouble is not None:
-            self.trouble = None
-            log.info("store.well")
+    def recovered(self) -> None:
+        """A commit is on disk again."""
+        self.trouble = None
+        log.info("store.well")
 
     def failed(self, error: Exception) -> Exception:
         """Note what the database answered; returns what its caller is to be given."""
         if (refusal := refusal_of(error, remote=self._remote)) is None:
             return error
-        self._known_at = asyncio.get_running_loop().time()
+        self.known_at = asyncio.get_running_loop().time()
         self.refusals[refusal.state] += 1
         self._note(refusal)
         return refusal
@@ -101,7 +99,7 @@ class StoreHealth:
         waits_s = FRESH_S if self.trouble is None else AGAIN_S
         now = asyncio.get_running_loop().time()
         if (self._pending is None or self._pending.done()) and (
-            self._known_at is None or now - self._known_at >= waits_s
+            self.known_at is None or now - self.known_at >= waits_s
         ):
             self._pending = self._attempt()
             self._pending.add_done_callback(_taken)
@@ -155,44 +153,45 @@ def _state_of_sqlite(code: int) -> Refused | None:
     return "away" if code & 0xFF in _SQLITE_AWAY else None
 
 
-class DatabaseFile:
-    """SQLite's file, as it was opened: what is written into one that was moved or removed since
-    is in no database that anybody finds again."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        found = path.stat()
-        self._identity = (found.st_dev, found.st_ino)
-
-    def check(self) -> None:
-        """Raises StoreRefusal."""
-        try:
-            found = os.stat(self.path)
-        except OSError as error:
-            raise StoreRefusal("away", f"{self.path} is not there: {error.strerror}") from error
-        if (found.st_dev, found.st_ino) != self._identity:
-            raise StoreRefusal(
-                "away", f"{self.path} is another file than at the start: restart Moot"
-            )
-
-    def has_room(self) -> None:
-        """Raises StoreRefusal when the disk has no room for a commit."""
-        try:
-            with tempfile.TemporaryFile(dir=self.path.parent) as file:
-                file.write(bytes(ROOM_BYTES))
-        except OSError as error:
-            state: Refused = "full" if error.errno in _FULL else "away"
-            reason = f"{self.path.parent} takes no file: {error.strerror}"
-            raise StoreRefusal(state, reason) from error
+def without_values(context: Any) -> None:
+    """Takes PostgreSQL's DETAIL, which quotes the row, from an error that a log may show."""
+    error = context.sqlalchemy_exception or context.original_exception
+    while error is not None:
+        error.args = tuple(
+            arg.partition("\nDETAIL:")[0] if isinstance(arg, str) else arg for arg in error.args
+        )
+        if getattr(error, "detail", None) and isinstance(error.detail, str):
+            error.detail = None
+        error = error.__cause__ or getattr(error, "orig", None)
 
 
-def try_sqlite(connection: Connection) -> None:
+def has_room(folder: Path) -> None:
+    """Raises StoreRefusal when the disk of `folder` has no room for a commit."""
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(bytes(ROOM_BYTES))
+    except OSError as error:
+        state: Refused = "full" if error.errno in _FULL else "away"
+        raise StoreRefusal(state, f"{folder} takes no file: {error.strerror}") from error
+
+
+def try_writing(connection: Connection, file: Path | None) -> None:
+    """Write something that stands for any commit. file: of a database that is one."""
+    if connection.dialect.name != "sqlite":
+        _try_postgresql(connection)
+        return
+    if file is not None:
+        has_room(file.parent)
+    _try_sqlite(connection)
+
+
+def _try_sqlite(connection: Connection) -> None:
     """Writes a number into the header, which nobody reads."""
     number = connection.exec_driver_sql("PRAGMA user_version").scalar()
     connection.exec_driver_sql(f"PRAGMA user_version = {0 if number else 1}")
 
 
-def try_postgresql(connection: Connection) -> None:
+def _try_postgresql(connection: Connection) -> None:
     """Makes a table as large as a commit, for this transaction alone."""
     connection.execute(
         text(

@@ -18,7 +18,7 @@ from gateway.cli.diagnosis.finding import Finding, Installation
 from gateway.core.lock import address_of, holder, reached
 from gateway.web.signin.secret import read_secret
 from store.database import Store
-from store.health import REMEDY, WHY, DatabaseFile, Refused, StoreRefusal, refusal_of
+from store.health import REMEDY, WHY, Refused, StoreRefusal, has_room, refusal_of
 
 ASKED_S = 5.0
 
@@ -74,7 +74,7 @@ def _try_sqlite(path: Path) -> None:
     """Lock it and let go of it again. Raises StoreRefusal."""
     if not path.is_file():  # the first start makes it
         return
-    DatabaseFile(path).has_room()
+    has_room(path.parent)
     uri = f"{path.absolute().as_uri()}?mode=rw"
     try:
         with closing(sqlite3.connect(uri, uri=True)) as connection:
