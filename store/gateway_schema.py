@@ -231,6 +231,16 @@ page_links = Table(  # links that sign in once and were not used yet
     Column("expires_at", BigInteger, nullable=False),
 )
 
+page_subjects = Table(  # who of a provider of OpenID Connect is who on the page
+    "page_subjects",
+    metadata,
+    Column("issuer", String, primary_key=True),
+    Column("subject", String, primary_key=True),
+    Column("person_id", String, nullable=False, unique=True),
+    Column("how", String, nullable=False),  # claims, invitation
+    Column("bound_at", BigInteger, nullable=False),
+)
+
 page_tokens = Table(  # of programs; the value follows from the owner's secret and the salt
     "page_tokens",
     metadata,

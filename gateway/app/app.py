@@ -35,7 +35,7 @@ from gateway.sessions.sessions import AgentProgram, RoomSettings
 from gateway.turns.commands import CommandRunner, Commands
 from gateway.turns.turn import TurnRunner
 from gateway.web.page import open_page
-from gateway.web.services import Services
+from gateway.web.services import PageSecrets, Services
 from gateway.web.signin.owner_api import link_address
 from memory.model import Model
 from memory.recall.index import Index
@@ -56,12 +56,11 @@ class App:
         programs: Callable[[str], AgentProgram],
         index: Index | None = None,
         model: Model | None = None,
-        page_token: str | None = None,
+        page_secrets: PageSecrets = PageSecrets(),  # noqa: B008  (it is frozen)
         hooks: HookListener | None = None,
         learn_after_s: float = LEARN_AFTER_S,
         sandboxing: Sandboxing | None = None,
     ) -> None:
-        """page_token: MOOT_TOKEN; None: there is none."""
         self.context = context
         self.personas, self.bots, self.bus = context.personas, context.bots, context.bus
         self.transcript, self.ledger = context.transcript, context.ledger
@@ -85,7 +84,7 @@ class App:
 
         self._make_way(programs)
         # The page
-        self.visitors = make_visitors(context, self.admissions, page_token)
+        self.visitors = make_visitors(context, self.admissions, page_secrets)
         self.services = self._services()
         self._page = make_page_settings(context)
 

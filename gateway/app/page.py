@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from adapters.pty.open_files import OPEN_FILES
 from gateway.access.admissions import Admissions
 from gateway.access.service import AccessService
@@ -20,6 +22,7 @@ from gateway.schedules.service import ScheduleService
 from gateway.sessions.pool import SessionPool
 from gateway.sessions.sandbox import unconfined
 from gateway.settings.config import Config
+from gateway.settings.oidc import OidcTable
 from gateway.turns.intake import Intake
 from gateway.turns.queue import TurnQueues
 from gateway.web.admin.service import Activity, AdminOverview, AdminServices, DataDisk, SessionAdmin
@@ -31,8 +34,11 @@ from gateway.web.listening.connection import ConnectionLimits
 from gateway.web.memory.room_memory import RoomMemoryService
 from gateway.web.monitor import Monitor
 from gateway.web.page import PageSettings
-from gateway.web.services import Services, Visitors, visitors_of
+from gateway.web.services import PageSecrets, Services, Visitors, visitors_of
+from gateway.web.signin.oidc_api import Oidc
+from gateway.web.signin.rows import PageRows
 from gateway.web.signin.secret import owner_secret
+from gateway.web.signin.subjects import NewNames, PageSubjects
 
 
 def make_services(
@@ -140,18 +146,32 @@ def make_admin(
     )
 
 
-def make_visitors(context: Context, admissions: Admissions, own: str | None) -> Visitors:
-    """Who may come to the page. own: MOOT_TOKEN; None: there is none."""
-    return visitors_of(
+def make_visitors(context: Context, admissions: Admissions, secrets: PageSecrets) -> Visitors:
+    """Who may come to the page."""
+    visitors = visitors_of(
         context.store,
         context.access,
         admissions.grants,
         context.audit,
         secret=owner_secret(context.config.gateway.data_dir),
-        own=own,
+        own=secrets.own,
         changed=lambda: context.bus.publish(AccessChanged()),
         learn=context.redactor.learn_one,
     )
+    if (table := context.config.oidc) is None:
+        return visitors
+    return replace(visitors, oidc=_oidc(context, table, secrets.oidc, visitors))
+
+
+def _oidc(context: Context, table: OidcTable, secret: str | None, visitors: Visitors) -> Oidc:
+    """A provider's people. Its library is imported only for who has one."""
+    from gateway.web.signin.provider import OidcProvider
+
+    if secret:
+        context.redactor.learn_one(secret)
+    names = NewNames(context.access, lambda: context.personas.all(), context.transcript.people)
+    rows, people = PageRows(context.store), visitors.people
+    return Oidc(OidcProvider(table, secret), PageSubjects(table, rows, people, names, clock))
 
 
 def make_page_settings(context: Context) -> PageSettings:

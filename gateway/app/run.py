@@ -29,8 +29,10 @@ from gateway.sessions.pool import SessionPool
 from gateway.sessions.programs import Programs, agent_names
 from gateway.sessions.sandbox import Sandboxing
 from gateway.settings.config import Config
+from gateway.settings.oidc import SECRET as OIDC_SECRET
 from gateway.settings.personas.personas import Personas
 from gateway.web.listening.listener import log_shortage, serving_hooks
+from gateway.web.services import PageSecrets
 from gateway.web.signin.tokens import check_own
 from store.database import Store
 
@@ -74,7 +76,7 @@ async def _run(
     personas = Personas(config.gateway.personas_folder, tuple(HEADINGS), agent_names(config.agents))
     access = Access(config.access)
     bots = make_bots(config, environment, personas, access, redactor.learn_one)
-    own = check_own(environment, beyond=page_auth(config).is_beyond)
+    secrets = _page_secrets(config, environment)
     OPEN_FILES.raise_limit()
     log_shortage(asyncio.get_running_loop())
     gc.freeze()  # what is imported stays: to look through it for garbage takes 80 ms each time
@@ -97,12 +99,17 @@ async def _run(
                 programs=Programs(config.agents, environment, hooks),
                 index=index,
                 model=model,
-                page_token=own,
+                page_secrets=secrets,
                 hooks=hooks,
                 sandboxing=sandboxing,
             )
 
         await _serve(make_app, started, ends, notify)
+
+
+def _page_secrets(config: Config, environment: Mapping[str, str]) -> PageSecrets:
+    own = check_own(environment, beyond=page_auth(config).is_beyond)
+    return PageSecrets(own, environment.get(OIDC_SECRET) or None)
 
 
 async def _serve(

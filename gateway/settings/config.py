@@ -18,6 +18,7 @@ from gateway.settings.bots import TABLES, AnyBotTable
 from gateway.settings.connections import ConnectionsTable
 from gateway.settings.limits import LimitsTable, PriceTable
 from gateway.settings.logs import LogsTable, TelemetryTable
+from gateway.settings.oidc import OidcTable
 from gateway.settings.sandbox import SandboxTable
 from gateway.settings.schedules import ScheduleTable, SchedulingTable
 from gateway.settings.tables import (
@@ -45,6 +46,7 @@ class Config(Table):
 
     gateway: GatewayTable = GatewayTable()
     connections: ConnectionsTable = ConnectionsTable()
+    oidc: OidcTable | None = None
     store: StoreTable = StoreTable()
     bots: Annotated[tuple[AnyBotTable, ...], AfterValidator(_named)] = ()
     agents: dict[str, AgentTable] = Field(default_factory=dict)

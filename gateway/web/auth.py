@@ -22,6 +22,7 @@ from gateway.web.signin.tokens import PageTokens
 OPEN = frozenset(
     {
         *("GET /healthz", "GET /sign-in", "POST /api/sign-in"),
+        *("GET /sign-in/oidc", "GET /api/sign-in", "POST /api/sign-in/oidc"),
         *("GET /static/signin.css", "GET /static/signin.js", "GET /static/mark.svg"),
     }
 )

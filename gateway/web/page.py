@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -33,6 +34,7 @@ from gateway.web.schedules_api import SchedulesApi
 from gateway.web.services import Services
 from gateway.web.signin.api import SignInApi, set_session
 from gateway.web.signin.caller import RequestRefused, caller_of, set_caller
+from gateway.web.signin.oidc_api import BACK, OidcApi
 from gateway.web.signin.owner_api import PagePeopleApi
 from gateway.web.signin.rooms import RoomGuard
 from gateway.web.stream import Hub
@@ -44,6 +46,7 @@ log = structlog.stdlib.get_logger("moot.gateway")
 _MADE_HERE = ("application/json", "text/plain")
 HEALTH = "GET /healthz"
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"  # Prometheus' text format
+FAULT = '<p class="fault" id="fault" role="alert">'  # in signin.html, for a reason
 SHUTDOWN_S = 3.0  # a caller who waits for a reply is let go; their message is on disk
 
 
@@ -172,6 +175,7 @@ def _apis(
         AdminApi(services.admin, rooms),
         SchedulesApi(services.schedules, rooms),
         SignInApi(credentials, visitors.attempts),
+        OidcApi(settings.access, visitors.audit, visitors.oidc),
         PagePeopleApi(settings.access, visitors.people, visitors.tokens),
     )
 
@@ -240,9 +244,19 @@ class Front:
             headers=headers if status == 200 else {"Cache-Control": "no-store"},
         )  # fmt: skip
 
+    def refusal(self, refused: RequestRefused) -> web.Response:
+        """The form to sign in, with the reason in it."""
+        page, said = self.assets["signin.html"].body.decode(), html.escape(f"{refused}.")
+        return web.Response(
+            text=page.replace(FAULT, FAULT + said), status=refused.status,
+            content_type="text/html", headers={"Cache-Control": "no-store"},
+        )  # fmt: skip
+
     def turn_away(self, request: web.Request, refused: RequestRefused) -> web.Response:
         """The answer to somebody who may not come in: a person gets the form to sign in."""
         person = request.method == "GET" and "text/html" in request.headers.get("Accept", "")
+        if person and request.path == BACK:
+            return self.refusal(refused)
         if refused.status == 401 and person and not request.path.startswith("/api/"):
             return self.asset(request, "signin.html", 401)
         return _plainly(request, refused)

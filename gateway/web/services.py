@@ -22,25 +22,38 @@ from gateway.web.inbox import InboxService
 from gateway.web.memory.room_memory import RoomMemoryService
 from gateway.web.monitor import Monitor
 from gateway.web.signin.attempts import Attempts
-from gateway.web.signin.people import PagePeople
+from gateway.web.signin.oidc_api import Oidc
+from gateway.web.signin.people import Noted, PagePeople
 from gateway.web.signin.rows import PageRows
 from gateway.web.signin.tokens import PageTokens
 from store.database import Store
 
 
 @dataclass(frozen=True, slots=True)
+class PageSecrets:
+    """Those of the environment. own: MOOT_TOKEN; oidc: MOOT_OIDC_SECRET. None: there is none."""
+
+    own: str | None = None
+    oidc: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Visitors:
-    """Who may come to the page, and what they may there."""
+    """Who may come to the page, and what they may there. oidc: where else they may sign in."""
 
     people: PagePeople
     tokens: PageTokens
     attempts: Attempts
     access: Access
+    audit: Noted
+    oidc: Oidc | None = None
 
     async def load(self) -> None:
         """Read what is known of them; before the first request."""
         state = await self.people.load()
         self.tokens.load(state.tokens)
+        if self.oidc is not None:
+            self.oidc.subjects.load(state.subjects)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,4 +102,4 @@ def visitors_of(
         clock=clock,
         learn=learn,
     )
-    return Visitors(people, tokens, attempts, access)
+    return Visitors(people, tokens, attempts, access, audit)

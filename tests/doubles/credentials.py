@@ -65,7 +65,7 @@ class NoRows:
     async def put(self, given: object) -> None:
         """Add it, or not."""
 
-    put_user = put_session = put_link = put_token = put
+    put_user = put_session = put_link = put_token = put_subject = put
 
     async def drop(self, given: Collection[str] | str) -> None:
         """Take it away."""
@@ -116,7 +116,7 @@ def make_visitors(
     roles, attempts, audit = PlainRoles(access), Attempts(now), notes or PlainNotes()
     people = PagePeople(rows, access=access, roles=roles, audit=audit, clock=clock)
     tokens = PageTokens(rows, secret=SECRET, own=own, attempts=attempts, audit=audit, clock=clock)
-    return Visitors(people, tokens, attempts, access)
+    return Visitors(people, tokens, attempts, access, audit)
 
 
 async def cookie_of(visitors: Visitors, name: str = "Citra", role: Role = "owner") -> str:

@@ -25,7 +25,7 @@ from store.upgrading import told
 from tests.conftest import NewUrl
 
 Made = TypeVar("Made")
-EARLIER = ["0001", "0002", "0003", "0004", "0005"]
+EARLIER = ["0001", "0002", "0003", "0004", "0005", "0006"]
 
 MESSAGE = """INSERT INTO messages (seq, room_id, message_id, scope, sender_id, sender_name,
  sender_type, hop, content, sent_at, received_at, include_in_memory, meta, attachments)

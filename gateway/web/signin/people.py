@@ -86,6 +86,16 @@ class NewLink:
     link: PageLink
 
 
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Who may begin a session. role: which they get; None: they stay what they are. link: it is
+    used up by that."""
+
+    user: PageUser
+    role: Role | None
+    link: PageLink | None = None
+
+
 class PagePeople:
     """Who may come to the page. `load` it before the first request."""
 
@@ -160,6 +170,14 @@ class PagePeople:
         """True for the id of an account, also of one that was closed."""
         return person_id in self._users
 
+    def account(self, person_id: str) -> PageUser | None:
+        """An account, also one that was closed."""
+        return self._users.get(person_id)
+
+    def names(self) -> Sequence[str]:
+        """How everybody is called who has, or had, an account."""
+        return [user.name for user in self._users.values()]
+
     def users(self) -> Sequence[PageUser]:
         """Every account that is not closed, the oldest first."""
         found = [user for user in self._users.values() if not user.ended]
@@ -173,21 +191,27 @@ class PagePeople:
 
     async def sign_in_by_link(self, code: str, name: str | None, device: Device) -> SignedIn:
         """Use a link up. Raises RequestRefused, and NameWanted before it is used up."""
-        link = self._links.get(hashed(code))
-        if link is None or link.expires_at <= self._clock():
-            raise RequestRefused(401, USED)
-        if link.person_id is None:
-            user = self._owner_named(name)
-        else:
-            user = PageUser(link.person_id, link.person_name, self._clock())
-        await self._drop_links([link])
-        role: Role | None = "owner" if link.person_id is None else link.role
-        how = "invitation" if link.role else "link"
-        return await self._enter(user, role, device, how)
+        entry = self.admitted(code, name)
+        return await self.enter(entry, device, "invitation" if self.link(code).role else "link")
 
     async def sign_in_by_token(self, name: str | None, device: Device) -> SignedIn:
         """Sign the house owner in, who showed an owner's token. Raises NameWanted."""
-        return await self._enter(self._owner_named(name), "owner", device, "token")
+        return await self.enter(Entry(self._owner_named(name), "owner"), device, "token")
+
+    def link(self, code: str) -> PageLink:
+        """The link with this code. Raises RequestRefused."""
+        link = self._links.get(hashed(code))
+        if link is None or link.expires_at <= self._clock():
+            raise RequestRefused(401, USED)
+        return link
+
+    def admitted(self, code: str, name: str | None) -> Entry:
+        """Whom a link lets in; nothing is used up. Raises RequestRefused, Rejected, NameWanted."""
+        link = self.link(code)
+        if link.person_id is None:
+            return Entry(self._owner_named(name), "owner", link)
+        user = PageUser(link.person_id, link.person_name, self._clock())
+        return Entry(user, link.role, link)
 
     def _owner_named(self, name: str | None) -> PageUser:
         """The house owner; one who has no account yet is called as they say."""
@@ -201,8 +225,15 @@ class PagePeople:
             raise Rejected("name", "is somebody's already; `moot invite` lets them in again")
         return PageUser(person_id, called, self._clock())
 
-    async def _enter(self, user: PageUser, role: Role | None, device: Device, how: str) -> SignedIn:
-        """Open the account if there is none, give the role, and begin a session."""
+    async def use_up(self, entry: Entry) -> None:
+        """From now on its link lets nobody in."""
+        await self._drop_links([entry.link] if entry.link else [])
+
+    async def enter(self, entry: Entry, device: Device, how: str, by: Speaker = SHELL) -> SignedIn:
+        """Open the account if there is none, give the role, and begin a session. by: whose word
+        gives the role."""
+        user, role = entry.user, entry.role
+        await self.use_up(entry)
         known = self._users.get(user.id)
         if known is None or known.ended:
             self._users[user.id] = user
@@ -210,7 +241,7 @@ class PagePeople:
             await self._rows.put_user(user)
         user = self._users[user.id]
         if role is not None and self._access.role(PAGE, user.id) != role:
-            await self._roles.grant(user.speaker, role, EVERYWHERE, SHELL)
+            await self._roles.grant(user.speaker, role, EVERYWHERE, by)
         cookie, now = secrets.token_urlsafe(32), self._clock()
         session = PageSession(
             secrets.token_hex(4),
@@ -285,6 +316,10 @@ class PagePeople:
         await self._audit.note("invite", by, person=found.person_id, withdrawn="yes")
         self._changed()
         return True
+
+    def is_invited(self, person_id: str) -> bool:
+        """True if an invitation of theirs waits to be used."""
+        return any(one.expires_at > self._clock() for one in self._links_of(person_id))
 
     def _links_of(self, person_id: str) -> Sequence[PageLink]:
         return [one for one in self._links.values() if one.person_id == person_id]

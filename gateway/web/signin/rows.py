@@ -12,7 +12,13 @@ from sqlalchemy import Connection, Table, delete, select, update
 from contract.chat import Speaker
 from gateway.settings.access import Role
 from store.database import Store
-from store.gateway_schema import page_links, page_sessions, page_tokens, page_users
+from store.gateway_schema import (
+    page_links,
+    page_sessions,
+    page_subjects,
+    page_tokens,
+    page_users,
+)
 from store.rows import from_row, to_row
 from store.timestamps import micros
 
@@ -80,6 +86,18 @@ class PageToken:
 
 
 @dataclass(frozen=True, slots=True)
+class PageSubject:
+    """Somebody of a provider, and who they are on the page. how: by its claims, or by an owner's
+    invitation."""
+
+    issuer: str
+    subject: str
+    person_id: str
+    how: str
+    bound_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class PageState:
     """All of it."""
 
@@ -87,6 +105,7 @@ class PageState:
     sessions: Sequence[PageSession] = ()
     links: Sequence[PageLink] = ()
     tokens: Sequence[PageToken] = ()
+    subjects: Sequence[PageSubject] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +157,18 @@ class PageRows:
         gone = delete(page_links).where(page_links.c.id.in_(list(ids)))
         await self.store.write(lambda c: c.execute(gone))
 
+    async def put_subject(self, subject: PageSubject) -> None:
+        """Bind somebody of a provider to a person, and nobody else to either."""
+        c = page_subjects.c
+        same = (c.issuer == subject.issuer) & (c.subject == subject.subject)
+        gone = delete(page_subjects).where(same | (c.person_id == subject.person_id))
+
+        def work(connection: Connection) -> None:
+            connection.execute(gone)
+            connection.execute(page_subjects.insert().values(to_row(subject)))
+
+        await self.store.write(work)
+
     async def put_token(self, token: PageToken) -> None:
         """Add a token."""
         new = page_tokens.insert().values(to_row(token))
@@ -164,4 +195,5 @@ def _load(connection: Connection) -> PageState:
         found(PageSession, page_sessions),
         found(PageLink, page_links),
         found(PageToken, page_tokens),
+        found(PageSubject, page_subjects),
     )

@@ -1,6 +1,7 @@
 // @ts-check
-// Signs in by the code behind the # of a link, or by a token. The code is taken out of the address
-// at once, so that neither the history nor whoever looks at the screen keeps it.
+// Signs in by the code behind the # of a link, by a token, or at a provider of OpenID Connect. The
+// code is taken out of the address at once, so that neither the history nor whoever looks at the
+// screen keeps it.
 
 /** @param {string} id */
 const part = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
@@ -8,8 +9,9 @@ const part = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 const field = (id) => /** @type {HTMLInputElement} */ (document.getElementById(id));
 
 const byLink = location.pathname === "/sign-in";
+const back = location.pathname === "/sign-in/oidc"; // a provider sent us, and the reason is on the form
 const code = byLink ? decodeURIComponent(location.hash.slice(1)) : "";
-if (code) history.replaceState(null, "", "/sign-in");
+if (code || back) history.replaceState(null, "", "/sign-in");
 let named = false; // a name is asked for
 
 /** The name that this browser was used under before there were accounts. */
@@ -55,7 +57,7 @@ async function signIn() {
       body: JSON.stringify({ ...proof, ...name }),
     });
     const body = await response.json();
-    if (response.ok && byLink) location.replace("/");
+    if (response.ok && (byLink || back)) location.replace("/");
     else if (response.ok) location.reload();
     else if (body.needs === "name") askName();
     else fail(body.error?.message ?? response.statusText);
@@ -65,9 +67,52 @@ async function signIn() {
   part("enter").removeAttribute("aria-busy");
 }
 
+/** The provider's name; "": there is none. */
+async function provider() {
+  try {
+    return String((await (await fetch("/api/sign-in")).json()).oidc?.label ?? "");
+  } catch {
+    return "";
+  }
+}
+
+async function goToProvider() {
+  part("fault").textContent = "";
+  part("oidc").setAttribute("aria-busy", "true");
+  try {
+    const response = await fetch("/api/sign-in/oidc", {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(code ? { code } : { next: byLink || back ? "" : location.hash }),
+    });
+    const body = await response.json();
+    if (response.ok) location.assign(body.url);
+    else fail(body.error?.message ?? response.statusText);
+  } catch {
+    fail("Moot does not answer. Is it running?");
+  }
+  part("oidc").removeAttribute("aria-busy");
+}
+
+/** A link is used at once where there is no other way in to bind to it. @param {string} label */
+function begin(label) {
+  if (label) {
+    part("oidc").textContent = `Sign in with ${label}`;
+    part("oidc").hidden = false;
+  }
+  if (code && !label) signIn();
+  else if (code) {
+    part("title").textContent = "Welcome";
+    part("about").textContent = `Your link is good. With ${label} you can come back without one.`;
+    part("token-field").hidden = true;
+    part("enter").textContent = "Continue without";
+    part("oidc").focus();
+  } else field("token").focus();
+}
+
+part("oidc").addEventListener("click", goToProvider);
 part("form").addEventListener("submit", (event) => {
   event.preventDefault();
   signIn();
 });
-if (code) signIn();
-else field("token").focus();
+provider().then(begin);

@@ -122,6 +122,7 @@ HANGS: dict[str, list[dict[str, Any]]] = {
     "grants": [{"person_id": ANDI}],
     "page_links": [{"person_id": ANDI}],
     "page_sessions": [{"person_id": ANDI}],
+    "page_subjects": [{"person_id": ANDI}],
     "page_tokens": [],  # of programs
     "page_users": [{"id": ANDI}],
     "pairings": [{"person_id": ANDI}],
@@ -161,6 +162,7 @@ STAYS: dict[str, dict[str, Any]] = {
     "grants": {"person_id": BUDI},
     "page_links": {"person_id": BUDI},
     "page_sessions": {"person_id": BUDI},
+    "page_subjects": {"person_id": BUDI},
     "page_tokens": {},
     "page_users": {"id": BUDI},
     "pairings": {"person_id": BUDI},
