@@ -130,6 +130,38 @@ async def test_whoever_fills_the_whole_disk_is_stopped_with_a_sentence(
         assert await told(moot, "ana", "echo again") == "again"
 
 
+NAMELESS = "sleep 4; exec 9>f; rm f; head -c 400M /dev/zero >&9; sleep 20; echo not stopped"
+
+
+async def test_whoever_fills_the_disk_with_a_file_without_a_name_is_stopped(
+    tmp_path: Path, small_disk: Path
+) -> None:
+    async with service(tmp_path, limited(tmp_path, "off")) as moot:
+        assert await told(moot, "budi", "sleep 3; echo ready") == "ready"
+        assert "which all but filled the disk, and was stopped." in await told(
+            moot, "ana", NAMELESS
+        )
+        assert await told(moot, "budi", "echo not me") == "not me"
+
+
+async def test_empty_files_take_room_as_well(tmp_path: Path) -> None:
+    make = f"sleep 4; {PYTHON} -c 'for i in range(30000): open(str(i), \"w\").close()'; echo made"
+    async with service(tmp_path, limited(tmp_path, "off", disk_gb=0.05)) as moot:
+        assert await told(moot, "ana", make) == "made"
+        said = await told(moot, "ana", "sleep 29")
+        assert "filled more than 50 MB of the disk and was stopped." in said
+
+
+@pytest.mark.parametrize("sandbox", ["on", "off"])
+async def test_memory_that_no_process_has_mapped_counts(tmp_path: Path, sandbox: str) -> None:
+    async with service(tmp_path, limited(tmp_path, sandbox, memory_gb=0.2)) as moot:
+        hoard = (
+            f'{PYTHON} -c \'import os, time; fd = os.memfd_create("m"); '
+            "[os.write(fd, bytes(1 << 20)) for _ in range(300)]; time.sleep(28)'"
+        )
+        assert "used more than 200 MB of memory" in await told(moot, "ana", hoard)
+
+
 async def test_one_file_is_no_larger_than_the_limit(tmp_path: Path) -> None:
     async with service(tmp_path, limited(tmp_path, "off", disk_gb=0.1)) as moot:
         said = await told(moot, "ana", "sleep 3; truncate -s 1T sparse; stat -c %s sparse")

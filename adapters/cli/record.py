@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import heapq
 import json
-import os
 import re
 import sqlite3
 import threading
@@ -17,7 +16,7 @@ from typing import Any, Protocol
 
 import structlog
 
-from adapters.own_files import open_own
+from adapters.own_files import has_plain_journals, open_own
 from adapters.turn_events import TurnEvent
 from adapters.turn_signs import RecordFormat
 
@@ -119,10 +118,7 @@ def _led(link: Path) -> Path:
 def _database_in(home: Path, glob: str) -> Path | None:
     """The newest one, unless it or a journal of it is none: opening a FIFO has no end."""
     path = next(iter(_matches(home, glob)), None)
-    if path is None:
-        return None
-    beside = (path.with_name(f"{path.name}{end}") for end in ("-journal", "-shm", "-wal"))
-    return path if all(one.is_file() for one in beside if os.path.lexists(one)) else None
+    return path if path and has_plain_journals(path) else None
 
 
 def _size(path: Path) -> int:

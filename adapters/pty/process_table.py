@@ -6,9 +6,11 @@ import contextlib
 import os
 import resource
 import signal
+import stat
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import psutil
@@ -150,22 +152,58 @@ def memory_of(rows: list[ProcessRow]) -> int:
     return sum(row.memory_bytes for row in rows)
 
 
-def exact_memory_of(rows: list[ProcessRow]) -> int:
-    """The same, with each page counted once, where the kernel says it: it has to walk them all."""
+def exact_memory_of(rows: list[ProcessRow], held: int = 0) -> int:
+    """The same, with each page counted once, where the kernel says it: it has to walk them all.
+
+    held: in files of memory, which they may have mapped.
+    """
     if len(rows) > PEERS:
-        return memory_of(rows)
-    return sum(_share(row) for row in rows)
+        return memory_of(rows) + held
+    shares = [_share(row) for row in rows]
+    mapped = sum(files for _, files in shares)
+    return sum(own for own, _ in shares) + max(mapped, held)
 
 
-def _share(row: ProcessRow) -> int:
+def _share(row: ProcessRow) -> tuple[int, int]:
+    """A process's part of the pages that it has mapped: its own, and those of files of memory."""
     try:
         text = (PROC / str(row.pid) / "smaps_rollup").read_text(encoding="ascii")
     except PermissionError:
-        return row.memory_bytes
+        return row.memory_bytes, 0
     except OSError:  # it ended meanwhile
+        return 0, 0
+    told = dict(line.split()[:2] for line in text.splitlines()[1:])
+    files = int(told.get("Pss_Shmem:", 0))
+    return (int(told.get("Pss:", 0)) - files) * 1024, files * 1024
+
+
+def held_by(pids: Iterable[int]) -> Mapping[int, int]:
+    """The bytes of files that have no name any more and that these processes have open, by the
+    number of their disk: room that nothing else shows."""
+    found: dict[tuple[int, int], int] = {}
+    for pid in pids:
+        with contextlib.suppress(OSError):  # it ended meanwhile
+            for name in os.listdir(f"/proc/{pid}/fd"):
+                with contextlib.suppress(OSError):
+                    state = os.stat(f"/proc/{pid}/fd/{name}")
+                    if stat.S_ISREG(state.st_mode) and not state.st_nlink:
+                        found[state.st_dev, state.st_ino] = state.st_blocks * 512
+    sizes: dict[int, int] = {}
+    for (disk, _), size in found.items():
+        sizes[disk] = sizes.get(disk, 0) + size
+    return sizes
+
+
+@cache
+def memory_disk() -> int:
+    """The number of the disk that files of memory (`memfd`) are on; 0: there are none."""
+    if sys.platform != "linux":
         return 0
-    shares = [line.split()[1] for line in text.splitlines() if line.startswith("Pss:")]
-    return sum(map(int, shares)) * 1024
+    handle = os.memfd_create("moot")
+    try:
+        return os.fstat(handle).st_dev
+    finally:
+        os.close(handle)
 
 
 def scratch_of(rows: list[ProcessRow], folders: Iterable[str]) -> int:

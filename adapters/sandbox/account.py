@@ -4,6 +4,7 @@ made. The account has no name and no rights: what it owns are its HOME and its w
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import subprocess
@@ -21,6 +22,8 @@ from contract.errors import AgentError
 AGENTS = 52_000
 """The group of all such accounts. Theirs are the numbers behind it, which no distribution uses."""
 LAST = 59_999
+OPEN_DISKS, OPEN_MEMORY = ("/tmp", "/var/tmp"), ("/dev/shm",)  # noqa: S108
+"""Where every account of this machine may write."""
 _ENTER, _READ = 0o001, 0o005  # by others; what may be run need not be readable
 
 TAKE_ACCOUNT = (
@@ -40,7 +43,8 @@ os.umask(0o077)
 """
     + BECOME
 )
-# One call reaches all of an account at once, those too that only make more of themselves.
+# It runs as the account, so that it can harm no other. One call reaches all of an account at once,
+# those too that only make more of themselves. What it has where all may write goes with them.
 END_ACCOUNT = """
 import os, sys, time
 account = int(sys.argv[1])
@@ -53,6 +57,16 @@ for _ in range(20):
     except ProcessLookupError:
         break
     time.sleep(0.01)
+left = []
+for folder in sys.argv[2:]:
+    try:
+        for one in os.scandir(folder):
+            if one.stat(follow_symlinks=False).st_uid == account:
+                left.append(one.path)
+    except OSError:  # it is not there, or went away meanwhile
+        continue
+if left:
+    os.execv("/bin/rm", ["rm", "-rf", "--", *left[:10_000]])
 """
 
 
@@ -110,14 +124,18 @@ def _links(place: str) -> list[str]:
 
 
 def end_account(account: int) -> None:
-    """End whatever an earlier session left of it. Raises OSError."""
-    subprocess.run(
-        [PYTHON, "-I", "-S", "-c", END_ACCOUNT, str(account)],
-        env={},
-        cwd="/",
-        check=False,
-        timeout=10,
-    )
+    """End whatever an earlier session left of it, and delete what it has where all accounts may
+    write. Raises OSError."""
+    try:
+        subprocess.run(
+            [PYTHON, "-I", "-S", "-c", END_ACCOUNT, str(account), *OPEN_MEMORY, *OPEN_DISKS],
+            env={},
+            cwd="/",
+            check=False,
+            timeout=30,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise TimeoutError(errno.ETIMEDOUT, "what an earlier session left does not end") from error
 
 
 def _hidden(path: Path) -> Path | None:

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
-from typing import IO, Literal
+from typing import IO, BinaryIO, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -62,14 +62,17 @@ class ArchiveWriter:
 
     def add(self, name: str, path: Path, mode: int) -> None:
         """Add one file. Raises OSError."""
-        with (
-            path.open("rb") as source,
-            tempfile.SpooledTemporaryFile(_SPOOL, dir=str(self._folder)) as copy,
-        ):
+        with path.open("rb") as source:
+            self.add_open(name, source, mode)
+
+    def add_open(self, name: str, source: BinaryIO, mode: int) -> None:
+        """Add a file that is open, from where it stands. Raises OSError."""
+        with tempfile.SpooledTemporaryFile(_SPOOL, dir=str(self._folder)) as copy:
             digest, size = _copied(source, copy)
             copy.seek(0)
             info = tarfile.TarInfo(name)
-            info.size, info.mode, info.mtime = size, mode, int(path.stat().st_mtime)
+            info.size, info.mode = size, mode
+            info.mtime = int(os.fstat(source.fileno()).st_mtime)
             self._tar.addfile(info, copy)
         self.items.append(ArchivedFile(name=name, size=size, sha256=digest))
 

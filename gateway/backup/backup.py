@@ -16,13 +16,15 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO
 
 import structlog
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from adapters.catalog import profiles
+from adapters.own_files import has_plain_journals, open_own
 from contract.errors import ConfigError
 from gateway.audit.chain import ANCHOR
 from gateway.backup.archive import ArchiveWriter, Manifest, writing
@@ -47,6 +49,7 @@ _NOT_KEPT = (".", "preflight-", ANCHOR)  # of the data folder; the anchor goes i
 _DUMP_S = 3600.0
 _SCRATCH = ".backup-"
 MOST_OF_SCOPES = 1_000_000_000  # bytes of one file that an agent made: it may be holes alone
+DEEPEST = 200  # folders in one another; `os.walk` reaches a thousand
 _LEFT_S = 24 * 3600.0  # no backup takes so long: what is older was left by one that was killed
 
 
@@ -132,19 +135,49 @@ def _add(
     archive: ArchiveWriter, copies: _Copies, name: str, path: Path, wanted: BackupOptions
 ) -> None:
     """One file; one that vanishes meanwhile is left out, a SQLite database is copied whole."""
+    if set(name.split("/")[1:2]) & SCOPES:
+        _add_of_agent(archive, copies, name, path)
+        return
     try:
-        mode = 0o700 if path.stat().st_mode & stat.S_IXUSR else 0o600
-        size = path.stat().st_size
-        if name.split("/")[1:2] in (["scopes"], ["model"]) and size > MOST_OF_SCOPES:
-            log.warning("backup.left_out", file=name, bytes=size)
-            return
         with path.open("rb") as file:
+            mode = _mode_of(file)
             is_database = file.read(len(_SQLITE)) == _SQLITE
         if not wanted.secrets and (name == CONFIG_NAME or name.startswith("data/bots/")):
             path = copies.bare(path, wanted.clean)
         archive.add(name, copies.sqlite(path) if is_database else path, mode)
     except FileNotFoundError:
         log.info("backup.vanished", file=name)
+
+
+def _mode_of(file: BinaryIO) -> int:
+    return 0o700 if os.fstat(file.fileno()).st_mode & stat.S_IXUSR else 0o600
+
+
+def _add_of_agent(archive: ArchiveWriter, copies: _Copies, name: str, path: Path) -> None:
+    """A file of an agent's, which may put another thing in its place at any time. What is none,
+    can't be read or is too large is left out, or no backup could ever be made."""
+    depth = len(PurePosixPath(name).parts)
+    try:
+        name.encode()
+        file = open_own(path, path.parents[depth - 2])
+    except FileNotFoundError:
+        log.info("backup.vanished", file=name)
+        return
+    except (OSError, UnicodeEncodeError) as error:
+        log.warning("backup.left_out", file=name, reason=str(error))
+        return
+    with file:
+        state = os.fstat(file.fileno())
+        if state.st_size > MOST_OF_SCOPES:
+            log.warning("backup.left_out", file=name, reason=f"it has {state.st_size} bytes")
+            return
+        is_database = file.read(len(_SQLITE)) == _SQLITE and has_plain_journals(path)
+        file.seek(0)
+        copy = copies.sqlite(path) if is_database else path
+        if copy == path or not os.path.samestat(state, os.lstat(path)):
+            archive.add_open(name, file, _mode_of(file))
+        else:
+            archive.add(name, copy, _mode_of(file))
 
 
 class _Copies:
@@ -265,13 +298,18 @@ def _is_secret(parts: tuple[str, ...], logins: set[str]) -> bool:
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    """Every plain file below it; links are neither kept nor followed."""
+    """Every plain file below it; links are neither kept nor followed. An agent may have made
+    folders that no path reaches."""
     for here, folders, names in os.walk(folder):
         folders.sort()
+        if len(Path(here).parts) > DEEPEST:
+            log.warning("backup.left_out", file=here[:200], reason="it lies too deep")
+            folders.clear()
         for name in sorted(names):
             path = Path(here, name)
-            if stat.S_ISREG(path.lstat().st_mode):
-                yield path
+            with suppress(OSError):
+                if stat.S_ISREG(path.lstat().st_mode):
+                    yield path
 
 
 def _version() -> str:

@@ -10,6 +10,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from adapters.own_files import states_below
+from adapters.pty.keeper import descendants
+from adapters.pty.process_table import held_by
+from adapters.sandbox.account import OPEN_DISKS
 from gateway.settings.sandbox import GB
 
 SOONEST_S = 30.0  # between two measurements of a folder
@@ -19,16 +23,19 @@ HASTE_SHARE = 5
 LITTLE = 0.02  # of a disk, and no more than LITTLE_BYTES
 LITTLE_BYTES = GB
 RESERVE_BYTES = GB // 40
+LEAST_BYTES = 4096  # an empty file counts for: a disk has room for so many of them
 GROWN_BYTES = GB // 50  # less than this is no growth: programs write logs and caches
 
 
 def little_free(folder: Path) -> bool:
-    """True when the disk that holds the folder is nearly full."""
+    """True when the disk that holds the folder is nearly full, or can have few files more."""
     try:
         disk = shutil.disk_usage(folder)
+        files = os.statvfs(folder)
     except OSError:
         return False
-    return disk.free < min(disk.total * LITTLE, LITTLE_BYTES)
+    few = files.f_favail < files.f_files * LITTLE
+    return few or disk.free < min(disk.total * LITTLE, LITTLE_BYTES)
 
 
 @dataclass(slots=True)
@@ -64,33 +71,43 @@ def _reserved(file: Path) -> int:
 
 
 def size_of(folder: Path) -> int:
-    """The bytes on disk of all files below; each counted once, links not followed."""
-    found, seen, left = 0, set[tuple[int, int]](), [str(folder)]
-    while left:
-        try:
-            with os.scandir(left.pop()) as entries:
-                for entry in entries:
-                    with contextlib.suppress(OSError):
-                        state = entry.stat(follow_symlinks=False)
-                        if stat.S_ISDIR(state.st_mode):
-                            left.append(entry.path)
-                        elif state.st_nlink > 1:
-                            if (state.st_dev, state.st_ino) in seen:
-                                continue
-                            seen.add((state.st_dev, state.st_ino))
-                        found += state.st_blocks * 512
-        except OSError:  # gone, or closed to us
-            continue
+    """The bytes on disk of everything below; each counted once, links not followed."""
+    found, seen = 0, set[tuple[int, int]]()
+    for state in states_below(folder):
+        if not stat.S_ISDIR(state.st_mode) and state.st_nlink > 1:
+            if (state.st_dev, state.st_ino) in seen:
+                continue
+            seen.add((state.st_dev, state.st_ino))
+        found += _room(state)
     return found
+
+
+def size_in(folder: Path, account: int) -> int:
+    """The bytes of what an account has in a folder that all may write to."""
+    found = 0
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            with contextlib.suppress(OSError):
+                state = entry.stat(follow_symlinks=False)
+                if state.st_uid == account:
+                    found += _room(state) + size_of(Path(entry.path))
+                elif stat.S_ISDIR(state.st_mode) and state.st_mode & stat.S_IWOTH:
+                    found += size_in(Path(entry.path), account)
+    return found
+
+
+def _room(state: os.stat_result) -> int:
+    return max(state.st_blocks * 512, LEAST_BYTES)
 
 
 @dataclass(slots=True)
 class DiskUse:
     """One session's. folder: its own, all of which counts. workspace: may be shared and hold much;
-    what it grows by counts."""
+    what it grows by counts. account: its own, which may write to folders of this machine."""
 
     folder: Path
     workspace: Path
+    account: int | None = None
     _began: tuple[int, int] | None = None  # both sizes, as they were first
     _now: tuple[int, int] = (0, 0)
     _due_at: float = 0.0
@@ -104,11 +121,16 @@ class DiskUse:
             return True
         return now >= self._soon_at and self._free - _free_bytes(self.folder) > HASTE_BYTES
 
-    def measure(self) -> None:
-        """Walk both folders."""
+    def measure(self, root: int) -> None:
+        """Walk both folders. root: of the processes, which may have files open without a name."""
         began = time.monotonic()
         own = self.workspace.is_relative_to(self.folder)
-        sizes = size_of(self.folder), 0 if own else size_of(self.workspace)
+        held = held_by(descendants(root))
+        nameless = sum(held.get(disk, 0) for disk in _disks(self.folder, self.workspace))
+        sizes = size_of(self.folder) + nameless, 0 if own else size_of(self.workspace)
+        if self.account is not None:
+            left = sum(size_in(Path(name), self.account) for name in OPEN_DISKS)
+            sizes = sizes[0] + left, sizes[1]
         if self._began is None:
             self._began = self._now = sizes
         self._now = sizes
@@ -129,6 +151,15 @@ class DiskUse:
             return False
         taken = self._now[0] + max(self._now[1] - self._began[1], 0)
         return taken > most_bytes and self.grown() > 0
+
+
+def _disks(*folders: Path) -> set[int]:
+    """The numbers of the disks that these are on."""
+    found = set()
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            found.add(folder.stat().st_dev)
+    return found
 
 
 def _free_bytes(folder: Path) -> int:

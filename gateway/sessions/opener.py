@@ -106,6 +106,7 @@ class Opener:
             workspace=launch.workspace,
             folder=folder,
             enclosed=launch.sandbox is not None,
+            account=launch.account,
             relay=relay,
             bounds=bounds,
             kept=launch.session_id,

@@ -87,7 +87,8 @@ class LiveSession:
     """A living session.
 
     folder: of its HOME and all that is its own. enclosed: it runs in a sandbox; relay: its way out,
-    where that has no network. bounds: what it may take of the machine. turns: taken since it began.
+    where that has no network. account: the one that it runs under,
+    of its own. bounds: what it may take of the machine. turns: taken since it began.
     users: how many use it now; used_at: when the last of them left.
     """
 
@@ -101,6 +102,7 @@ class LiveSession:
     workspace: Path = Path()
     folder: Path = Path()
     enclosed: bool = False
+    account: int | None = None
     relay: Relay | None = None
     bounds: Bounds = field(default_factory=Bounds)
     turns: int = 0

@@ -19,16 +19,20 @@ import structlog
 
 from adapters.agent import Failable
 from adapters.pty.process_table import (
+    ProcessRow,
     ProcessTable,
     ProcessTree,
     exact_memory_of,
+    held_by,
+    memory_disk,
     memory_of,
     scratch_of,
 )
+from adapters.sandbox.account import OPEN_MEMORY, end_account
 from adapters.sandbox.bubblewrap import SCRATCH
 from contract.errors import AgentError, AgentFault
 from gateway.sessions.bounds import THREADS, Bounds, amount
-from gateway.sessions.disk_use import DiskReserve, DiskUse, little_free
+from gateway.sessions.disk_use import DiskReserve, DiskUse, little_free, size_in
 from gateway.sessions.sessions import LiveSession
 
 log = structlog.stdlib.get_logger("moot.sessions")
@@ -72,11 +76,18 @@ class Watched:
             return Excess("crash", f"started more than {bounds.processes * THREADS} threads")
         if not bounds.memory_bytes:
             return None
-        scratch = scratch_of(rows, SCRATCH) if self.live.enclosed else 0
-        most = bounds.memory_bytes - scratch
-        if memory_of(rows) > most and exact_memory_of(rows) > most:
+        held = held_by(row.pid for row in rows).get(memory_disk(), 0)
+        most = bounds.memory_bytes - self._scratch(rows)
+        if memory_of(rows) + held > most and exact_memory_of(rows, held) > most:
             return Excess("crash", f"used more than {amount(bounds.memory_bytes)} of memory")
         return None
+
+    def _scratch(self, rows: list[ProcessRow]) -> int:
+        """What it has in folders of memory."""
+        if self.live.enclosed:
+            return scratch_of(rows, SCRATCH)
+        account = self.live.account
+        return sum(size_in(Path(name), account) for name in OPEN_MEMORY) if account else 0
 
 
 @dataclass(slots=True)
@@ -119,7 +130,7 @@ class SessionWatcher:
             if pid is None:
                 continue
             if (known := self._watched.get(pid)) is None or known.live is not live:
-                disk = DiskUse(live.folder, live.workspace)
+                disk = DiskUse(live.folder, live.workspace, live.account)
                 self._watched[pid] = Watched(live, ProcessTree(pid), disk)
         return [one for one in self._watched.values() if not one.ending]
 
@@ -139,7 +150,7 @@ class SessionWatcher:
         await asyncio.to_thread(self._reserve.spend if little else self._reserve.keep)
         due = watched if little else [one for one in watched if one.disk.due()]
         for one in due:
-            await asyncio.to_thread(one.disk.measure)
+            await asyncio.to_thread(one.disk.measure, one.tree.root)
             if one.bounds.disk_bytes and one.disk.exceeds(one.bounds.disk_bytes):
                 wrote = f"filled more than {amount(one.bounds.disk_bytes)} of the disk"
                 self._end(one, Excess("disk", wrote))
@@ -182,4 +193,11 @@ async def _ended(one: Watched, error: AgentError) -> None:
     agent = one.live.agent
     with contextlib.suppress(AgentError):
         failing = agent.fail(error) if isinstance(agent, Failable) else agent.close()
-        await asyncio.gather(failing, asyncio.to_thread(one.tree.end, enclosed=one.live.enclosed))
+        await asyncio.gather(failing, asyncio.to_thread(_killed, one))
+
+
+def _killed(one: Watched) -> None:
+    one.tree.end(enclosed=one.live.enclosed)
+    if one.live.account is not None:  # what it has in folders of all goes, too
+        with contextlib.suppress(OSError):
+            end_account(one.live.account)

@@ -22,6 +22,7 @@ import aiohttp
 import pytest
 from sqlalchemy import text
 
+from adapters.own_files import delete_tree
 from contract.chat import MOOT
 from contract.errors import ConfigError
 from gateway.audit.audit import Audit
@@ -33,6 +34,7 @@ from gateway.core.lock import hold
 from gateway.settings.config import Config, load_config
 from store.database import HEAD, Store
 from tests.conftest import NewUrl
+from tests.doubles.deep_folders import deep
 from tests.doubles.service import Service, service
 
 HOUSE = Path(__file__).parents[2]
@@ -244,6 +246,25 @@ async def test_a_huge_file_of_an_agent_is_left_out_though_it_is_holes(home: Conf
     found = names(backed_up(home, BackupOptions(scopes=True)))
     assert "data/scopes/room-x/demo/work/small" in found
     assert "data/scopes/room-x/demo/work/huge" not in found
+
+
+@pytest.mark.parametrize("scopes", [False, True])
+async def test_no_agent_can_keep_it_from_being_made(home: Config, scopes: bool) -> None:
+    work = home.gateway.data_dir / "scopes" / "room-x" / "demo" / "work"
+    work.mkdir(parents=True)
+    deep(work, 2000)
+    (work / "small").write_text("kept")
+    os.mkfifo(work / "fifo")
+    Path(os.fsdecode(bytes(work / "named-") + b"\xff")).touch()
+    for end in ("-journal", "-wal"):  # SQLite opens what stands beside a database
+        with closing(sqlite3.connect(work / f"base{end}.db")) as database:
+            database.execute("PRAGMA journal_mode=WAL" if end == "-wal" else "SELECT 1")
+            database.execute("CREATE TABLE a (b)")
+        os.mkfifo(work / f"base{end}.db{end}")
+    found = names(backed_up(home, BackupOptions(scopes=scopes)))
+    base = "data/scopes/room-x/demo/work"
+    assert ({f"{base}/small", f"{base}/base-wal.db"} <= found) == scopes
+    delete_tree(work)
 
 
 async def test_in_a_new_folder_it_stands_on_its_own(home: Config, tmp_path: Path) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from adapters.own_files import delete_tree
 from gateway.sessions.sessions import scope_folder
 from store.upgrading import FOLDER
 
@@ -88,4 +88,4 @@ def remove(found: OnDisk, data_dir: Path) -> None:
         if path.is_symlink() or not path.is_dir():
             path.unlink(missing_ok=True)
         else:
-            shutil.rmtree(path)
+            delete_tree(path)
