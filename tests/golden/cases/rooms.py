@@ -414,9 +414,9 @@ CASES = (
     ),
     Case(
         "small_budget",
-        "A window that holds more than the budget: messages are cut and left out.",
+        "A window that holds more than the budget: messages are left out.",
         (
-            *(Say(f"{n}: " + "word " * 60, by="budi") for n in range(6)),
+            *(Say(f"{n}: " + "word " * 38, by="budi") for n in range(6)),
             Say("@demo " + "long " * 30 + "end?"),
         ),
         options={
