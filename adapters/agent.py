@@ -9,6 +9,7 @@ from typing import Literal, Protocol, runtime_checkable
 
 from contract.agent import Answer, Question
 from contract.errors import AgentError
+from contract.work import Work
 
 Network = Literal["host", "none"]
 
@@ -66,6 +67,9 @@ class Reply(Protocol):
 
     def draft(self, text: str) -> None:
         """Show the agent's words so far: a snapshot that replaces the one before. Cheap."""
+
+    def work(self, work: Work) -> None:
+        """Show its work so far, in the same way."""
 
     async def choose(self, question: Question) -> int:
         """Ask the room; return the index of the chosen option. Never hangs: refuses in time."""

@@ -66,9 +66,10 @@ class ToolUsed:
 
 @dataclass(frozen=True, slots=True)
 class ToolReport:
-    """A report on one use of a tool, for the memory; several may be on the same `id`.
+    """A report on one use of a tool: its beginning, its end, or both; several on the same `id`.
 
-    given, result: see `contract.ToolUse`, made by `cut_tool_text`; result None: not known yet.
+    given, result: see `contract.ToolUse`, whole; result None: not known yet. exit_code: of a
+    command, where the program tells it beside its output.
     """
 
     id: str
@@ -77,6 +78,7 @@ class ToolReport:
     result: str | None = None
     failed: bool = False
     turn: str = ""
+    exit_code: int | None = None
 
 
 def cut_tool_text(text: str) -> str:

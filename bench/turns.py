@@ -19,6 +19,7 @@ from adapters.agent import Launch, TurnContext
 from adapters.cli.session import CliAgent
 from adapters.profiles.demo import DEMO
 from contract.agent import Question
+from contract.work import Work
 
 HEADER = """\
 [SESSION CONTEXT]
@@ -42,6 +43,9 @@ class Silent:
 
     def draft(self, text: str) -> None:
         """Not shown."""
+
+    def work(self, work: Work) -> None:
+        """Nobody watches."""
 
     async def choose(self, question: Question) -> int:
         """Refuses."""

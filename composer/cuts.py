@@ -27,6 +27,18 @@ def cut_end(text: str, cap: int) -> str:
     return head + ELLIPSIS if head else ""
 
 
+def cut_words(text: str, cap: int) -> str:
+    """The same of one line, between two words where there is a blank near the end."""
+    cut = cut_end(text, cap)
+    if cut == text:
+        return text
+    head = cut.removesuffix(ELLIPSIS)
+    if text[len(head) : len(head) + 1].isspace():
+        return cut
+    whole = head.rpartition(" ")[0].rstrip()
+    return whole + ELLIPSIS if len(whole) >= cap // 2 else cut
+
+
 def cut_middle(text: str, cap: int) -> tuple[str, int]:
     """At most `cap` characters, and how many were left out.
 

@@ -138,6 +138,10 @@ class Transcript:
             index_elements=["room_id", "message_id"],
             set_={name: answer.excluded[name] for name in _OWN},
         ).returning(_C.seq)
+        self._add_work = answer.on_conflict_do_update(
+            index_elements=["room_id", "message_id"],
+            set_={name: answer.excluded[name] for name in (*_OWN, "meta")},
+        ).returning(_C.seq)
         new = insert(rooms)
         self._keep_room = new.on_conflict_do_update(
             index_elements=["id"],
@@ -200,8 +204,9 @@ class Transcript:
         hop: int,
         text: str,
         now: datetime,
+        meta: Mapping[str, Any] | None = None,
     ) -> int:
-        """Store what one of our own personas said; return its seq.
+        """Store what one of our own personas said; return its seq. meta: of what it did for it.
 
         Another of our bots in the room may have heard it before we knew that it was posted.
         """
@@ -219,12 +224,12 @@ class Transcript:
             "turn_id": turn_id,
             "hop": hop,
             "content": text,
-            "sent_at": at,
-            "received_at": at,
+            **dict.fromkeys(("sent_at", "received_at"), at),
             "include_in_memory": True,  # what it answers decides
+            "meta": dict(meta or {}),
         }
-        seq: int = connection.execute(self._add_answer, values).scalar_one()
-        return seq
+        put = self._add_work if meta else self._add_answer
+        return int(connection.execute(put, values).scalar_one())
 
     async def edit(self, edited: Edited) -> StoredMessage | None:
         """Replace a message's text and keep the first one; None when nothing changed.

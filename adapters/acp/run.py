@@ -98,6 +98,8 @@ class AcpRun:
         if told.session_id != self._session_id:
             return
         self.turn.note(told.update)
+        if self.turn.work.changed:
+            self._reply.work(self.turn.work.told())
         if self.turn.circles() and not self._circling.done():
             self._circling.set_result(None)
         if self._drafting is None and not self._broken_off:

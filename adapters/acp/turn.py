@@ -10,6 +10,7 @@ from typing import Any
 
 from acp.schema import (
     AgentMessageChunk,
+    AgentPlanUpdate,
     ContentToolCallContent,
     EmbeddedResourceContentBlock,
     FileEditToolCallContent,
@@ -24,8 +25,10 @@ from acp.schema import (
 )
 
 from adapters.records.excerpt import changes
+from adapters.records.work import WorkSteps, edited, tool_name
 from adapters.turn_events import MOST_USES, cut_tool_text
 from contract.agent import ToolUse
+from contract.work import FileChange, StepState, ToolStep
 
 TEXT_CHARS = 1_000_000  # of all it says in a turn; a book has half of that
 TITLE_CHARS = 200
@@ -45,7 +48,9 @@ class Call:
     given: str = ""
     result: str = ""
     failed: bool = False
+    ended: bool = False
     paths: tuple[str, ...] = ()
+    changes: tuple[FileChange, ...] = ()
 
     def take(self, told: ToolCall | ToolCallUpdate) -> None:
         """Replace what was known by what is reported; what isn't stays."""
@@ -53,10 +58,11 @@ class Call:
         self.title = " ".join((told.title or "").split())[:TITLE_CHARS] or self.title
         self.paths = tuple(place.path for place in told.locations or ()) or self.paths
         edits = edits_of(told)
+        self.changes = changes_of(told) or self.changes
         if given := as_text(told.raw_input) or "\n".join(edits):
             self.given = cut_tool_text(given)
         if told.status in ("completed", "failed"):
-            self.failed = told.status == "failed"
+            self.ended, self.failed = True, told.status == "failed"
             self.result = cut_tool_text("\n".join(texts_of(told)) or as_text(told.raw_output))
 
     @property
@@ -70,6 +76,16 @@ class Call:
     def line(self) -> str:
         """The use of a tool in one line, for people."""
         return self.title if self.title.startswith(self.word) else f"{self.word}: {self.title}"
+
+    def step(self) -> ToolStep:
+        """The use of a tool, for people who watch."""
+        state: StepState = "running"
+        if self.ended:
+            state = "failed" if self.failed else "done"
+        detail = self.title.removeprefix(self.word).lstrip(": ")
+        if len(self.changes) == 1:
+            detail = self.changes[0].path
+        return ToolStep(tool_name(self.word), detail, state, "", self.changes)
 
     def use(self) -> ToolUse:
         """The use of a tool, for the memory."""
@@ -112,6 +128,7 @@ class AcpTurn:
 
     def __init__(self, again: re.Pattern[str] | None = None, *, last_message: bool = False) -> None:
         self.calls: dict[str, Call] = {}
+        self.work = WorkSteps()
         self._again = again
         self._last_message = last_message
         self._in_a_row = 0  # messages since a tool was used
@@ -121,12 +138,14 @@ class AcpTurn:
         self._left_chars = TEXT_CHARS
 
     def note(self, update: object) -> None:
-        """Something that it told. Its thoughts, plans and the like are its own affair."""
+        """Something that it told. Its thoughts and the like are its own affair."""
         match update:
             case AgentMessageChunk():
                 self._say(said(update), update.message_id)
             case ToolCallStart() | ToolCallProgress() | ToolCallUpdate():
-                self.use(update)
+                self.work.put(update.tool_call_id, self.use(update).step())
+            case AgentPlanUpdate(entries=entries):
+                self.work.list_todos(entry.model_dump() for entry in entries)
 
     def use(self, told: ToolCall | ToolCallUpdate) -> Call:
         """Take in what is reported further of a use."""
@@ -233,6 +252,15 @@ def edits_of(told: ToolCall | ToolCallUpdate) -> list[str]:
         for part in told.content or ()
         if isinstance(part, FileEditToolCallContent)
     ]
+
+
+def changes_of(told: ToolCall | ToolCallUpdate) -> tuple[FileChange, ...]:
+    """The same, by their lines."""
+    return tuple(
+        edited(part.path, part.old_text or "", part.new_text)
+        for part in told.content or ()
+        if isinstance(part, FileEditToolCallContent)
+    )
 
 
 def as_text(value: Any) -> str:

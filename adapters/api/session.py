@@ -26,10 +26,12 @@ from adapters.api.request import Frame, make_request, tool_result
 from adapters.api.settings import MODEL, ApiSettings, Thinking, ThinkingForm, forms
 from adapters.api.speech import Speech
 from adapters.records.spent import total
+from adapters.records.work import WorkSteps
 from adapters.session.session import AgentSession
-from adapters.turn_events import cut_tool_text
+from adapters.turn_events import ToolReport, cut_tool_text
 from contract.agent import Answer, ToolUse, Usage
 from contract.errors import AgentError
+from contract.work import Work
 from llm.client import AnthropicClient, ModelAnswer
 from llm.errors import ApiError
 
@@ -114,7 +116,7 @@ class ApiAgent(AgentSession["_Turn"]):
         return await self._within(None, self._ask(prompt, reply))
 
     async def _ask(self, prompt: str, reply: Reply) -> Answer:
-        turn = self._run = _Turn(Speech(reply.draft, self._clock))
+        turn = self._run = _Turn(Speech(reply.draft, self._clock), reply.work)
         self._conversation.say("user", prompt, reply.occasion.context)
         try:
             thinking = "off" if reply.occasion.small_talk else self._settings.thinking
@@ -202,10 +204,11 @@ class ApiAgent(AgentSession["_Turn"]):
     async def _use(self, turn: _Turn, block: Mapping[str, Any]) -> dict[str, Any]:
         """Run a tool that the model asked for."""
         name, given = str(block["name"]), block.get("input") or {}
+        turn.begin_use(str(block["id"]), name, given)
         result = ToolResult(f"There is no tool {name[:60]!r}.", True)
         if self._tools is not None:
             result = await self._tools.call(name, given)
-        turn.use(name, given, result.text, failed=result.failed)
+        turn.use(str(block["id"]), name, given, result)
         return tool_result(str(block["id"]), result.text, failed=result.failed)
 
     # ── Its end ─────────────────────────────────────────────────────────────────────────
@@ -259,8 +262,10 @@ class ApiAgent(AgentSession["_Turn"]):
 class _Turn:
     """One question and all that comes of it. since: messages of the model and of its tools."""
 
-    def __init__(self, speech: Speech) -> None:
+    def __init__(self, speech: Speech, show: Callable[[Work], None]) -> None:
         self.speech = speech
+        self._show = show
+        self._work = WorkSteps()
         self.done = False
         self.retracted = False
         self.calls: list[Usage] = []  # also those of an attempt that was begun again
@@ -273,11 +278,18 @@ class _Turn:
         self.uses: list[ToolUse] = []
         self.speech.clear()
 
-    def use(self, name: str, given: Mapping[str, Any], result: str, *, failed: bool) -> None:
+    def begin_use(self, use_id: str, name: str, given: Mapping[str, Any]) -> None:
+        """A tool is used."""
+        self._work.note(ToolReport(use_id, name, json.dumps(given, ensure_ascii=False)))
+        self._show(self._work.told())
+
+    def use(self, use_id: str, name: str, given: Mapping[str, Any], result: ToolResult) -> None:
         """A tool was used."""
         words = json.dumps(given, ensure_ascii=False)
+        self._work.note(ToolReport(use_id, name, "", result.text, result.failed))
+        self._show(self._work.told())
         self.tools.append(f"{name.removeprefix(PREFIX)} {words}"[:DETAIL_CHARS])
-        use = ToolUse(name, cut_tool_text(words), cut_tool_text(result), failed)
+        use = ToolUse(name, cut_tool_text(words), cut_tool_text(result.text), result.failed)
         self.uses.append(use)
 
     def partial(self) -> str:

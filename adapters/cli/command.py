@@ -12,6 +12,7 @@ from adapters.cli_profile import Profile
 from adapters.session.session import refusal
 from adapters.turn_signs import Footer, PromptText
 from contract.agent import Question
+from contract.work import Work
 
 ECHO_S = 0.3  # of quiet before Enter: a menu of commands opens behind a typed `/`
 HELD_S = (
@@ -27,6 +28,9 @@ class NullReply(Reply):
 
     def draft(self, text: str) -> None:
         """Take a draft that no one sees."""
+
+    def work(self, work: Work) -> None:
+        """Take work that no one sees."""
 
     async def choose(self, question: Question) -> int:
         """The option that says no."""

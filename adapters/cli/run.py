@@ -101,6 +101,7 @@ class PromptRun:
         except PtyClosed:
             return await self._after_exit()
         finally:
+            self._show_work()
             await self._asking.close()
 
     async def _type(self) -> None:
@@ -186,6 +187,7 @@ class PromptRun:
         if self.turn.ending or now >= self._record_due:
             await self._read_record()
             self._record_due = now + self._poll_s
+        self._show_work()
         if not (self.turn.ended or self.turn.failed):
             await self._watch(now)
         return self.turn.over(self._time())
@@ -200,6 +202,10 @@ class PromptRun:
             await self._confirm(now)
         if text := self.turn.draft():
             self._draft(text, now)
+
+    def _show_work(self) -> None:
+        if self.turn.work.changed:
+            self._reply.work(self.turn.work.told())
 
     def _screen_prompt(self) -> ScreenPrompt:
         """The permission prompt that may be on the screen."""

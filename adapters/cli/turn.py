@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from adapters.records.spent import total
+from adapters.records.work import WorkSteps
 from adapters.session.session import readable
 from adapters.turn_events import (
     MOST_USES,
@@ -22,6 +23,7 @@ from adapters.turn_events import (
     ToolReport,
     ToolUsed,
     TurnEvent,
+    cut_tool_text,
 )
 from adapters.turn_signs import TurnSigns
 from contract.agent import Answer, ToolUse, Usage
@@ -38,9 +40,9 @@ class ToolUses:
     def note(self, did: ToolReport, source: Literal["hook", "record"]) -> None:
         """Take in what is known more of a use."""
         use = self._uses.get(did.id) or ToolUse("", "")
-        use = replace(use, tool=use.tool or did.tool, given=use.given or did.given)
+        use = replace(use, tool=use.tool or did.tool, given=use.given or cut_tool_text(did.given))
         if did.result is not None and (source == "record" or did.id not in self._recorded):
-            use = replace(use, result=did.result, failed=did.failed)
+            use = replace(use, result=cut_tool_text(did.result), failed=did.failed)
             if source == "record":
                 self._recorded.add(did.id)
         self._uses[did.id] = use
@@ -113,6 +115,7 @@ class TurnState:
         self.tools: list[str] = []
         self.compacted = False
         self.state: State | None = None
+        self.work = WorkSteps()
         self._ended_by: Sign | None = None
         self._uses = ToolUses()
         self._used: list[ToolUse] = []  # by programs that tell no more of a use than one line
@@ -141,6 +144,7 @@ class TurnState:
             case PromptTaken(turn):
                 self.id = turn
             case ReplyBlock(text, sep):
+                self.work.settle()
                 if self._last is None:
                     self._parts = [*self._parts[-MOST_PARTS:], Passage()]
                     sep = ""
@@ -156,6 +160,7 @@ class TurnState:
                 self._note_use(event)
             case ToolReport():
                 self._uses.note(event, source)
+                self.work.note(event)
             case TokensSpent(key, usage):
                 self._spent[key or str(len(self._spent))] = usage
             case ContextCompacted():
@@ -163,6 +168,7 @@ class TurnState:
             case ReplyFailed():
                 self.failed = self.failed or event
             case ReplyEnded():
+                self.work.settle()
                 self._recorded_end = self._recorded_end or source == "record"
                 if self.ended is None or (event.text is not None and event.whole):
                     self.ended, self._told_by = event, source
@@ -176,6 +182,7 @@ class TurnState:
         if len(self.tools) < MOST_TOOLS and used not in self.tools[-1:]:
             self.tools.append(used)
             self._used.append(ToolUse(event.tool, event.detail))
+            self.work.use(event.tool, event.detail)
 
     def _is_mine(self, event: TurnEvent, source: Source) -> bool:
         turn = getattr(event, "turn", "")

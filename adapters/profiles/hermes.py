@@ -16,10 +16,10 @@ import yaml
 from adapters import cli_profile as profile
 from adapters import turn_events as events
 from adapters import turn_signs as signs
+from adapters.records.work import arguments_of, detail_of
 from adapters.screen_profile import RULE, PromptRows, ReplyRows, ScreenProfile, ToolRows
 
 FOLDER = ".hermes"
-DETAIL_CHARS = 200
 TESTED = "0.19.0"
 CONTEXT = 128_000  # tokens, where the administrator's settings don't say
 
@@ -146,11 +146,7 @@ def read_row(row: Mapping[str, Any]) -> Sequence[events.TurnEvent]:
         case "tool":
             ident = str(row.get("tool_call_id") or "")
             name = str(row.get("tool_name") or "")
-            return (
-                (events.ToolReport(ident, name, result=events.cut_tool_text(text)),)
-                if ident
-                else ()
-            )
+            return (events.ToolReport(ident, name, result=text),) if ident else ()
     return ()
 
 
@@ -166,19 +162,8 @@ def _used(call: Mapping[str, Any]) -> Sequence[events.TurnEvent]:
     function = call.get("function")
     function = function if isinstance(function, dict) else call
     name, given = str(function.get("name") or ""), str(function.get("arguments") or "")
-    did = events.ToolReport(str(call.get("id") or name), name, events.cut_tool_text(given))
-    return (events.ToolUsed(name, _detail(given)), did)
-
-
-def _detail(given: str) -> str:
-    try:
-        arguments = json.loads(given)
-    except ValueError:
-        return ""
-    for name in ("command", "path", "pattern", "url", "query"):
-        if isinstance(arguments, dict) and isinstance(value := arguments.get(name), str):
-            return " ".join(value.split())[:DETAIL_CHARS]
-    return ""
+    did = events.ToolReport(str(call.get("id") or name), name, given)
+    return (events.ToolUsed(name, detail_of(arguments_of(given))), did)
 
 
 # ── The whole ───────────────────────────────────────────────────────────────────────────

@@ -10,11 +10,11 @@ from adapters import turn_events as events
 from adapters.records.claude_questions import asked
 from adapters.records.faults import AGAIN, fault_in
 from adapters.records.values import text_of
+from adapters.records.work import detail_of
 from contract.errors import AgentFault
 
 Json = Mapping[str, Any]
 
-DETAIL_CHARS = 200
 INTERRUPTED = ("[Request interrupted by user]", "[Request interrupted by user for tool use]")
 NO_REPLY = "No response requested."  # it fills the gap after a turn that was killed
 
@@ -55,9 +55,9 @@ def _did(event: str, payload: Json, turn: str) -> Sequence[events.TurnEvent]:
         result = _told(payload.get("tool_response"))
     elif event == "PostToolUseFailure":
         result, failed = text_of(payload.get("error")), True
-    given = events.cut_tool_text(_told(payload.get("tool_input")))
+    given = _told(payload.get("tool_input"))
     tool = text_of(payload.get("tool_name"))
-    cut = None if result is None else events.cut_tool_text(result)
+    cut = None if result is None else result
     return (events.ToolReport(use, tool, given, cut, failed, turn),)
 
 
@@ -130,19 +130,9 @@ def _said(block: Json, message: Json) -> Sequence[events.TurnEvent]:
     if block.get("type") == "tool_use":
         name, given = text_of(block.get("name")), block.get("input")
         use = text_of(block.get("id"))
-        did = (events.ToolReport(use, name, events.cut_tool_text(_told(given))),) if use else ()
-        return (events.ToolUsed(name, detail(given)), *did)
+        did = (events.ToolReport(use, name, _told(given)),) if use else ()
+        return (events.ToolUsed(name, detail_of(given)), *did)
     return ()
-
-
-def detail(arguments: object) -> str:
-    """The one line that tells most of a tool's arguments: a command, a file, a query."""
-    if not isinstance(arguments, Mapping):
-        return ""
-    for name in ("command", "file_path", "notebook_path", "path", "pattern", "url", "query"):
-        if isinstance(value := arguments.get(name), str):
-            return " ".join(value.split())[:DETAIL_CHARS]
-    return ""
 
 
 def _prompted(content: object, turn: str) -> Sequence[events.TurnEvent]:
@@ -158,7 +148,7 @@ def _prompted(content: object, turn: str) -> Sequence[events.TurnEvent]:
 
 
 def _gave(block: Json, turn: str) -> events.ToolReport:
-    result = events.cut_tool_text(_told(block.get("content")))
+    result = _told(block.get("content"))
     failed = block.get("is_error") is True
     return events.ToolReport(
         text_of(block.get("tool_use_id")), result=result, failed=failed, turn=turn

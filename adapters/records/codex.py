@@ -66,6 +66,9 @@ def _called(payload: Json) -> Sequence[events.TurnEvent]:
     """A call in the model's own words."""
     name = text_of(payload.get("name"))
     match payload.get("type"):
+        case "function_call" if name == "update_plan":
+            use, given = text_of(payload.get("call_id")), text_of(payload.get("arguments"))
+            return (events.ToolUsed(name), events.ToolReport(use, name, given, ""))
         case "function_call" if name not in WAITS:
             return (events.ToolUsed(name, _one_line(_argument(payload.get("arguments")))),)
         case "custom_tool_call":
@@ -105,9 +108,10 @@ def _item(item: Json, turn: str) -> Sequence[events.TurnEvent]:
                 events.ReplyBlock("".join(text_of(part.get("text")) for part in parts), turn=turn),
             )
         case "CommandExecution":
-            failed = status == "failed" or item.get("exit_code") not in (0, None)
+            code = item.get("exit_code") if isinstance(item.get("exit_code"), int) else None
             printed = text_of(item.get("aggregated_output"))
-            return _did(use, "exec_command", _command(item.get("command")), printed, failed, turn)
+            did = (_command(item.get("command")), printed, status == "failed" or bool(code))
+            return _did(use, "exec_command", *did, turn, code)
         case "FileChange":
             printed = "".join(text_of(item.get(name)) for name in ("stdout", "stderr"))
             failed = status not in ("completed", None)
@@ -123,15 +127,9 @@ def _item(item: Json, turn: str) -> Sequence[events.TurnEvent]:
 
 
 def _did(
-    use: str, tool: str, given: str, result: str, failed: bool, turn: str
+    use: str, tool: str, given: str, result: str, failed: bool, turn: str, code: int | None = None
 ) -> Sequence[events.TurnEvent]:
-    if not use:
-        return ()
-    return (
-        events.ToolReport(
-            use, tool, events.cut_tool_text(given), events.cut_tool_text(result), failed, turn
-        ),
-    )
+    return (events.ToolReport(use, tool, given, result, failed, turn, code),) if use else ()
 
 
 def _command(argv: object) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 from adapters import turn_events as events
 from adapters.records.values import text_of
+from adapters.records.work import detail_of
 from contract.errors import AgentFault
 
 Json = Mapping[str, Any]
@@ -31,7 +32,7 @@ def from_record(row: Json) -> Sequence[events.TurnEvent]:
             return _said(data, turn)
         case "tool.execution_start":
             tool, given = text_of(data.get("toolName")), data.get("arguments")
-            return (events.ToolUsed(tool, detail(given)), _did(data, tool, given))
+            return (events.ToolUsed(tool, detail_of(given)), _did(data, tool, given))
         case "tool.execution_complete":
             return (_done(data),)
         case "session.compaction_start" | "session.compaction_complete" as kind:
@@ -69,7 +70,7 @@ def _compacted(data: Json, *, begins: bool) -> Sequence[events.TurnEvent]:
 
 def _did(data: Json, tool: str, given: object) -> events.ToolReport:
     told = json.dumps(given, ensure_ascii=False) if given else ""
-    return events.ToolReport(text_of(data.get("toolCallId")), tool, events.cut_tool_text(told))
+    return events.ToolReport(text_of(data.get("toolCallId")), tool, told)
 
 
 def _done(data: Json) -> events.ToolReport:
@@ -77,19 +78,7 @@ def _done(data: Json) -> events.ToolReport:
     told = result if isinstance(result, Mapping) else error if isinstance(error, Mapping) else {}
     text = text_of(told.get("content")) or text_of(told.get("message"))
     failed = data.get("success") is False
-    return events.ToolReport(
-        text_of(data.get("toolCallId")), result=events.cut_tool_text(text.strip()), failed=failed
-    )
-
-
-def detail(given: object) -> str:
-    """The one line that tells most of a tool's arguments."""
-    if not isinstance(given, Mapping):
-        return ""
-    for name in ("command", "path", "pattern", "url", "query", "description"):
-        if isinstance(value := given.get(name), str):
-            return " ".join(value.split())[:DETAIL_CHARS]
-    return ""
+    return events.ToolReport(text_of(data.get("toolCallId")), result=text.strip(), failed=failed)
 
 
 REMEDIES: Mapping[AgentFault, str] = {

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from adapters.records.values import text_of
+from adapters.records.work import detail_of
 from adapters.turn_events import (
     ContextCompacted,
     ReplyBlock,
@@ -16,12 +17,9 @@ from adapters.turn_events import (
     ToolReport,
     ToolUsed,
     TurnEvent,
-    cut_tool_text,
 )
 
 Json = Mapping[str, Any]
-
-DETAIL_CHARS = 200
 
 
 def from_hook(payload: Json) -> Sequence[TurnEvent]:
@@ -99,23 +97,13 @@ def _called(call: Json) -> Sequence[TurnEvent]:
         text_of(call.get("displayName")) or text_of(call.get("name")),
         call.get("args"),
     )
-    given = cut_tool_text(json.dumps(arguments, ensure_ascii=False))
+    given = json.dumps(arguments, ensure_ascii=False)
     failed = call.get("status") in ("error", "cancelled")
-    result = cut_tool_text(_result(call))
+    result = _result(call)
     return (
-        ToolUsed(tool, _detail(arguments)),
+        ToolUsed(tool, detail_of(arguments)),
         ToolReport(text_of(call.get("id")), tool, given, result, failed),
     )
-
-
-def _detail(arguments: object) -> str:
-    """The one line that tells most of a tool's arguments."""
-    if not isinstance(arguments, Mapping):
-        return ""
-    for name in ("command", "file_path", "path", "dir_path", "pattern", "url", "query", "prompt"):
-        if isinstance(value := arguments.get(name), str):
-            return " ".join(value.split())[:DETAIL_CHARS]
-    return ""
 
 
 def _result(call: Json) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 from adapters import turn_events as events
 from adapters.records.values import text_of
+from adapters.records.work import detail_of
 from contract.errors import AgentFault
 
 Json = Mapping[str, Any]
@@ -100,24 +101,19 @@ def _used(part: Json, turn: str) -> Sequence[events.TurnEvent]:
     given = _member(state, "input")
     call = text_of(part.get("callID")) or text_of(part.get("id"))
     told = json.dumps(given, ensure_ascii=False) if given else ""
-    did = events.ToolReport(call, tool, events.cut_tool_text(told), turn=turn)
+    did = events.ToolReport(call, tool, told, turn=turn)
     match state.get("status"):
         case "running":
-            return (events.ToolUsed(tool, _detail(given), turn), did)
+            return (events.ToolUsed(tool, detail_of(given), turn), did)
         case "completed":
-            result = events.cut_tool_text(text_of(state.get("output")))
-            return (events.ToolReport(call, tool, did.given, result, turn=turn),)
+            result = text_of(state.get("output"))
+            code = _member(state, "metadata").get("exit")
+            ended = code if isinstance(code, int) else None
+            return (events.ToolReport(call, tool, did.given, result, turn=turn, exit_code=ended),)
         case "error":
-            result = events.cut_tool_text(text_of(state.get("error")))
+            result = text_of(state.get("error"))
             return (events.ToolReport(call, tool, did.given, result, failed=True, turn=turn),)
     return ()
-
-
-def _detail(given: Json) -> str:
-    for name in ("command", "filePath", "path", "pattern", "url", "query", "description"):
-        if isinstance(value := given.get(name), str):
-            return " ".join(value.split())[:DETAIL_CHARS]
-    return ""
 
 
 # ── The end ─────────────────────────────────────────────────────────────────────────────

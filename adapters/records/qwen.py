@@ -8,11 +8,11 @@ from typing import Any
 
 from adapters import turn_events as events
 from adapters.records.values import text_of
+from adapters.records.work import detail_of
 from contract.errors import AgentFault
 
 Json = Mapping[str, Any]
 
-DETAIL_CHARS = 200
 SAID_CHARS = 200
 
 # ── Hooks ───────────────────────────────────────────────────────────────────────────────
@@ -85,21 +85,11 @@ def from_record(row: Json) -> Sequence[events.TurnEvent]:
 
 def _called(call: Json) -> Sequence[events.TurnEvent]:
     name, arguments = text_of(call.get("name")), call.get("args")
-    given = events.cut_tool_text(json.dumps(arguments, ensure_ascii=False))
+    given = json.dumps(arguments, ensure_ascii=False)
     return (
-        events.ToolUsed(name, _detail(arguments)),
+        events.ToolUsed(name, detail_of(arguments)),
         events.ToolReport(text_of(call.get("id")), name, given),
     )
-
-
-def _detail(arguments: object) -> str:
-    """The one line that tells most of a tool's arguments."""
-    if not isinstance(arguments, Mapping):
-        return ""
-    for name in ("command", "file_path", "path", "pattern", "url", "query", "prompt"):
-        if isinstance(value := arguments.get(name), str):
-            return " ".join(value.split())[:DETAIL_CHARS]
-    return ""
 
 
 def _gave(result: Json) -> events.ToolReport:
@@ -109,6 +99,6 @@ def _gave(result: Json) -> events.ToolReport:
     return events.ToolReport(
         text_of(result.get("id")),
         text_of(result.get("name")),
-        result=events.cut_tool_text(text),
+        result=text,
         failed="error" in told,
     )

@@ -14,10 +14,10 @@ from typing import Any
 from adapters import turn_events as events
 from adapters.records.faults import AGAIN, Fault, fault_in
 from adapters.records.values import mapping_of, text_of
+from adapters.records.work import detail_of
 
 Json = Mapping[str, Any]
 
-DETAIL_CHARS = 200
 SAID_CHARS = 200
 
 
@@ -76,11 +76,11 @@ def _did(entry: Json, turn: str) -> Sequence[events.TurnEvent]:
     if detail.get("kind") != "tool" or not use:
         return ()
     if entry.get("generationStatus") == "in_progress":
-        did = events.ToolReport(use, tool, events.cut_tool_text(_told(given)), turn=turn)
-        return (events.ToolUsed(tool, one_line(given), turn), did)
+        did = events.ToolReport(use, tool, _told(given), turn=turn)
+        return (events.ToolUsed(tool, detail_of(given), turn), did)
     failed = mapping_of(state.get("display")).get("success") is False
-    result = events.cut_tool_text(_gave(mapping_of(state.get("output"))))
-    return (events.ToolReport(use, tool, events.cut_tool_text(_told(given)), result, failed, turn),)
+    result = _gave(mapping_of(state.get("output")))
+    return (events.ToolReport(use, tool, _told(given), result, failed, turn),)
 
 
 def _gave(output: Json) -> str:
@@ -96,14 +96,6 @@ def _told(value: object) -> str:
     if value is None or isinstance(value, str):
         return value or ""
     return json.dumps(value, ensure_ascii=False)
-
-
-def one_line(given: object) -> str:
-    """The one line that tells most of a tool's arguments."""
-    for name in ("command", "path", "file_path", "pattern", "url", "query", "code"):
-        if isinstance(given, Mapping) and isinstance(value := given.get(name), str):
-            return " ".join(value.split())[:DETAIL_CHARS]
-    return ""
 
 
 def _stands(state: Json) -> Sequence[events.TurnEvent]:

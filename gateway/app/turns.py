@@ -41,6 +41,7 @@ def make_queues(context: Context) -> tuple[TurnQueues, TurnProgress]:
         context.telemetry.turn if context.telemetry else None,
         waited=context.metrics.waited,
         measure=context.metrics.ended,
+        show=context.config.turns.show,
     )
     queues = TurnQueues(context.group, context.ledger, context.transcript, progress, context.bots)
     return queues, progress

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from contract.chat import Speaker
-from gateway.core.views import MessageView, OpenQuestion, RoomView, TurnView
+from gateway.core.views import MessageView, OpenQuestion, RoomView, TurnView, WorkView
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,16 @@ class DraftChanged:
     turn_id: str
     text: str
     type: ClassVar[str] = "draft"
+
+
+@dataclass(frozen=True, slots=True)
+class WorkChanged:
+    """The agent has done this so far in a turn: a snapshot."""
+
+    room_id: str
+    turn_id: str
+    work: WorkView
+    type: ClassVar[str] = "work"
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +167,7 @@ AppEvent = (
     | MessageDeleted
     | TurnChanged
     | DraftChanged
+    | WorkChanged
     | QuestionAsked
     | QuestionClosed
     | TypingChanged
@@ -167,7 +178,9 @@ AppEvent = (
     | RoomOpened
     | Stopping
 )
-EPHEMERAL = (DraftChanged, TypingChanged)
+SNAPSHOTS = (DraftChanged, WorkChanged)
+"""Of a turn: only its newest of each kind is of interest."""
+EPHEMERAL = (DraftChanged, WorkChanged, TypingChanged)
 """Snapshots that the next one replaces: not kept for a client that comes back."""
 
 

@@ -55,6 +55,7 @@ _NEW = (  # of a turn that is queued
     "state",
     "answer",
 )
+_TOLD = ("work",)  # of a turn's record, beside its answer
 LINKS = 50  # of a chain of agents that is followed to its beginning
 
 
@@ -194,6 +195,7 @@ class SqlLedger(SqlSessions, SqlPosts):
                 turn_id=turn.id,
                 hop=turn.hop + 1,
                 text=turn.answer,
+                meta={name: turn.record[name] for name in _TOLD if name in turn.record},
                 now=now,
             )
             if not wanted:

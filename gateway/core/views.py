@@ -14,6 +14,14 @@ from typing import Any
 from contract.agent import Answer, Question
 from contract.briefing import Trim
 from contract.chat import Attachment, Inbound, Room, Speaker
+from contract.work import (
+    STEP_MARKS,
+    TODO_MARKS,
+    StepState,
+    TodoState,
+    Work,
+    recorded_work,
+)
 from gateway.core.ledger import Post, Turn, TurnState, session_id
 from store.timestamps import moment
 from store.transcript import StoredMessage
@@ -28,10 +36,53 @@ class View:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangeView(View):
+    """A file that a tool changed, by lines."""
+
+    path: str
+    added: int
+    removed: int
+
+
+@dataclass(frozen=True, slots=True)
+class StepView(View):
+    """One use of a tool. text: the tool and what it was used on. note: how it failed, or ""."""
+
+    mark: str
+    text: str
+    state: StepState
+    note: str
+    changes: tuple[ChangeView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TodoView(View):
+    """An item of the agent's to-do list."""
+
+    mark: str
+    text: str
+    state: TodoState
+
+
+@dataclass(frozen=True, slots=True)
+class WorkView(View):
+    """An agent's work in a turn, in the order in which it happened. left_out: of its first steps.
+
+    summary: one line, e.g. `4 tools, 2 files changed`.
+    """
+
+    summary: str
+    steps: tuple[StepView, ...]
+    todos: tuple[TodoView, ...]
+    left_out: int
+
+
+@dataclass(frozen=True, slots=True)
 class MessageView(View):
     """A stored message. id: unique in its room.
 
-    turn_id: the turn whose answer this is. draft: the answer is still being written.
+    turn_id: the turn whose answer this is. draft: the answer is still being written. work: what
+    was done for the answer; None: nothing that is shown.
     legacy: written before the contract; the page strips its baked prefix for display only.
     """
 
@@ -46,6 +97,7 @@ class MessageView(View):
     attachments: tuple[Attachment, ...] = ()
     turn_id: str | None = None
     draft: bool = False
+    work: WorkView | None = None
     legacy: bool = False
 
 
@@ -85,7 +137,7 @@ class SessionView(View):
 class TurnView(View):
     """A turn as the room sees it. ahead: turns before it in its session's queue while queued.
 
-    message_id: of the message that asked. draft: the newest snapshot. error: one line.
+    message_id: of the message that asked. draft, work: the newest snapshot. error: one line.
     """
 
     id: str
@@ -98,6 +150,7 @@ class TurnView(View):
     session_id: str | None = None
     ahead: int = 0
     draft: str = ""
+    work: WorkView | None = None
     status: str = ""
     error: str = ""
 
@@ -230,6 +283,7 @@ def message(stored: StoredMessage) -> MessageView:
         reply_to=stored.reply_to,
         attachments=stored.attachments,
         turn_id=stored.turn_id,
+        work=work(recorded_work(stored.meta.get("work"))) if stored.turn_id else None,
     )
 
 
@@ -257,11 +311,33 @@ def answer(turn: Turn, first: Post, by: Speaker) -> MessageView:
         at=moment(turn.states[-1][1]),
         thread_id=turn.thread_id,
         turn_id=turn.id,
+        work=work(recorded_work(turn.record.get("work"))),
+    )
+
+
+def work(done: Work | None) -> WorkView | None:
+    """An agent's work, as it may be shown."""
+    if not done:
+        return None
+    return WorkView(
+        summary=done.summary,
+        steps=tuple(
+            StepView(
+                STEP_MARKS[step.state],
+                step.text,
+                step.state,
+                step.note,
+                tuple(ChangeView(one.path, one.added, one.removed) for one in step.changes),
+            )
+            for step in done.steps
+        ),
+        todos=tuple(TodoView(TODO_MARKS[todo.state], todo.text, todo.state) for todo in done.todos),
+        left_out=done.left_out,
     )
 
 
 def turn_view(
-    turn: Turn, *, message_id: str | None = None, ahead: int = 0, draft: str = ""
+    turn: Turn, *, message_id: str | None = None, ahead: int = 0, done: Work | None = None
 ) -> TurnView:
     """A turn for a list."""
     return TurnView(
@@ -274,7 +350,7 @@ def turn_view(
         thread_id=turn.thread_id,
         session_id=session_id(turn.speaker_name, turn.scope),
         ahead=ahead,
-        draft=draft,
+        work=work(done or recorded_work(turn.record.get("work"))),
         error=(turn.answer or "") if turn.fault else "",
     )
 

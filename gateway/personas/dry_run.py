@@ -18,6 +18,7 @@ from contract.agent import Answer, Question
 from contract.briefing import Header
 from contract.chat import Room, Speaker
 from contract.errors import AgentError, MootError, Rejected
+from contract.work import Work
 from gateway.access.visibility import Visibility
 from gateway.core.ledger import Turn
 from gateway.sessions.opener import Opener
@@ -69,6 +70,9 @@ class _Refusing:
 
     def draft(self, text: str) -> None:
         self.said = text
+
+    def work(self, work: Work) -> None:
+        """Nobody watches."""
 
     async def choose(self, question: Question) -> int:
         self.asked.append(question.title)

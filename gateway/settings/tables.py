@@ -161,6 +161,10 @@ class AgentTable(Table):
     settings: dict[str, Any] = {}
 
 
+Show = Literal["work", "words"]
+"""What people see of a turn on its way: the agent's work too, or only its words."""
+
+
 class TurnsTable(Table):
     """[turns] in moot.toml."""
 
@@ -169,6 +173,7 @@ class TurnsTable(Table):
     full_window: bool = False
     max_hops: Annotated[int, Field(ge=0)] = 2
     marks: Literal["all", "waiting", "off"] = "all"
+    show: Show = "work"
 
 
 class SessionsTable(Table):

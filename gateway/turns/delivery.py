@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import structlog
 
@@ -18,9 +19,10 @@ from composer.header import untyped
 from contract.agent import Question
 from contract.chat import MOOT, SenderType, persona_speaker
 from contract.errors import PlatformError
+from contract.work import Work
 from gateway.access.accounts import Presence
 from gateway.core import views
-from gateway.core.events import DraftChanged, MessagePosted, Publish
+from gateway.core.events import DraftChanged, MessagePosted, WorkChanged
 from gateway.core.ledger import Post, Turn
 from gateway.core.log_context import turn_log_context
 from gateway.core.redaction import Redactor
@@ -29,6 +31,7 @@ from gateway.questions.delivery import deliver, pieces, plan
 from gateway.questions.questions import Questions
 from gateway.turns.admission import HandOver
 from gateway.turns.progress import TurnProgress, TurnRun
+from gateway.turns.work import ShownWork
 
 log = structlog.stdlib.get_logger("moot.turn")
 
@@ -45,25 +48,29 @@ class LiveReply:
         self,
         run: TurnRun,
         ledger: SqlLedger,
-        publish: Publish,
+        progress: TurnProgress,
         clock: Callable[[], datetime],
         *,
         ask: Callable[[Question], Awaitable[int]],
         shown: Callable[[str], str],
+        shown_work: ShownWork | None,
         context: Callable[[], TurnContext],
     ) -> None:
-        """ask: asks the room. shown: makes of what the agent has said so far what may be shown of
-        it. context: see occasion."""
+        """ask: asks the room. shown, shown_work: make of what the agent has said and done so far
+        what may be shown of it; None: nothing. context: see occasion."""
         self._ask = ask
         self._turn = run.turn
         self._bot = run.bot
         self._place = run.destination
         self._step = run.step
         self._ledger = ledger
-        self._publish = publish
+        self._publish = progress.bus.publish
         self._clock = clock
         self._shown = shown
         self._context = context
+        self._shown_work = shown_work
+        self._works = progress.works
+        self._work = Work()
         self._latest = ""
         self._changed = asyncio.Event()
         self._over = asyncio.Event()
@@ -81,10 +88,27 @@ class LiveReply:
         """The text that the agent has said so far."""
         self._latest = self._shown(text)
         if self._latest:
-            self._changed.set()
-            if self._page is None and not self._over.is_set():
-                name = f"drafts {self._turn.id}"
-                self._page = asyncio.create_task(self._show_page(), name=name)
+            self._show_soon()
+
+    def work(self, work: Work) -> None:
+        """The agent's work so far."""
+        if self._shown_work is not None:
+            self._work = work
+            self._show_soon()
+
+    def recorded(self) -> dict[str, Any]:
+        """The work as the turn's record keeps it; nothing where there is none to be shown."""
+        work = self._work_shown()
+        return {"work": work.as_json()} if work else {}
+
+    def _work_shown(self) -> Work:
+        return self._shown_work(self._work) if self._shown_work else Work()
+
+    def _show_soon(self) -> None:
+        self._changed.set()
+        if self._page is None and not self._over.is_set():
+            name = f"drafts {self._turn.id}"
+            self._page = asyncio.create_task(self._show_page(), name=name)
 
     async def choose(self, question: Question) -> int:
         """Ask the room."""
@@ -102,6 +126,7 @@ class LiveReply:
         finally:
             begin.cancel()
             self._over.set()
+            self._works.pop(self._turn.id, None)
             if self._page:
                 self._page.cancel()
             if tasks := [task for task in (self._show_task, self._page) if task]:
@@ -111,10 +136,17 @@ class LiveReply:
         self._show_task = asyncio.create_task(self._show(), name=f"show {self._turn.id}")
 
     async def _show_page(self) -> None:
+        room, turn, draft, done = self._turn.room.id, self._turn.id, "", Work()
         while True:
             await self._changed.wait()
             self._changed.clear()
-            self._publish(DraftChanged(self._turn.room.id, self._turn.id, self._latest))
+            if self._latest != draft:
+                draft = self._latest
+                self._publish(DraftChanged(room, turn, draft))
+            if (work := self._work_shown()) != done:
+                self._works[turn] = done = work
+                if (view := views.work(work)) is not None:
+                    self._publish(WorkChanged(room, turn, view))
             await asyncio.sleep(PAGE_DRAFTS_S)
 
     async def _show(self) -> None:
@@ -186,15 +218,17 @@ class Delivery:
 
     def reply(self, run: TurnRun, context: Callable[[], TurnContext], workspace: Path) -> LiveReply:
         """The room's side of a turn, while its agent works."""
+        works = self._progress.shows_work(run.turn.persona)
         return LiveReply(
             run,
             self._ledger,
-            self._progress.bus.publish,
+            self._progress,
             self._clock,
             ask=lambda question: self._questions.ask(
                 question, run.turn, run.bot, run.destination, workspace
             ),
             shown=lambda text: self.redactor.unfinished(untyped(text)),
+            shown_work=ShownWork(self.redactor, workspace) if works else None,
             context=context,
         )
 

@@ -15,6 +15,7 @@ import structlog
 from bots.bot import Bot, Reaction
 from contract.chat import Destination, PersonaIdentity
 from contract.errors import PlatformError
+from contract.work import Work
 from gateway.core import views
 from gateway.core.events import EventBus, TurnChanged
 from gateway.core.ledger import Turn
@@ -22,6 +23,7 @@ from gateway.core.log_context import turn_log_context
 from gateway.core.reading import ParsedCommand, Reading
 from gateway.core.trace import Step, StepTimer, TurnTrace
 from gateway.settings.personas.personas import Persona, Personas
+from gateway.settings.tables import Show
 from gateway.turns.steps import REPORTS
 
 log = structlog.stdlib.get_logger("moot.rooms")
@@ -192,7 +194,9 @@ class TurnProgress:
         traced: Callable[[Turn, TurnTrace], None] | None,
         waited: Callable[[float], None],
         measure: Callable[[Turn, str], None],
+        show: Show,
     ) -> None:
+        self._show: Show = show
         self._bots = bots
         self._personas = personas
         self.reactions = reactions
@@ -200,6 +204,8 @@ class TurnProgress:
         self._traced = traced
         self._waited = waited
         self._measure = measure
+        self.works: dict[str, Work] = {}
+        """The work of each turn that runs, as it may be shown, by the turn's id."""
 
     def run(
         self,
@@ -222,6 +228,11 @@ class TurnProgress:
         destination = destination_of(turn, bot, self._personas.get(turn.persona))
         step = StepTimer(trace, REPORTS)
         return TurnRun(turn, bot, destination, step, message_id, reading, command)
+
+    def shows_work(self, persona: str) -> bool:
+        """True where people see a persona's work, too, and not only its words."""
+        known = self._personas.get(persona)
+        return ((known and known.front.show) or self._show) == "work"
 
     def queued(self, run: TurnRun, ahead: int) -> None:
         """Note that a turn stands in its queue."""

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import structlog
 
 from contract.chat import stands
+from contract.work import Work
 from gateway.core.ledger import Turn
 from gateway.core.log_context import SessionLogContexts, turn_log_context
 from gateway.core.reading import Reading, reading_of
@@ -234,6 +235,10 @@ class TurnQueues:
             return None, []
         current = queue.current.turn if queue.current else None
         return current, [run.turn for run in queue.waiting]
+
+    def work(self, turn: Turn) -> Work | None:
+        """Its agent's work so far, as it may be shown; None: nothing yet."""
+        return self._progress.works.get(turn.id)
 
     def ahead(self, turn: Turn) -> int:
         """The number of turns of its session that come before a waiting turn."""

@@ -99,7 +99,7 @@ class AgentCaller:
             answer_source=answer.source,
             ended_by=answer.ended_by,
             fault=fault,
-            record={**record, "tools": list(answer.tools)},
+            record={**record, "tools": list(answer.tools), **reply.recorded()},
         )
         return Outcome(outcome, None if fault else _lesson(turn, asked, session, answer))
 

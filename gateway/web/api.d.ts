@@ -31,6 +31,12 @@ declare namespace Api {
     restarts: number;
   }
 
+  interface ChangeView {
+    path: string;
+    added: number;
+    removed: number;
+  }
+
   interface ConfiguredView {
     role: string;
     people: Array<string>;
@@ -182,6 +188,7 @@ declare namespace Api {
     attachments: Array<FileView>;
     turn_id: string | null;
     draft: boolean;
+    work: WorkView | null;
   }
 
   interface NoteView {
@@ -388,6 +395,14 @@ declare namespace Api {
     detail: string;
   }
 
+  interface StepView {
+    mark: string;
+    text: string;
+    state: string;
+    note: string;
+    changes: Array<ChangeView>;
+  }
+
   interface SumView {
     key: string;
     name: string;
@@ -447,6 +462,12 @@ declare namespace Api {
     waiting: number;
   }
 
+  interface TodoView {
+    mark: string;
+    text: string;
+    state: string;
+  }
+
   interface TrimView {
     section: string;
     what: string;
@@ -493,6 +514,7 @@ declare namespace Api {
     session_id: string | null;
     ahead: number;
     draft: string;
+    work: WorkView | null;
     status: string;
     error: string;
     agent: string;
@@ -520,6 +542,7 @@ declare namespace Api {
     session_id: string | null;
     ahead: number;
     draft: string;
+    work: WorkView | null;
     status: string;
     error: string;
   }
@@ -538,5 +561,12 @@ declare namespace Api {
     why: string;
     by: SpeakerView | null;
     at: string;
+  }
+
+  interface WorkView {
+    summary: string;
+    steps: Array<StepView>;
+    todos: Array<TodoView>;
+    left_out: number;
   }
 }

@@ -117,7 +117,12 @@ class ChatService:
         turns = [turn for turn in await self._ledger.open_turns() if turn.room.id == room_id]
         asked = {seq: item.message_id for item in stored for seq in [item.seq]}
         open_turns = tuple(
-            views.turn_view(t, message_id=asked.get(t.message_seq), ahead=self._queues.ahead(t))
+            views.turn_view(
+                t,
+                message_id=asked.get(t.message_seq),
+                ahead=self._queues.ahead(t),
+                done=self._queues.work(t),
+            )
             for t in turns
         )
         return TimelineView(messages, more, open_turns, tuple(self._questions.open_in(room_id)))

@@ -19,7 +19,7 @@ from typing import Any
 import structlog
 from aiohttp import web
 
-from gateway.core.events import EPHEMERAL, AppEvent, DraftChanged, EventBus
+from gateway.core.events import EPHEMERAL, SNAPSHOTS, AppEvent, EventBus
 
 Picture = Sequence[Sequence[tuple[str, str]]]
 """A terminal: rows of (text, CSS classes) runs."""
@@ -147,7 +147,7 @@ class Hub:
                 client.outbox.put(frame("reload", {"reason": "restart"}))
             return
         if isinstance(event, EPHEMERAL):
-            key = (event.room_id, event.turn_id) if isinstance(event, DraftChanged) else None
+            key = (event.type, event.turn_id) if isinstance(event, SNAPSHOTS) else None
             encoded = frame(event.type, data)
         else:
             key = None

@@ -78,7 +78,7 @@ def find_mentions(connection: Connection, plan: ErasurePlan, said: ErasedMessage
 
 
 def _quotes(key: str, value: Any, after: bool, identity: Identity) -> bool:
-    if key == "thread_context":
+    if key in ("thread_context", "work"):
         return after or identity.names(str(value))
     return identity.identifies(str(value))
 

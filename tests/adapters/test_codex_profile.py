@@ -197,7 +197,7 @@ def test_its_box_holds_the_text_or_not(screen: str, holds: bool) -> None:
                 exit_code=2,
                 status="completed",
             ),
-            (ToolReport("c1", "exec_command", "ls", "no\n", True, "t1"),),
+            (ToolReport("c1", "exec_command", "ls", "no\n", True, "t1", 2),),
         ),
         (
             item(type="FileChange", id="c1", changes={"/w/a": {}}, status="completed", stdout="ok"),

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from adapters.agent import TurnContext
 from contract.agent import Question
+from contract.work import Work
 
 
 class Replies:
@@ -13,6 +14,7 @@ class Replies:
     def __init__(self, choices: Sequence[int] = (), occasion: TurnContext | None = None) -> None:
         self.occasion = occasion or TurnContext()
         self.drafts: list[str] = []
+        self.works: list[Work] = []
         self.questions: list[Question] = []
         self.withdrawn = 0
         self.drafted = asyncio.Event()
@@ -22,6 +24,9 @@ class Replies:
     def draft(self, text: str) -> None:
         self.drafts.append(text)
         self.drafted.set()
+
+    def work(self, work: Work) -> None:
+        self.works.append(work)
 
     async def choose(self, question: Question) -> int:
         self.questions.append(question)

@@ -17,7 +17,7 @@ from contract.errors import ConfigError
 from gateway.settings.personas.check import NAME, CheckContext, Checked, check
 from gateway.settings.personas.files import read_text
 from gateway.settings.sandbox import OwnSandbox
-from gateway.settings.tables import words
+from gateway.settings.tables import Show, words
 
 log = structlog.stdlib.get_logger("moot.personas")
 
@@ -47,6 +47,10 @@ class FrontMatter(BaseModel):
         default=None,
         description="`auto`, `on` or `off`: whether its program runs in a sandbox; or a table.",
     )
+    show: Show | None = Field(
+        default=None,
+        description="`work`: people see its tools while it works; `words`: only what it says.",
+    )
     avatar: Annotated[str, Field(pattern=r"^https?://\S+$")] | None = Field(
         default=None,
         description="Its picture's address, where one account speaks for several personas.",
@@ -56,7 +60,7 @@ class FrontMatter(BaseModel):
     )
 
 
-SHOWN = frozenset({"description", "project", "avatar", "aliases"})
+SHOWN = frozenset({"description", "project", "show", "avatar", "aliases"})
 """Keys that a living session needs not be told of."""
 
 

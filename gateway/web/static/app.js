@@ -131,6 +131,7 @@ function send({ text, replyTo = null, attachments = [], extra = {} }) {
     attachments,
     turn_id: null,
     draft: false,
+    work: null,
     sending: true,
     to: room,
     extra,

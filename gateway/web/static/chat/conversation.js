@@ -152,6 +152,9 @@ export class Conversation {
       case "draft":
         this.draft(data.turn_id, data.text);
         break;
+      case "work":
+        this.work(data.turn_id, data.work);
+        break;
       case "typing":
         this.status(data.persona, data.status);
         break;
@@ -185,6 +188,7 @@ export class Conversation {
     this.turns.set(turn.id, {
       ...turn,
       draft: turn.draft || known?.draft || "",
+      work: turn.work ?? known?.work ?? null,
       status: turn.status || known?.status || "",
       since,
     });
@@ -200,6 +204,15 @@ export class Conversation {
     for (const question of this.questions.values()) {
       if (question.turn_id === turn.id && !question.closed) question.closed = { reason: turn.state };
     }
+  }
+
+  /**
+   * @param {string} turnId
+   * @param {Api.WorkView} work
+   */
+  work(turnId, work) {
+    const turn = this.turns.get(turnId);
+    if (turn) this.turns.set(turnId, { ...turn, work });
   }
 
   /**

@@ -8,6 +8,7 @@ import { markdown } from "../lib/markdown.js";
 import { head } from "./message.js";
 import { mentions, state, tell } from "../lib/store.js";
 import { clock, elapsed, plural } from "../lib/words.js";
+import { workElement } from "./work.js";
 
 /** @type {Record<string, string>} */
 const UNANSWERED = { timeout: "Nobody answered in time: refused.", stopped: "Stopped before it was answered." };
@@ -20,6 +21,7 @@ const ENDED = { failed: "could not answer", stopped: "was stopped" };
  */
 export function turnElement(first) {
   const speaker = personaSpeaker(first.persona);
+  const work = h("div", { class: "work-place", "aria-live": "off" });
   const text = h("div", { class: "text drafting", "aria-live": "off" });
   const spinner = h("span", { class: "spinner", "aria-hidden": "true" });
   const words = h("span", { class: "turn-words" });
@@ -35,12 +37,14 @@ export function turnElement(first) {
       "div",
       { class: "message-body" },
       head({ by: speaker }, true),
+      work,
       text,
       h("div", { class: "turn-foot" }, spinner, words, time, stop, watch, why),
     ),
   );
   let turn = first;
   let shown = "";
+  let worked = "";
   const tick = () => {
     time.textContent = turn.state === "running" ? elapsed(Date.now() - Date.parse(turn.since ?? turn.at)) : "";
   };
@@ -63,6 +67,12 @@ export function turnElement(first) {
       text.replaceChildren(markdown(turn.draft, mentions()));
     }
     text.hidden = !turn.draft;
+    const done = JSON.stringify(turn.work);
+    if (turn.work && worked !== done) {
+      const before = work.querySelector("details");
+      worked = done;
+      work.replaceChildren(workElement(turn.work, { open: before?.open ?? true }));
+    }
     words.textContent = wording(turn);
     spinner.hidden = Boolean(ended) || turn.state === "queued";
     stop.hidden = Boolean(ended);

@@ -6,6 +6,7 @@ import { copyButton, h, icon } from "../lib/dom.js";
 import { markdown, plainText } from "../lib/markdown.js";
 import { mentions, state, tell } from "../lib/store.js";
 import { clock, full, size } from "../lib/words.js";
+import { workElement } from "./work.js";
 
 const GROUP_MS = 5 * 60_000;
 const MOOT = "bot:moot"; // who answers commands
@@ -63,6 +64,7 @@ export function messageElement(message, { compact, quoted, readOnly }) {
       quote(message, quoted),
       body(message),
       files(message.attachments),
+      message.work ? workElement(message.work) : null,
       message.failed ? failure(message) : null,
       bot && message.turn_id && !message.draft ? answerFoot(message) : null,
     ),

@@ -12,6 +12,7 @@ const TYPES = [
   "deleted",
   "turn",
   "draft",
+  "work",
   "question",
   "question_closed",
   "typing",
