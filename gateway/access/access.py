@@ -159,6 +159,16 @@ class Access:
             for grant in owners
         )
 
+    def given(self, person_id: str) -> Role | None:
+        """The role that this very person was given for all of the house; None: none."""
+        held = [
+            grant.role
+            for grant in (*self.configured, *self.kept)
+            if unaliased(person_id) in grant.people
+            and not (grant.rooms or grant.personas or grant.where)
+        ]
+        return max(held, key=_RANK.__getitem__, default=None)
+
     def is_named(self, person_id: str) -> bool:
         """True if this very person has a role anywhere, be it in one room."""
         if not is_person_id(person_id):

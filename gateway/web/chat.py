@@ -22,6 +22,8 @@ from gateway.web import records
 from gateway.web.stream import Picture
 from store.transcript import Transcript
 
+LOOKED_BACK = 50  # messages: a conversation's latest
+
 
 @dataclass(frozen=True, slots=True)
 class AgentService:
@@ -85,6 +87,11 @@ class ChatService:
     async def room(self, room_id: str) -> Room | None:
         """One room; None: there is none."""
         return await self._transcript.room(room_id)
+
+    async def is_used(self, room_id: str) -> bool:
+        """True if somebody spoke there lately, and no program in their name."""
+        latest = await self._transcript.page(room_id, None, LOOKED_BACK)
+        return any(one.by.kind == "human" and one.by.through is None for one in latest)
 
     async def create_room(self, name: str) -> RoomView:
         """Open `web:<slug of name>`, or return it when it is there."""

@@ -23,7 +23,7 @@ from gateway.web.inbox import InboxService
 from gateway.web.signin.caller import acting, caller_of
 from gateway.web.signin.rooms import RoomGuard, Sight
 from gateway.web.signin.speech import in_others_name, in_own_name, room_id_of
-from gateway.web.submission import DIRECT, SubmitBody, wait_seconds
+from gateway.web.submission import SubmitBody, wait_seconds
 from gateway.web.uploads import SAFE_IMAGES, TooLarge, Uploads
 
 PICTURE_EVERY_S = 0.125  # 8 pictures a second: smoother is not readable
@@ -113,21 +113,15 @@ class ChatApi:
         if caller.is_person:
             raw = in_own_name(caller, raw, owner=self._guard.is_owner(caller))
             if (room_id := room_id_of(raw)) is not None:
-                await self._guard.check(caller, room_id)
+                await self._guard.check(caller, room_id, there=True)
         else:
-            self._check_account(room_id_of(raw))
+            await self._guard.check_program(room_id_of(raw) or "")
             raw = in_others_name(caller, raw)
         given = raw.get("attachments")
         if isinstance(given, list):
             local = is_local(request)
             raw["attachments"] = [await self._attachment(i, a, local) for i, a in enumerate(given)]
         return raw
-
-    def _check_account(self, room_id: str | None) -> None:
-        """Raise Rejected where a program would speak in the direct message of an account."""
-        direct = DIRECT.fullmatch(room_id or "")
-        if direct and self.credentials.people.has_account(f"web:{direct['person']}"):
-            raise Rejected("room", "is somebody's direct message: they sign in to write there")
 
     async def _attachment(self, index: int, given: object, local: bool) -> object:
         if not isinstance(given, dict):
@@ -240,7 +234,9 @@ class ChatApi:
             return error(404, "there is no such session")
 
         def now() -> stream.Picture | None:
-            over = self.hub.closed or not self.credentials.is_live(caller)
+            over = self.hub.closed or not (
+                self.credentials.is_live(caller) and self._guard.is_owner(caller)
+            )
             picture = None if over else self.agents.picture(session_id)
             return picture and self.mask(picture)
 

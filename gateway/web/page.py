@@ -124,7 +124,8 @@ def make_app(
     redactor = settings.redactor
     hub = Hub(services.events, lambda told: redactor.clean(event_json(told, files.id_of)))
     visitors = services.visitors
-    rooms = RoomGuard(visitors.people, visitors.access, services.chat.room)
+    chat = services.chat
+    rooms = RoomGuard(visitors.people, visitors.access, chat.room, chat.is_used)
     credentials = Credentials(settings.access, visitors.people, visitors.tokens, rooms)
     front = Front(services.monitor, credentials, assets.load(), settings.metrics)
     guard = _guarded(credentials, frozenset(route.path for route in webhooks))

@@ -19,7 +19,7 @@ from gateway.settings.personas.faults import Conflict, Unknown, Unsound
 from gateway.settings.personas.personas import FrontMatter, Persona, front_matter_schema
 from gateway.web.body import Chooser, answer, error, parse, read_object
 from gateway.web.rendering import to_json
-from gateway.web.signin.caller import RequestRefused, acting, caller_of
+from gateway.web.signin.caller import acting, caller_of
 from gateway.web.signin.rooms import RoomGuard
 
 HERE = Room("web:personas", "personas")  # where the audit log says that it was done
@@ -202,8 +202,8 @@ class PersonaApi:
         caller, by = caller_of(request), acting(request, body.by)
         if body.room_id or caller.is_person:
             await self.rooms.check(caller, body.room_id)
-        elif self.rooms.people.has_account(by.id):
-            raise RequestRefused(403, f"{by.name} has an account: say in which room")
+        else:
+            await self.rooms.check_program(f"web:dm-{by.id.partition(':')[2]}-{body.name}")
         return by
 
     async def _persona(self, body: SampleBody) -> Persona:

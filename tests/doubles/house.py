@@ -168,6 +168,9 @@ class FakeHouse:
         card = self.room_cards.get(room_id)
         return card.room if card else None
 
+    async def is_used(self, room_id: str) -> bool:
+        return False
+
     def room_of_question(self, question_id: str) -> str | None:
         asked = self.open.get(question_id)
         return asked.room_id if asked else None

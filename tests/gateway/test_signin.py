@@ -362,7 +362,7 @@ async def test_a_direct_message_is_for_its_persons_eyes_alone(door: Door) -> Non
     speaks = {"source": "web", "sender_id": "web:budi", "sender_display_name": "Budi",
               "sender_type": "human"}  # fmt: skip
     refused = await door.send(
-        "/api/submit", door.owner, said("what did I say?", room=DIRECT, metadata=speaks), 400
+        "/api/submit", door.owner, said("what did I say?", room=DIRECT, metadata=speaks), 403
     )
     assert "direct message" in refused["error"]["message"]
     preview = {"name": "demo", "message": "what?", "by": "web:budi"}

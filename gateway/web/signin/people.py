@@ -16,11 +16,13 @@ from typing import Protocol
 
 import structlog
 
+from composer.looks import skeleton
 from contract.chat import Room, Speaker
 from contract.errors import MootError, Rejected
 from gateway.access.access import Access
 from gateway.access.grants import EVERYWHERE, GrantSpan, KeptGrant, of_person
 from gateway.settings.access import Role
+from gateway.settings.tables import RESERVED
 from gateway.web.signin.caller import Caller, RequestRefused
 from gateway.web.signin.rows import PageLink, PageRows, PageSession, PageState, PageUser
 from gateway.web.signin.secret import hashed
@@ -31,6 +33,8 @@ SESSION_FOR = timedelta(days=30)  # after the last visit
 SEEN_EVERY = timedelta(minutes=5)  # what is written of visits; a crash forgets no more
 LINK_FOR = timedelta(minutes=30)
 INVITATION_FOR = timedelta(days=3)
+_UNSEEN = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
+_JOINERS = "\u200c\u200d"  # some scripts and emoji need them; \W to an id
 NAME = re.compile(r"[^\x00-\x1f\x7f]{1,80}")
 USED = "this link was used already, or is too old: `moot open` makes a new one, or an owner does"
 
@@ -223,6 +227,7 @@ class PagePeople:
         person_id, called = person_of(name)
         if self.has_account(person_id):
             raise Rejected("name", "is somebody's already; `moot invite` lets them in again")
+        self._check_look(person_id, called)
         return PageUser(person_id, called, self._clock())
 
     async def use_up(self, entry: Entry) -> None:
@@ -240,7 +245,7 @@ class PagePeople:
             self._tell_access()
             await self._rows.put_user(user)
         user = self._users[user.id]
-        if role is not None and self._access.role(PAGE, user.id) != role:
+        if role is not None and self._access.given(user.id) != role:
             await self._roles.grant(user.speaker, role, EVERYWHERE, by)
         cookie, now = secrets.token_urlsafe(32), self._clock()
         session = PageSession(
@@ -282,6 +287,8 @@ class PagePeople:
         """
         person_id, called = person_of(name)
         known = self._users.get(person_id)
+        if known is None:
+            self._check_look(person_id, called)
         if known is not None and not known.ended:
             called = known.name
         elif role is None:
@@ -291,6 +298,17 @@ class PagePeople:
         await self._audit.note("invite", by, person=person_id, role=role)
         self._changed()
         return made
+
+    def _check_look(self, person_id: str, called: str) -> None:
+        """Raise Rejected for a name that readers would take for somebody else's."""
+        mine = _look(called)
+        if mine in _OWN_LOOKS or any(mine.startswith(own) for own in _OWN_BEGINNINGS):
+            raise Rejected("name", f"{called!r} would be taken for Moot itself, or for all")
+        others = {link.person_id: link.person_name for link in self.invitations()}
+        others |= {user.id: user.name for user in self._users.values()}
+        others.pop(person_id, None)
+        if taken := next((name for name in others.values() if _look(name) == mine), None):
+            raise Rejected("name", f"looks like {taken}'s, who has an account: take another")
 
     async def _link(
         self, person_id: str | None, name: str, role: Role | None, lasts: timedelta
@@ -358,10 +376,14 @@ class PagePeople:
         return gone
 
     async def close(self, person_id: str, by: Speaker) -> PageUser | None:
-        """Close an account: no session, no link, no role is left of it. None: there is none."""
+        """Close an account: no session, no link, no role is left of it. None: there is none. With
+        an owner's go all invitations that wait: some may be theirs, to come back by."""
         user = self._users.get(person_id)
         if user is None or user.ended:
             return None
+        if self.is_owner(person_id):
+            for link in self.invitations():
+                await self.withdraw(link.id, by)
         self._users[person_id] = replace(user, ended_at=self._clock())
         await self._rows.put_user(self._users[person_id])
         await self.end_sessions(by, lambda one: one.person_id == person_id)
@@ -380,10 +402,21 @@ class PagePeople:
         raise Rejected("person", f"there is no account {named} on the page")
 
 
+def _look(name: str) -> str:
+    """The letters and digits that readers see: equal for names that they confuse."""
+    return "".join(c for c in skeleton(name) if unicodedata.category(c)[0] in "LNM")
+
+
+_OWN_LOOKS = frozenset(_look(name) for name in (*RESERVED, SHELL.name, PAGE.name))
+_OWN_BEGINNINGS = (_look("the token "),)
+
+
 def person_of(name: str) -> tuple[str, str]:
     """The id of a person of the page by their name, and the name without odd blanks. It holds no
     hyphen, see submission.DIRECT. Raises Rejected."""
     called = " ".join(name.removeprefix("web:").split())
+    if any(c not in _JOINERS and unicodedata.category(c) in _UNSEEN for c in called):
+        raise Rejected("name", "has characters that nobody sees, or that turn the text around")
     plain = unicodedata.normalize("NFKC", called).lower()
     slug = re.sub(r"[\W_]+", "_", plain).strip("_")[:60]
     if not slug or not NAME.fullmatch(called) or f"web:{slug}" == PAGE.id:

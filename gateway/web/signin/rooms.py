@@ -15,11 +15,13 @@ from gateway.web.submission import DIRECT
 
 @dataclass(frozen=True, slots=True)
 class RoomGuard:
-    """Asks the roles. room_of: a room by its id; None: there is none."""
+    """Asks the roles. room_of: a room by its id; None: there is none. is_used: asks whether people
+    speak for themselves there, and not programs for them."""
 
     people: PagePeople
     access: Access
     room_of: Callable[[str], Awaitable[Room | None]]
+    is_used: Callable[[str], Awaitable[bool]]
 
     def is_owner(self, caller: Caller) -> bool:
         """True for an owner who signed in, and for programs with an owner's token."""
@@ -37,9 +39,9 @@ class RoomGuard:
             return False
         return room.source == "web" or self.access.role(room, caller.person.id) is not None
 
-    async def check(self, caller: Caller, room_id: str) -> None:
+    async def check(self, caller: Caller, room_id: str, *, there: bool = False) -> None:
         """Raise RequestRefused unless this caller may read a room. One that isn't there yet is
-        looked for by whoever asks."""
+        looked for by whoever asks; there: it must be."""
         if (mine := _direct(caller, room_id)) is not None:
             if not mine:
                 raise RequestRefused(403, "this direct message is for somebody else's eyes only")
@@ -47,8 +49,18 @@ class RoomGuard:
         if self.is_owner(caller):
             return
         room = await self.room_of(room_id)
-        if room is not None and not self.may_read(caller, room):
+        if there if room is None else not self.may_read(caller, room):
             raise RequestRefused(404, "there is no such room")
+
+    async def check_program(self, room_id: str) -> None:
+        """Raise RequestRefused where a program would speak, or look, in a direct message of the
+        page that is a person's: of an account, or of a name that was typed before there were any.
+        """
+        direct = DIRECT.fullmatch(room_id)
+        if direct is None:
+            return
+        if self.people.has_account(f"web:{direct['person']}") or await self.is_used(room_id):
+            raise RequestRefused(403, "this is somebody's direct message: they sign in to use it")
 
     def sight(self, caller: Caller, rooms: list[Room]) -> Sight:
         """The events that a caller may see. rooms: those that there are now."""

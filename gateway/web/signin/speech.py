@@ -8,6 +8,7 @@ from typing import Any
 from contract.chat import THROUGH
 from contract.errors import Rejected
 from gateway.web.signin.caller import Caller, RequestRefused, check_same
+from gateway.web.submission import DIRECT
 
 KEPT = ("message_id", "thread_id", "reply_to", "attachments", "wait")
 METADATA = ("recipient_id", "channel_external_id", "passive", "trigger_rag", "include_in_memory")
@@ -63,7 +64,9 @@ def room_id_of(said: Mapping[str, Any]) -> str | None:
 
 
 def _plain(room: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: room[name] for name in ("id", "name") if name in room}
+    """Without its name: a message renames no room."""
+    kept = ("id", "name") if DIRECT.fullmatch(str(room.get("id"))) else ("id",)
+    return {name: room[name] for name in kept if name in room}
 
 
 def _check_here(room: object) -> None:
