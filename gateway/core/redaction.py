@@ -52,14 +52,15 @@ class Redactor:
 
     Found are a secret as it is, in letters of any case, without its first or last character,
     backwards, and as JSON, a URL, HTML, `repr`, Markdown, a shell, hex (also with something
-    between), base32 and base64 (at any offset) write it; and one that is written with escapes, or
-    has comments or invisible characters inside. Takes time linear in the text. A text without a
-    secret is returned as it came.
+    between), base32 and base64 (at any offset) write it; and one that is written with escapes, has
+    comments or invisible characters inside, is broken over lines or has parts in bold. Takes time
+    linear in the text. A text without a secret is returned as it came.
     """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._forms: tuple[str, ...] = ()  # in small letters, long ones first
         self._hex: tuple[bytes, ...] = ()  # the secrets so written, with nothing between
+        self._loose: tuple[bytes, ...] = ()  # the same as they are, and in base64
         self._plain: tuple[str, ...] = ()  # the secrets themselves, in small letters
         self.learn(secrets)
 
@@ -74,8 +75,12 @@ class Redactor:
         forms = {_small(form) for secret in known for form in _forms(secret)}
         self._forms = tuple(sorted({*self._forms, *forms}, key=lambda form: (-len(form), form)))
         written = {secret.encode("utf-8", "replace").hex() for secret in known}
-        between = {form for text in written for form in (text, "0".join(_pairs(text)))}
+        between = {form for text in written for form in (text, re.sub("..(?=.)", r"\g<0>0", text))}
         self._hex = tuple(sorted({*self._hex, *(form.encode() for form in between)}))
+        raw = {one: one.encode("utf-8", "replace") for one in known if not _WORDS.fullmatch(one)}
+        loose = {_small(form).encode() for one in raw for form in (one, *_base64(raw[one]))}
+        bare = (form.translate(None, _BREAKS) for form in loose)
+        self._loose = tuple(sorted({*self._loose, *(one for one in bare if len(one) >= _DIGITS)}))
         self._plain = tuple(sorted({*self._plain, *(_small(secret) for secret in known)}))
 
     def __call__(self, text: str) -> str:
@@ -88,10 +93,13 @@ class Redactor:
         """Where secrets stand, in their order, none within another."""
         small = _small(text)
         found = _found(self._forms, small)
-        bare = small.encode("utf-8", "replace").translate(None, _BETWEEN)
-        for form in self._hex:
-            if form in bare:
-                found += [at.span() for at in re.finditer(_SPACED.join(form.decode()), small)]
+        raw = small.encode("utf-8", "replace")
+        for forms, between in ((self._hex, _BETWEEN), (self._loose, _BREAKS)):
+            bare, spaced = raw.translate(None, between), f"[{re.escape(between.decode())}]*"
+            for form in forms:
+                if form in bare:
+                    broken = spaced.join(map(re.escape, form.decode()))
+                    found += [at.span() for at in re.finditer(broken, small)]
         escaped = any(sign in text for sign in _ESCAPES)
         if escaped or not (text.isascii() or _INVISIBLE.search(text) is None):
             read = _small(_ATOM.sub(_shown, text))
@@ -286,10 +294,11 @@ def _apart(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 _BETWEEN = b" :,-%\\x\n\t"  # what people and programs put between two bytes in hex
-_SPACED = r"[ :,\-%\\x\n\t]*"
+_BREAKS = b' \n\r\t>|*_`"+\\'  # what wraps a long word, quotes it, or makes a part of it bold
 _ESCAPES = ("<", "&#", "&", "%", "\\x", "\\u")
 _INVISIBLE = re.compile("[\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f"
-                        "\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0]")  # fmt: skip
+                        "\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0"
+                        "\U000e0000-\U000e0fff]")  # fmt: skip
 _ATOM = re.compile(
     r"<!--.{0,1000}?-->|</?[a-z][^<>]{0,200}>|&\#?\w{1,31};|%[0-9a-f]{2}|\\x[0-9a-f]{2}"
     rf"|\\u[0-9a-f]{{4}}|{_INVISIBLE.pattern}",
@@ -303,10 +312,6 @@ def _shown(atom: re.Match[str]) -> str:
     if word[0] == "&":
         return html.unescape(word)
     return chr(int(word[2:] if word[0] == "\\" else word[1:], 16)) if word[0] in "%\\" else ""
-
-
-def _pairs(text: str) -> list[str]:
-    return [text[at : at + 2] for at in range(0, len(text), 2)]
 
 
 def _stretches(text: str) -> list[tuple[int, int, int]]:

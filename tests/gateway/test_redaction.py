@@ -9,6 +9,7 @@ import json
 import re
 import shlex
 import string
+import textwrap
 from dataclasses import dataclass
 from urllib.parse import quote, quote_plus
 
@@ -72,6 +73,13 @@ REPLY = "# An answer\n\n" + "Some words of an answer with `code` and [a link](x)
         lambda s: s[:4] + "<b></b>" + s[4:],
         lambda s: s[:3] + "&#" + str(ord(s[3])) + ";<!---->" + s[4:],
         lambda s: base64.b32encode(s.encode()).decode(),
+        lambda s: s[:6] + "\n    " + s[6:],
+        lambda s: s[:6] + "\n> " + s[6:],
+        lambda s: s[:6] + "**" + s[6:9] + "**" + s[9:],
+        lambda s: f'{s[:6]}" + "{s[6:]}',
+        lambda s: "\U000e0100".join(s),
+        " ".join,
+        lambda s: textwrap.fill(base64.b64encode(s.encode()).decode(), 12),
     ],
 )
 def test_a_secret_is_found_however_it_is_written(write: object) -> None:
@@ -95,6 +103,11 @@ def test_all_but_its_last_character_is_as_secret() -> None:
     token = "xoxb-9Qe7_canary-0123"
     for part in (token[:-1], token[1:]):
         assert part[1:-1] not in Redactor([token])(f"a {part} b")
+
+
+def test_words_are_not_put_together_to_a_secret_of_words() -> None:
+    redactor = Redactor(["correct-horse-battery-staple"])
+    assert redactor("the correct\nhorse battery staple") == "the correct\nhorse battery staple"
 
 
 @given(st.text(st.sampled_from("canry-&#%<>!\\xu0;19\xad\u200b İß"), max_size=80))
