@@ -125,3 +125,41 @@ async def test_a_closed_channel_opens_to_whom_its_owner_names(tmp_path: Path) ->
             code, printed = await moot(at, "access", "list")
             assert code == 0
             assert f"guest   slack:{OLIVIA}" in printed, printed
+
+
+async def test_an_owner_of_one_room_sees_and_decides_nothing_beyond_it(tmp_path: Path) -> None:
+    """What they tried is in the audit log under them."""
+    grants = """
+[[access.grants]]
+role = "owner"
+people = ["slack:{here}"]
+rooms = ["slack:C0GENERAL", "slack:C0ELSEWHERE"]
+[[access.grants]]
+role = "guest"
+people = ["slack:U0HIDDEN01"]
+rooms = ["slack:G0PRIVATE"]
+"""
+    async with SlackDouble.open() as slack:
+        config = CONFIG.format(owner=ASH, api_url=slack.api_url)
+        head, bots, rest = config.partition("[[bots]]")
+        config = head + grants.format(here=OLIVIA) + bots + rest
+        secrets = {"SLACK_BOT_TOKEN": slack.bot_token, "SLACK_APP_TOKEN": slack.app_token}
+        async with service(tmp_path, config, **secrets) as at:
+            await slack.delivery.connected()
+            await slack.say(f"<@{BOT_USER}> !role")
+            [listed] = await has(slack, 1, "C0GENERAL")
+            assert f"slack:{OLIVIA}: an owner in slack:C0GENERAL (moot.toml)" in listed
+            assert "HIDDEN" not in listed
+            assert "PRIVATE" not in listed
+            for text in ("!pair", "!role slack:U0HIDDEN01 none everywhere"):
+                await slack.say(f"<@{BOT_USER}> {text}")
+            only = "That is for owners of the whole house, not of one room or persona."
+            assert (await has(slack, 3, "C0GENERAL"))[1:] == [only, only]
+            code, printed = await moot(at, "audit", "show")
+            assert code == 0
+            assert [printed.count(one) for one in ("pair", "role everywhere")] == [1, 1], printed
+            await slack.say(f"<@{BOT_USER}> !role", user=ASH)
+            assert (
+                "slack:U0HIDDEN01: a guest in slack:G0PRIVATE"
+                in (await has(slack, 4, "C0GENERAL"))[3]
+            )

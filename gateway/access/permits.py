@@ -33,11 +33,15 @@ class Permits:
         act = act_of(name, argument)
         if self.given(act, turn, asked):
             return None
-        persona = turn.persona or None
-        await self.audit.note("refuse", asked.by, persona=persona, room=turn.room, command=act)
+        await self.refused(act, turn, asked)
         if asked.by.kind == "bot":
             return ""
         return _line(act, asked, owns_room=self.access.is_owner(turn.room, asked.by.id))
+
+    async def refused(self, act: str, turn: Turn, asked: StoredMessage) -> None:
+        """Note that somebody was refused an act."""
+        persona = turn.persona or None
+        await self.audit.note("refuse", asked.by, persona=persona, room=turn.room, command=act)
 
 
 def _line(act: str, asked: StoredMessage, *, owns_room: bool) -> str:

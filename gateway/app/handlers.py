@@ -58,7 +58,7 @@ def make_commands(
         "model": ModelCommands(settings, sessions.program).run,
         "personas": PersonaCommands(personas, access, zone, page_url).run,
         "questions": QuestionCommands(questions).run,
-        "roles": RoleCommands(access, admissions.grants, admissions.pairings, people).run,
+        "roles": RoleCommands(access, admissions.grants, admissions.pairings, people, permits).run,
         "schedules": ScheduleCommands(schedules, access, clock).run,
         "status": _status(context, sessions, settings, queue).run,
         "usage": UsageCommands(usage, access, clock, zone).run,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import get_args
 
 from contract.chat import Room, Speaker, stands
@@ -13,7 +13,7 @@ from gateway.access.grants import Grants, GrantSpan, KeptGrant, of_person
 from gateway.access.pairing_rows import Pairing
 from gateway.access.pairings import Pairings
 from gateway.access.people import People
-from gateway.access.permits import NAME_CHARS
+from gateway.access.permits import NAME_CHARS, Permits
 from gateway.core.ledger import Turn
 from gateway.core.quoting import quoted
 from gateway.settings.access import EVERYBODY, Role
@@ -64,15 +64,16 @@ class RoleCommands:
     grants: Grants
     pairings: Pairings
     people: People
+    permits: Permits
 
     async def run(self, request: CommandRequest) -> str:
         """Do it; return the reply."""
         argument, turn, asked = request.argument, request.turn, request.asked
         try:
             if request.name == "pair":
-                return await self._pair(argument, turn.room, asked.by)
+                return await self._pair(argument, turn, asked)
             if not argument:
-                return await self._list(turn.room)
+                return await self._list(turn.room, asked.by)
             return await self._role(argument, turn, asked, request.here)
         except MootError as error:
             return error.say
@@ -86,6 +87,7 @@ class RoleCommands:
         if wish is None:
             return HOW
         if wish.everywhere and not self.access.is_owner_everywhere(room, by.id):
+            await self.permits.refused("role everywhere", turn, asked)
             return ONLY_EVERYWHERE
         if not wish.everywhere and (room.source in TRUSTED or not room.is_shared):
             return WHERE
@@ -142,10 +144,17 @@ class RoleCommands:
             f"`!role {person.id} none everywhere` takes it back."
         )
 
-    async def _list(self, room: Room) -> str:
-        lines = [f"- {_configured(grant)}" for grant in self.access.configured]
+    async def _list(self, room: Room, by: Speaker) -> str:
+        """All of them for an owner of the house; else those that hold in this room."""
+        everywhere = self.access.is_owner_everywhere(room, by.id)
+        configured = self.access.configured
+        if not everywhere:
+            held_here = (grant for grant in configured if grant.holds(room, None, None))
+            configured = tuple(replace(one, rooms=one.rooms & {room.id}) for one in held_here)
+        lines = [f"- {_configured(grant)}" for grant in configured]
         for held in await self.grants.listed():
-            if room.source in TRUSTED or held.span.room_id in (None, room.id):
+            hidden = held.span.within == "dms" and not everywhere
+            if room.source in TRUSTED or (held.span.room_id in (None, room.id) and not hidden):
                 what = f"{_a(held.role)} {_where(held.span, held.room_name)}"
                 lines.append(f"- {_called(held.person)}: {what} (by {_name(held.by)})")
         if not lines:
@@ -154,8 +163,10 @@ class RoleCommands:
 
     # ── !pair ───────────────────────────────────────────────────────────────────────────
 
-    async def _pair(self, argument: str, room: Room, by: Speaker) -> str:
-        if not self.access.is_owner_everywhere(room, by.id):
+    async def _pair(self, argument: str, turn: Turn, asked: StoredMessage) -> str:
+        by = asked.by
+        if not self.access.is_owner_everywhere(turn.room, by.id):
+            await self.permits.refused("pair", turn, asked)
             return ONLY_EVERYWHERE
         if not argument:
             return _waiting(await self.pairings.waiting())
