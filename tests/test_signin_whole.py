@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
+import shutil
 import ssl
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
+from tests.doubles.bluebubbles_stage import free_port
 from tests.doubles.service import HOUSE, Service, service
 
 CONFIG = """\
@@ -134,14 +138,15 @@ async def proxy(behind: str, certificate: Path) -> AsyncIterator[int]:
         headers: Mapping[str, Any] = {
             **{k: v for k, v in request.headers.items() if k.lower() != "connection"},
             "Host": NAME,
-            "X-Forwarded-For": "203.0.113.7",
+            "X-Forwarded-For": request.remote,
             "X-Forwarded-Proto": "https",
         }
         async with (
             aiohttp.ClientSession(auto_decompress=False) as http,
             http.request(
                 request.method, f"{behind.rstrip('/')}{request.path_qs}", headers=headers,
-                data=await request.read() or None, allow_redirects=False,
+                data=BytesIO(await request.read()) if request.can_read_body else None,
+                allow_redirects=False,
             ) as answer,
         ):  # fmt: skip
             response = web.StreamResponse(status=answer.status)
@@ -153,7 +158,7 @@ async def proxy(behind: str, certificate: Path) -> AsyncIterator[int]:
                 await response.write(chunk)
             return response
 
-    app = web.Application()
+    app = web.Application(client_max_size=30 << 20)
     app.router.add_route("*", "/{path:.*}", passed)
     runner = web.AppRunner(app)
     await runner.setup()
@@ -166,16 +171,73 @@ async def proxy(behind: str, certificate: Path) -> AsyncIterator[int]:
         await runner.cleanup()
 
 
-async def test_behind_a_proxy_with_a_name_and_tls(tmp_path: Path, certificate: Path) -> None:
-    """Neither nginx nor Caddy need be here: a small proxy does what the page's documentation tells
-    them to do."""
+@asynccontextmanager
+async def nginx(behind: str, certificate: Path) -> AsyncIterator[int]:
+    """The real one, set up by the example in docs/page.md. Gives its port."""
+    program = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
+    if program is None:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)("nginx is not installed")
+    [server] = re.findall(r"```nginx\n(.*?)```", (HOUSE / "docs/page.md").read_text("utf-8"), re.S)
+    port, folder = free_port(), certificate.parent
+    for written, here in (
+        ("listen 443 ssl;", f"listen 127.0.0.1:{port} ssl;"),
+        ("moot.example.org;", f"{NAME};"),
+        ("/etc/ssl/moot.example.org.pem", str(certificate)),
+        ("/etc/ssl/moot.example.org.key", str(certificate)),
+        ("http://127.0.0.1:8377", behind.rstrip("/")),
+    ):
+        assert server.count(written) == 1, written
+        server = server.replace(written, here)
+    kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    folders = "".join(f"{kind}_temp_path {folder}/{kind};\n" for kind in kinds)
+    user = "user root;\n" if os.geteuid() == 0 else ""
+    (folder / "nginx.conf").write_text(
+        f"daemon off;\n{user}pid {folder}/nginx.pid;\nerror_log stderr;\nevents {{}}\n"
+        f"http {{\naccess_log off;\n{folders}{server}\n}}\n"
+    )
+    log = (folder / "nginx.log").open("wb")
+    process = await asyncio.create_subprocess_exec(
+        program, "-p", str(folder), "-c", str(folder / "nginx.conf"), "-e", "stderr", stderr=log
+    )
+    log.close()
+    try:
+        async with asyncio.timeout(30):
+            while not await listens(port):
+                assert process.returncode is None, (folder / "nginx.log").read_text()
+                await asyncio.sleep(0.05)
+        yield port
+    finally:
+        if process.returncode is None:
+            process.terminate()
+        await process.wait()
+
+
+async def listens(port: int) -> bool:
+    try:
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+    except OSError:
+        return False
+    writer.close()
+    await writer.wait_closed()
+    return True
+
+
+@pytest.mark.parametrize("before", [proxy, nginx])
+async def test_behind_a_proxy_with_a_name_and_tls(
+    tmp_path: Path,
+    certificate: Path,
+    before: Callable[[str, Path], AbstractAsyncContextManager[int]],
+) -> None:
+    """A small proxy does what the page's documentation tells nginx to do, and nginx itself, too."""
     async with (
         service(tmp_path / "moot", CONFIG) as at,
-        proxy(at.url, certificate) as port,
+        before(at.url, certificate) as port,
         aiohttp.ClientSession(
             cookie_jar=aiohttp.DummyCookieJar(),
             connector=aiohttp.TCPConnector(
-                ssl=ssl.create_default_context(cafile=str(certificate)), resolver=Here()
+                ssl=ssl.create_default_context(cafile=str(certificate)),
+                resolver=Here(),
+                local_addr=("127.0.0.7", 0),
             ),
         ) as client,
     ):
@@ -190,7 +252,11 @@ async def test_behind_a_proxy_with_a_name_and_tls(tmp_path: Path, certificate: P
         ash = {"Cookie": cookie.partition(";")[0], **own}
         async with client.get(f"{page}/api/me/sessions", headers=ash) as response:
             [session] = (await response.json())["sessions"]
-        assert session["address"] == "203.0.113.7"
+        assert session["address"] == "127.0.0.7"
+        form = aiohttp.FormData()
+        form.add_field("file", BytesIO(bytes(3 << 20)), filename="large.bin")
+        async with client.post(f"{page}/api/files", data=form, headers=ash) as response:
+            assert response.status == 201, await response.text()
         async with client.get(f"{page}/api/events", headers=ash) as stream:
             await stream.content.readuntil(b"\n\n")
             said = {"content": "hello", "room": "web:general"}
