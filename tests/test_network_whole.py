@@ -106,6 +106,33 @@ async def test_no_socket_leads_out(tmp_path: Path) -> None:
     assert served == []
 
 
+async def test_no_socket_of_another_kind_can_be_made(tmp_path: Path) -> None:
+    async with service(tmp_path, closed(tmp_path)) as moot:
+        make = "python3 -c 'import socket as s; print(s.socket({}))' 2>&1 | tail -1"
+        for family in (40, 38, 17):  # AF_VSOCK, which no namespace holds, AF_ALG, AF_PACKET
+            said = await told(moot, make.format(f"{family}, 1"))
+            assert "Address family not supported" in said
+        for name in ("s.AF_INET", "s.AF_INET6", "s.AF_UNIX", "s.AF_NETLINK, 3"):
+            assert "socket.socket fd=" in await told(moot, make.format(name))
+
+
+async def test_the_host_that_is_asked_for_is_the_one_that_is_allowed(tmp_path: Path) -> None:
+    heads: list[str] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heads.append((await reader.readuntil(b"\r\n\r\n")).decode())
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1") as server:
+        mine = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        async with service(tmp_path, closed(tmp_path, mine)) as moot:
+            curl = f"NO_PROXY= no_proxy= curl -s -H Host:other.example http://{mine}/"
+            assert await told(moot, curl) == "ok"
+    assert f"\r\nHost: {mine}\r\n" in heads[0]
+    assert "other.example" not in heads[0]
+
+
 async def test_a_relay_ends_with_its_session(tmp_path: Path) -> None:
     async with host("welcome") as mine:
         config = closed(tmp_path, f"127.0.0.1:{mine}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import os
 import shutil
 import sys
@@ -233,3 +234,24 @@ async def test_that_an_agent_has_no_sandbox_is_told_at_the_start_and_on_the_page
     assert [text.partition(" (")[0] for text in told_there] == (
         ["@ash runs without a sandbox"] if mode == "off" else []
     )
+
+
+KEYS = {"x86_64": (248, 250), "aarch64": (217, 219)}  # add_key, keyctl
+FIND = (
+    "{python} -c 'import ctypes; call = ctypes.CDLL(None).syscall; "
+    'print("found" if call({keyctl}, 10, -3, b"user", b"moot-test", 0) > 0 else "nothing")\''
+)
+
+
+@pytest.mark.parametrize("mode", ["on", "off"])
+async def test_keys_of_who_started_moot_are_not_an_agents(tmp_path: Path, mode: str) -> None:
+    bwrap()
+    if os.uname().machine not in KEYS:
+        pytest.skip("nobody wrote down the numbers of this machine's calls")
+    add_key, keyctl = KEYS[os.uname().machine]
+    call = ctypes.CDLL(None).syscall
+    if call(keyctl, 1, None) < 0 or call(add_key, b"user", b"moot-test", b"xylophone", 9, -3) < 0:
+        pytest.skip("there are no keyrings here")
+    async with service(tmp_path, furnish(tmp_path, mode)) as moot:
+        said = await told(moot.url, "ana", FIND.format(python=PYTHON, keyctl=keyctl))
+        assert said == ("nothing" if mode == "on" else "found")

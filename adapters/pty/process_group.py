@@ -9,7 +9,15 @@ from pathlib import Path
 from typing import Self
 
 from adapters.pty.open_files import OPEN_FILES
-from adapters.pty.process_tree import ask_to_end, end_younger, kept, kill, lifeline
+from adapters.pty.process_tree import (
+    ONLY_BECOME,
+    PYTHON,
+    ask_to_end,
+    end_younger,
+    kept,
+    kill,
+    lifeline,
+)
 
 
 class ProcessGroup(asyncio.SubprocessProtocol):
@@ -31,7 +39,8 @@ class ProcessGroup(asyncio.SubprocessProtocol):
         enclosure: Sequence[str] = (),
     ) -> Self:
         """Start argv[0], an absolute path, with exactly this environment. Raises OSError."""
-        words = [*enclosure, *argv] if enclosure else kept(argv, env, terminal=False)
+        become = [PYTHON, "-I", "-S", "-c", ONLY_BECOME, env.get("LC_CTYPE", "")]
+        words = [*enclosure, *become, *argv] if enclosure else kept(argv, env, terminal=False)
         with OPEN_FILES.at_first():
             await asyncio.get_running_loop().subprocess_exec(
                 lambda: self,

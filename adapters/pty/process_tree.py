@@ -22,6 +22,10 @@ from adapters.pty.process_table import ProcessRow, read_process
 
 PYTHON = getattr(sys, "_base_executable", sys.executable)  # of no virtual environment
 BECOME = """
+import ctypes
+keyctl = {"x86_64": 250, "aarch64": 219}.get(os.uname().machine)
+if keyctl:  # keys of whoever started Moot, and of other sessions, are not this one's
+    ctypes.CDLL(None).syscall(keyctl, 1, None)  # KEYCTL_JOIN_SESSION_KEYRING
 if locale:
     os.environ["LC_CTYPE"] = locale
 else:
@@ -34,6 +38,11 @@ except OSError as error:
 """
 """The end of the few lines of Python that stand before a program: `argv` becomes it, with the
 `locale` that it was given, as Python itself sets LC_CTYPE in a C locale (PEP 538)."""
+
+ONLY_BECOME = f"""
+import os, sys
+_, locale, *argv = sys.argv
+{BECOME}"""
 
 LOOK_S = 0.05
 STRAY_GRACE_S = 1.0  # between SIGTERM and SIGKILL of what a turn left behind

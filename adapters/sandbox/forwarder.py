@@ -7,14 +7,18 @@ port, which stands for the same one of Moot's loopback, the forwarder asks the r
 """
 
 import contextlib
+import ctypes
+import errno
 import os
 import socket
+import struct
 import sys
 import threading
 
 PIECE_BYTES = 65_536
 HEAD_BYTES = 8_192
 WAITING = 64  # connections
+FAMILIES = (1, 2, 10, 16)  # AF_UNIX, AF_INET, AF_INET6, AF_NETLINK: a namespace of its own each
 
 
 def main(relay: str, proxy_port: int, ports: list[int], argv: list[str]) -> None:
@@ -28,7 +32,33 @@ def main(relay: str, proxy_port: int, ports: list[int], argv: list[str]) -> None
     os.wait()
     for _, listener in listeners:
         listener.close()
+    _close_other_networks()
     os.execv(argv[0], argv)  # noqa: S606
+
+
+def _close_other_networks() -> None:
+    """Have the kernel refuse sockets of other kinds (`AF_VSOCK` reaches the machine's own host): no
+    namespace holds them. Raises OSError."""
+    machines = {"x86_64": (0xC000003E, (41, 0x40000029)), "aarch64": (0xC00000B7, (198,))}
+    if os.uname().machine not in machines:
+        return
+    arch, calls = machines[os.uname().machine]
+    load, equal, give = 0x20, 0x15, 0x06
+    refused, allowed = (give, 0, 0, 0x00050000 | errno.EAFNOSUPPORT), (give, 0, 0, 0x7FFF0000)
+    old = (102, 359, 281)  # `socketcall` and `socket` of 32 bits, on either
+    rules = [(load, 0, 0, 4), (equal, 3 + len(old), 0, arch), (load, 0, 0, 0)]
+    rules += [(equal, len(old) - at, 0, number) for at, number in enumerate(old)]
+    rules += [allowed, refused, (load, 0, 0, 0)]
+    rules += [(equal, len(calls) - at, 0, number) for at, number in enumerate(calls)]
+    rules += [allowed, (load, 0, 0, 16)]
+    rules += [(equal, len(FAMILIES) - at, 0, family) for at, family in enumerate(FAMILIES)]
+    rules += [refused, allowed]
+    filters = b"".join(struct.pack("=HBBI", *rule) for rule in rules)
+    held = ctypes.create_string_buffer(filters, len(filters))
+    program = struct.pack("@HP", len(rules), ctypes.addressof(held))
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, program, 0, 0):
+        raise OSError(ctypes.get_errno(), "other networks can't be closed")
 
 
 def _listen(port: int) -> socket.socket:

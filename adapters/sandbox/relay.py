@@ -25,7 +25,7 @@ CONNECT_S = 30.0
 PIECE_BYTES = 65_536
 CALLS = 128  # at a time: a connection costs Moot two file descriptors
 REFUSALS = 50  # hosts that are told of in the log, of one session
-OWN = ("proxy-", "connection:", "keep-alive:")  # headers that are between the caller and us
+OWN = ("proxy-", "connection:", "keep-alive:", "host:")  # headers that are for us, or are ours
 HTTP_PORT, HTTPS_PORT = 80, 443
 
 LOOPBACK = "127.0.0.1"
@@ -211,7 +211,8 @@ def _own_form(method: str, address: str, version: str, headers: str) -> str:
     parts = urlsplit(address)
     path = parts._replace(scheme="", netloc="", fragment="").geturl() or "/"
     kept = [line for line in headers.split("\r\n") if line and not line.lower().startswith(OWN)]
-    return "\r\n".join((f"{method} {path} {version}", *kept, "Connection: close", "", ""))
+    host = f"Host: {parts.netloc}"  # the one that is allowed, whatever the caller wrote
+    return "\r\n".join((f"{method} {path} {version}", host, *kept, "Connection: close", "", ""))
 
 
 def _refusal(target: Endpoint | None) -> str:

@@ -197,6 +197,9 @@ def _write(folder: int, name: str, data: bytes, at: int | None) -> None:
     with os.fdopen(os.open(partial, flags, 0o600, dir_fd=folder), "wb") as file:
         file.write(data)
         file.flush()
+        whose = os.fstat(folder)
+        with suppress(PermissionError):  # its program may run under an account of its own
+            os.fchown(file.fileno(), whose.st_uid, whose.st_gid)
         if at is not None:
             os.utime(file.fileno(), ns=(at, at))
     os.replace(partial, name, src_dir_fd=folder, dst_dir_fd=folder)

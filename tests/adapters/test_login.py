@@ -188,6 +188,17 @@ def test_a_newer_login_of_the_administrator_counts(tmp_path: Path) -> None:
     assert text_in(tmp_path, "a") == shared.read_text() == json.dumps(login(number=3))
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="who gives accounts away is root")
+def test_after_a_renewal_the_program_can_still_read_its_copy(tmp_path: Path) -> None:
+    shared = shared_by(tmp_path)
+    own = write(tmp_path / "a" / AUTH, json.dumps(login(number=2)))
+    for path in (own.parent, own):
+        os.chown(path, 57_000, 57_000)
+    text_in(tmp_path, "a")
+    assert shared.read_text() == json.dumps(login(number=2))
+    assert (own.stat().st_uid, own.stat().st_gid) == (57_000, 57_000)
+
+
 def test_a_time_that_has_not_come_makes_no_login_the_newest(tmp_path: Path) -> None:
     shared = shared_by(tmp_path)
     write(tmp_path / "a" / AUTH, json.dumps(login(number=2)), at=int(time.time()) + 100_000)
