@@ -91,7 +91,7 @@ async def _acknowledge(given: argparse.Namespace, config: Config) -> int:
     from gateway.audit.audit import Audit
     from gateway.audit.chain import ANCHOR
     from gateway.core.clock import clock
-    from gateway.web.signin.people import SHELL
+    from gateway.web.signin.names import SHELL
     from store.database import Store
 
     async with Store.open(config.store_url) as store:

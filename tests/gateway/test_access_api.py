@@ -15,7 +15,7 @@ from gateway.core.events import AppEvent
 from gateway.settings.access import AccessTable
 from gateway.web.page import PageSettings, open_page
 from gateway.web.rendering import event_json
-from gateway.web.signin.people import SHELL
+from gateway.web.signin.names import SHELL
 from tests.doubles.credentials import bearer
 from tests.doubles.platform import said
 from tests.doubles.running import Opened, gateway

@@ -13,7 +13,7 @@ from contract.errors import ConfigError
 from gateway.web.auth import PageAuth, is_loopback
 from gateway.web.forwarded import Proxies
 from gateway.web.page import PageSettings, open_page
-from gateway.web.signin.people import SHELL
+from gateway.web.signin.names import SHELL
 from gateway.web.signin.tokens import check_own
 from tests.doubles.credentials import BEARER, SECRET, cookie_header, cookie_of, make_visitors
 from tests.doubles.house import FakeHouse

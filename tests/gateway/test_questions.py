@@ -15,7 +15,7 @@ from contract.errors import Rejected
 from gateway.audit.audit import EVERY, AuditEntry
 from gateway.settings.access import AccessTable, PersonaAccessTable
 from gateway.settings.tables import TurnsTable
-from gateway.web.signin.people import SHELL
+from gateway.web.signin.names import SHELL
 from tests.doubles.platform import FakeBot, said
 from tests.doubles.running import Opened, gateway, until
 from tests.doubles.scripted import ScriptedPrograms

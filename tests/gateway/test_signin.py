@@ -26,7 +26,7 @@ from gateway.settings.access import AccessTable, Role
 from gateway.web.auth import PageAuth
 from gateway.web.forwarded import Proxies
 from gateway.web.page import PageSettings, open_page
-from gateway.web.signin.people import SHELL, person_of
+from gateway.web.signin.names import SHELL, person_of
 from gateway.web.signin.secret import owner_secret
 from tests.doubles.credentials import bearer, cookie_header, cookie_of
 from tests.doubles.running import Opened, gateway, until

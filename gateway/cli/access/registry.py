@@ -19,7 +19,7 @@ from gateway.settings.config import Config
 from gateway.web.access.api import DECISIONS, GrantBody
 from gateway.web.access.views import access_json, grant_json, pairing_json
 from gateway.web.body import parse
-from gateway.web.signin.people import SHELL
+from gateway.web.signin.names import SHELL
 
 
 class Registry(Protocol):

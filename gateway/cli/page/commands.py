@@ -185,7 +185,7 @@ def _of_this_account() -> dict[str, str]:
     """Whoever is at this terminal, before there is an account on the page."""
     import getpass
 
-    from gateway.web.signin.people import person_of
+    from gateway.web.signin.names import person_of
 
     person_id, name = person_of(getpass.getuser())
     return {"id": person_id, "name": name}

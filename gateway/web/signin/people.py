@@ -6,9 +6,7 @@ changes. Roles are grants like anybody's, see gateway/access/grants.py.
 
 from __future__ import annotations
 
-import re
 import secrets
-import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -16,14 +14,13 @@ from typing import Protocol
 
 import structlog
 
-from composer.looks import skeleton
 from contract.chat import Room, Speaker
 from contract.errors import MootError, Rejected
 from gateway.access.access import Access
 from gateway.access.grants import EVERYWHERE, GrantSpan, KeptGrant, of_person
 from gateway.settings.access import Role
-from gateway.settings.tables import RESERVED
 from gateway.web.signin.caller import Caller, RequestRefused
+from gateway.web.signin.names import PAGE, SHELL, check_look, person_of
 from gateway.web.signin.rows import PageLink, PageRows, PageSession, PageState, PageUser
 from gateway.web.signin.secret import hashed
 
@@ -33,13 +30,7 @@ SESSION_FOR = timedelta(days=30)  # after the last visit
 SEEN_EVERY = timedelta(minutes=5)  # what is written of visits; a crash forgets no more
 LINK_FOR = timedelta(minutes=30)
 INVITATION_FOR = timedelta(days=3)
-_UNSEEN = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
-_JOINERS = "\u200c\u200d"  # some scripts and emoji need them; \W to an id
-NAME = re.compile(r"[^\x00-\x1f\x7f]{1,80}")
 USED = "this link was used already, or is too old: `moot open` makes a new one, or an owner does"
-
-SHELL = Speaker("moot:shell", "the command line")
-PAGE = Room("web:page", "the page")  # where roles that hold for the whole house are asked for
 
 
 class NameWanted(MootError):
@@ -301,14 +292,10 @@ class PagePeople:
 
     def _check_look(self, person_id: str, called: str) -> None:
         """Raise Rejected for a name that readers would take for somebody else's."""
-        mine = _look(called)
-        if mine in _OWN_LOOKS or any(mine.startswith(own) for own in _OWN_BEGINNINGS):
-            raise Rejected("name", f"{called!r} would be taken for Moot itself, or for all")
         others = {link.person_id: link.person_name for link in self.invitations()}
         others |= {user.id: user.name for user in self._users.values()}
         others.pop(person_id, None)
-        if taken := next((name for name in others.values() if _look(name) == mine), None):
-            raise Rejected("name", f"looks like {taken}'s, who has an account: take another")
+        check_look(called, others.values())
 
     async def _link(
         self, person_id: str | None, name: str, role: Role | None, lasts: timedelta
@@ -400,25 +387,3 @@ class PagePeople:
             if user.id == named or user.name.casefold() == wanted:
                 return user
         raise Rejected("person", f"there is no account {named} on the page")
-
-
-def _look(name: str) -> str:
-    """The letters and digits that readers see: equal for names that they confuse."""
-    return "".join(c for c in skeleton(name) if unicodedata.category(c)[0] in "LNM")
-
-
-_OWN_LOOKS = frozenset(_look(name) for name in (*RESERVED, SHELL.name, PAGE.name))
-_OWN_BEGINNINGS = (_look("the token "),)
-
-
-def person_of(name: str) -> tuple[str, str]:
-    """The id of a person of the page by their name, and the name without odd blanks. It holds no
-    hyphen, see submission.DIRECT. Raises Rejected."""
-    called = " ".join(name.removeprefix("web:").split())
-    if any(c not in _JOINERS and unicodedata.category(c) in _UNSEEN for c in called):
-        raise Rejected("name", "has characters that nobody sees, or that turn the text around")
-    plain = unicodedata.normalize("NFKC", called).lower()
-    slug = re.sub(r"[\W_]+", "_", plain).strip("_")[:60]
-    if not slug or not NAME.fullmatch(called) or f"web:{slug}" == PAGE.id:
-        raise Rejected("name", "needs letters or digits, and at most 80 characters")
-    return f"web:{slug}", called

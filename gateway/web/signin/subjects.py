@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from composer.looks import skeleton
 from contract.chat import Speaker
 from contract.errors import MootError, Rejected
 from gateway.access.access import Access
@@ -20,7 +19,8 @@ from gateway.settings.access import Role
 from gateway.settings.oidc import OidcTable
 from gateway.settings.tables import RESERVED
 from gateway.web.signin.caller import RequestRefused
-from gateway.web.signin.people import Device, Entry, NameWanted, PagePeople, SignedIn, person_of
+from gateway.web.signin.names import look_of, person_of
+from gateway.web.signin.people import Device, Entry, NameWanted, PagePeople, SignedIn
 from gateway.web.signin.rows import PageRows, PageSubject, PageUser
 
 CONFIGURED = Speaker("moot:oidc", "the configuration")  # gives roles by [oidc]
@@ -134,9 +134,9 @@ class PageSubjects:
     async def _check_free(self, person_id: str, called: str) -> None:
         """Raise RequestRefused for a name that is somebody's, or looks as if it were."""
         people, names = self.people, self.names
-        looks = skeleton(called)
+        looks = look_of(called)
         alike = (*RESERVED, *names.personas(), *people.names())
-        if any(skeleton(one) == looks for one in alike):
+        if any(look_of(one) == looks for one in alike):
             taken = True
         else:
             taken = (

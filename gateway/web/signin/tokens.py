@@ -13,7 +13,8 @@ from contract.errors import ConfigError, Rejected
 from gateway.core.redaction import can_be_redacted
 from gateway.web.signin.attempts import Attempts
 from gateway.web.signin.caller import Caller, RequestRefused
-from gateway.web.signin.people import SHELL, Noted
+from gateway.web.signin.names import SHELL
+from gateway.web.signin.people import Noted
 from gateway.web.signin.rows import PageRows, PageToken
 from gateway.web.signin.secret import derived, hashed, same
 
