@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import sys
@@ -43,7 +44,20 @@ def without_bubblewrap(folder: Path) -> str:
     """A PATH with what an agent's shell needs, and no sandbox."""
     tools = folder / "bin"
     tools.mkdir(mode=0o755)
-    for name in ("sh", "cat", "id", "ls", "tr", "grep", "touch", "stat", "kill", "sleep", "setsid"):
+    for name in (
+        "sh",
+        "cat",
+        "id",
+        "ls",
+        "tr",
+        "grep",
+        "touch",
+        "stat",
+        "kill",
+        "sleep",
+        "setsid",
+        "head",
+    ):
         (tools / name).symlink_to(shutil.which(name) or name)
     return str(tools)
 
@@ -107,6 +121,17 @@ async def test_what_it_left_running_ends_before_its_next_session(open_folder: Pa
     async with service(open_folder, config, PATH=path) as moot:
         assert await told(moot, "ana", "id -u") == account
         await until_gone(int(pid))
+
+
+async def test_memory_in_a_folder_of_all_counts_and_goes(open_folder: Path) -> None:
+    config = f"[sandbox]\nmemory_gb = 0.1\n{furnished(open_folder)}"
+    filler = Path("/dev/shm", open_folder.name)  # where all accounts may write
+    async with service(open_folder, config, PATH=without_bubblewrap(open_folder)) as moot:
+        said = await told(moot, "ana", f"head -c 150M /dev/zero > {filler}; sleep 28; echo alive")
+        assert "used more than 100 MB of memory and was stopped." in said
+        async with asyncio.timeout(20):
+            while filler.exists():
+                await asyncio.sleep(0.05)
 
 
 async def test_a_closed_place_is_told(tmp_path: Path) -> None:
