@@ -34,6 +34,7 @@ class PlatformCapabilities:
     draft_interval_s: the least time between two edits of one draft; None: no drafts.
     max_posts: an answer that needs more posts than this goes out as a file with a summary line.
     thread_replies: in a room, an answer begins a thread under the message that asked.
+    notes: what was done for an answer is noted under it; elsewhere the answer shows it itself.
     """
 
     draft_interval_s: float | None
@@ -42,6 +43,7 @@ class PlatformCapabilities:
     buttons: bool = True
     reactions: bool = True
     thread_replies: bool = False
+    notes: bool = True
 
 
 class Bot(Protocol):
@@ -95,6 +97,10 @@ class Bot(Protocol):
 
     async def post(self, place: Destination, text: str, key: str) -> str:
         """Post one piece; return the platform's id of the message."""
+
+    async def note(self, place: Destination, text: str, key: str) -> str:
+        """Post a plain line of Moot's own on the answer above it, as the least that the platform
+        has; return its id. Nobody's words: it is never taken for a message."""
 
     async def edit(self, place: Destination, message_id: str, text: str) -> None:
         """Replace the text of an own message."""

@@ -23,7 +23,8 @@ class WebBot:
         draft_interval_s=None,  # the page is told every snapshot as it happens
         max_posts=1,
         files=False,  # a page scrolls: nothing is too long for it
-        reactions=False,  # it shows the turn itself
+        reactions=False,  # it shows the turn itself,
+        notes=False,  # and what was done in it
     )
 
     def __init__(self, personas: Sequence[str]) -> None:
@@ -49,6 +50,10 @@ class WebBot:
 
     async def post(self, place: Destination, text: str, key: str) -> str:
         """The key is the id: the same key twice is one message."""
+        return key
+
+    async def note(self, place: Destination, text: str, key: str) -> str:
+        """The page shows the work itself; see `capabilities`."""
         return key
 
     async def edit(self, place: Destination, message_id: str, text: str) -> None:

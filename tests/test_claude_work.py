@@ -31,6 +31,13 @@ WORK = {
     ],
     "left_out": 0,
 }  # fmt: skip
+DRAFT = """```
+✓ Read app.py
+✓ Edit app.py +2 −1
+✗ Bash exit 3 → exit 3
+☑ Raise the price
+☐ Run the tests
+```"""
 ANSWER = "The price is 4 now, and the tests fail."
 
 
@@ -113,9 +120,19 @@ async def test_three_tools_and_an_edit_are_shown_while_they_run_and_with_the_ans
             await api.holding.wait()
             while not is_ended(work_of(await timeline(client))):
                 await asyncio.sleep(0.05)
+            while not (drafts := [text for text in slack.texts() if "✗ Bash" in text]):
+                await asyncio.sleep(0.05)
+            assert drafts == [f"{DRAFT}\n\nI change it."]
             api.release.set()
             while not (said := (await timeline(client))["messages"])[-1]["turn_id"]:
                 await asyncio.sleep(0.05)
             pressing.cancel()
             assert said[-1]["text"] == ANSWER
             assert said[-1]["work"] == WORK
+            own = list(slack.messages["C0GENERAL"].values())
+            (answer,) = (message for message in own if message["text"] == ANSWER)
+            note = own[-1]
+            assert answer["blocks"] == []
+            assert [block["type"] for block in note["blocks"]] == ["context"]
+            assert [m["text"] for m in said if "tools" in m["text"]] == []
+            assert note["blocks"][0]["elements"][0]["text"] == WORK["summary"]

@@ -193,6 +193,10 @@ class DiscordBot(PlatformBot):
 
     # ── Posts ───────────────────────────────────────────────────────────────────────────
 
+    async def note(self, place: Destination, text: str, key: str) -> str:
+        """Post an embed that is nothing but its footer."""
+        return await self._posts.note(place, text, key)
+
     async def find(
         self, place: Destination, key: str, since: datetime, known: Collection[str]
     ) -> str | None:

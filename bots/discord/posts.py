@@ -220,6 +220,11 @@ class Posts:
             body["components"] = components
         return await self._send(target, body, None)
 
+    async def note(self, place: Destination, text: str, key: str) -> str:
+        target = await self.target(place)
+        body = self._body(target, "", key) | {"embeds": [{"footer": {"text": text}}], "flags": 0}
+        return await self._send(target, body, None)
+
     async def _whisper(self, token: str, text: str) -> str:
         """Post a text that only they see who ran a command."""
         body = {"content": text, "flags": _EPHEMERAL, "allowed_mentions": {"parse": []}}

@@ -104,6 +104,10 @@ class PlatformBot:
         """Post one piece; return its id."""
         return await self._posts.post(place, self.dialect.write(text), key)
 
+    async def note(self, place: Destination, text: str, key: str) -> str:
+        """Post a plain line on the answer above it; return its id."""
+        return await self.post(place, text, key)
+
     async def edit(self, place: Destination, message_id: str, text: str) -> None:
         """Replace an own message's text; a question loses its buttons."""
         await self._posts.edit(place, message_id, self.dialect.write(text))

@@ -27,7 +27,7 @@ def question_markdown(question: Question) -> str:
     title = _cut(" ".join(question.title.split()), TITLE_CHARS)
     parts = [f"**{literal(title)}**"] if title else []
     if question.detail.strip():
-        parts.append(_fenced(_cut(question.detail, DETAIL_CHARS)))
+        parts.append(fenced(_cut(question.detail, DETAIL_CHARS)))
     choices = (
         f"`{question.typed(number)}` {literal(option.label)}"
         for number, option in enumerate(question.options)
@@ -68,7 +68,8 @@ def left_markdown(title: str, persona: str) -> str:
     )
 
 
-def _fenced(text: str) -> str:
+def fenced(text: str) -> str:
+    """The text as it is, in a code block."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}\n{text}\n{fence}"

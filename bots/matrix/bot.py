@@ -17,14 +17,14 @@ from bots.matrix.api import CLIENT, MatrixApi, MatrixRefused, SendBudget
 from bots.matrix.backfill import Backfill, Cursor
 from bots.matrix.check import Account, Credentials, CredentialStore, sign_in
 from bots.matrix.connection import SyncLoop
-from bots.matrix.directory import Directory
+from bots.matrix.directory import NOTE, Directory
 from bots.matrix.encryption import Encryption
 from bots.matrix.events import SOURCE
 from bots.matrix.files import Files
 from bots.matrix.inbound import EventHandler
 from bots.matrix.invites import Invites, Welcome
 from bots.matrix.keys import EncryptionKeys
-from bots.matrix.posts import TOO_LARGE, Posts
+from bots.matrix.posts import TOO_LARGE, Posts, text_content
 from bots.matrix.reactions import Reactions
 from bots.matrix.text import DIALECT
 from contract.agent import Question
@@ -202,6 +202,11 @@ class MatrixBot(PlatformBot):
                 raise
             log.warning("post.as_file", bot=self.name, reason=error)
             return await self.upload(place, "answer.md", text.encode("utf-8", "replace"), "", key)
+
+    async def note(self, place: Destination, text: str, key: str) -> str:
+        """Post a notice, which clients show pale and no bot answers."""
+        content = text_content(text, msgtype="m.notice") | {NOTE: True}
+        return await self._posts.post_content(place, content, key)
 
     async def find(
         self, place: Destination, key: str, since: datetime, known: Collection[str]

@@ -25,6 +25,7 @@ Opened = Callable[[str, Mapping[str, Any]], Awaitable[Mapping[str, Any] | None]]
 """An event of a room as it was before it was encrypted; None when it can't be read."""
 
 _REMEMBERED = 10_000  # who wrote which message
+NOTE = "moot.note"  # in the content of a line on an answer, which is nobody's words
 _THREAD_PAGE = 50
 
 
@@ -251,6 +252,8 @@ class Directory(LookupDirectory):
 
     async def _line(self, thread: _Thread, raw: Mapping[str, Any]) -> tuple[Speaker, str] | None:
         plain = await self._opened(thread.room_id, raw)
+        if plain and NOTE in (plain.get("content") or {}):
+            return None
         event = parsed(plain) if plain else None
         said = parse_event(event, OwnUser()) if event else None  # ours too
         if not isinstance(said, NewMessage) or not (said.content or said.files):

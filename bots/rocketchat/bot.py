@@ -135,6 +135,11 @@ class RocketChatBot(PlatformBot):
         await self._known()
         return await super().post(place, text, key)
 
+    async def note(self, place: Destination, text: str, key: str) -> str:
+        """Post an attachment without a message."""
+        await self._known()
+        return await self._posts.note(place, text, key)
+
     async def find(
         self, place: Destination, key: str, since: datetime, known: Collection[str]
     ) -> str | None:

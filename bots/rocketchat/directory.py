@@ -205,10 +205,11 @@ class Directory(LookupDirectory):
             earlier.insert(0, await self._message(thread.id))
         return thread_block([(self._author(m), content(m)) for m in earlier]) or ""
 
-    @staticmethod
-    def _belongs(told: WireMessage, thread: _Thread) -> bool:
-        until = thread.until
-        return not told.t and told.id not in (until.id, thread.id) and told.ts <= until.at
+    def _belongs(self, told: WireMessage, thread: _Thread) -> bool:
+        until, is_bot = thread.until, told.bot or told.u.id == self.own.user_id
+        if told.t or (is_bot and not content(told).strip()):  # a note on an answer
+            return False
+        return told.id not in (until.id, thread.id) and told.ts <= until.at
 
     def _author(self, told: WireMessage) -> Speaker:
         is_bot = bool(told.bot) or told.u.id == self.own.user_id or self._is_bot(told.u.id)

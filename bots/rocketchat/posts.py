@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -44,11 +44,22 @@ class Posts:
         self._questions: Recent[str, Question] = Recent(_REMEMBERED)
         self._sent_at: Recent[str, Any] = Recent(_REMEMBERED)  # as the server writes it
 
-    async def post(self, place: Destination, text: str, key: str) -> str:
+    async def note(self, place: Destination, text: str, key: str) -> str:
+        return await self.post(place, "", key, [{"text": text}])
+
+    async def post(
+        self,
+        place: Destination,
+        text: str,
+        key: str,
+        attachments: Sequence[Mapping[str, str]] = (),
+    ) -> str:
         """Post a text as Rocket.Chat takes it. The same key twice is one message."""
         rid = place.room.external_id
         id_ = message_id(key, rid, self._directory.own.user_id)
-        message = {"_id": id_, "rid": rid, "msg": text}
+        message: dict[str, Any] = {"_id": id_, "rid": rid, "msg": text}
+        if attachments:
+            message["attachments"] = list(attachments)
         if place.thread_id:
             message["tmid"] = place.thread_id
         try:
@@ -61,7 +72,7 @@ class Posts:
         self._directory.learn_own(made)
         return made
 
-    async def _send(self, message: Mapping[str, str], voice: Mapping[str, str]) -> str:
+    async def _send(self, message: Mapping[str, Any], voice: Mapping[str, str]) -> str:
         try:
             answer = await self._api.post("chat.sendMessage", {"message": {**message, **voice}})
         except RocketRefused as error:
@@ -77,7 +88,7 @@ class Posts:
             self._plain = True
             answer = await self._api.post("chat.sendMessage", {"message": dict(message)})
         told = answer.get("message")
-        made = str(told.get("_id") or message["_id"]) if isinstance(told, dict) else message["_id"]
+        made = str((told.get("_id") if isinstance(told, dict) else "") or message["_id"])
         self._learn_time(made, told)
         return made
 

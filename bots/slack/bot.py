@@ -200,6 +200,10 @@ class SlackBot(PlatformBot):
             self._cursors.spoke(place.room.external_id, place.thread_id)
         return posted
 
+    async def note(self, place: Destination, text: str, key: str) -> str:
+        """Post a context block, which Slack shows small and grey."""
+        return await self._posts.note(place, text, key)
+
     async def find(
         self, place: Destination, key: str, since: datetime, known: Collection[str]
     ) -> str | None:

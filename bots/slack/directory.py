@@ -10,7 +10,7 @@ from typing import Any
 
 from bots.kit.directory import SHOWN, LookupDirectory, thread_block
 from bots.slack.api import NO_METHOD, SlackApi, SlackRefused
-from bots.slack.events import SOURCE, Account, Channel, speaker
+from bots.slack.events import SOURCE, Account, Channel, is_note, speaker
 from bots.slack.text import typed
 from contract.chat import Room, RoomKind, Speaker
 
@@ -163,7 +163,8 @@ class Directory(LookupDirectory):
         )
         async for message in found:
             who = message.get("user") or message.get("bot_id")
-            if who and float(message.get("ts") or "inf") < float(thread.until):
+            before = float(message.get("ts") or "inf") < float(thread.until)
+            if who and before and not is_note(message):
                 is_bot = bool(message.get("bot_id"))
                 name = message.get("username") if is_bot else None
                 newest.append((who, is_bot, name, typed(message.get("text") or "")))

@@ -30,6 +30,7 @@ from contract.chat import SLASH, RoomKind, Speaker
 
 SOURCE = "slack"
 CHOOSE = "moot_choose_"  # begins the action id of a question's button
+NOTE = "moot_note"  # block_id of a line on an answer, which is nobody's words
 
 # Subtypes that are somebody saying something; joins, topics, pins and the like are not.
 _SAID = {None, "file_share", "thread_broadcast", "me_message", "bot_message"}
@@ -168,6 +169,12 @@ def _pressed(press: WirePress) -> ButtonPress | None:
             thread = press.message.thread_ts if press.message else None
             return ButtonPress(question, int(number), press.user.id, digest, room, thread)
     return None
+
+
+def is_note(message: Mapping[str, Any]) -> bool:
+    """True of a line of Moot's own on an answer."""
+    blocks = message.get("blocks") or ()
+    return any(isinstance(block, dict) and block.get("block_id") == NOTE for block in blocks)
 
 
 def later(ts: str, other: str) -> bool | None:

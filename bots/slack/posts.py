@@ -12,7 +12,7 @@ import structlog
 from bots.markdown.writer import quiet
 from bots.slack.api import SlackApi, SlackRefused
 from bots.slack.directory import Directory
-from bots.slack.events import CHOOSE, Account, commander
+from bots.slack.events import CHOOSE, NOTE, Account, commander
 from bots.slack.text import escape, fenced, unescaped
 from contract.agent import Question
 from contract.chat import Destination, PersonaIdentity
@@ -89,6 +89,11 @@ class Posts:
             metadata={"event_type": _EVENT, "event_payload": {"key": key}},
         )
         return str(answer["ts"])
+
+    async def note(self, place: Destination, text: str, key: str) -> str:
+        shown = {"type": "plain_text", "text": text, "emoji": False}
+        block = {"type": "context", "block_id": NOTE, "elements": [shown]}
+        return await self.post(place, escape(text), key, [block])
 
     async def edit(self, place: Destination, message_id: str, text: str) -> None:
         """Replace the text; the buttons of a question go. The name it was posted under stays."""

@@ -11,6 +11,7 @@ import structlog
 from bots.bot import Bot
 from contract.chat import Destination
 from contract.errors import PlatformError
+from contract.work import Work
 from gateway.core.ledger import Post, Turn
 from gateway.core.sql_ledger import SqlLedger
 from gateway.core.trace import StepTimer
@@ -29,12 +30,16 @@ async def pieces(text: str, bot: Bot) -> list[str]:
     return await asyncio.to_thread(bot.split, text)
 
 
-async def plan(answer: str, bot: Bot) -> list[tuple[str, str]]:
-    """The posts that carry an answer, as (kind, text): its pieces, or a summary and a file."""
+async def plan(answer: str, bot: Bot, work: Work | None = None) -> list[tuple[str, str]]:
+    """The posts that carry an answer, as (kind, text): its pieces, or a summary and a file; and
+    what was done for it, in one line."""
     split = await pieces(answer, bot)
-    if len(split) <= bot.capabilities.max_posts or not bot.capabilities.files:
-        return [("text", piece) for piece in split]
-    return [("text", _summary(answer)), ("file", answer)]
+    planned = [("text", piece) for piece in split]
+    if len(split) > bot.capabilities.max_posts and bot.capabilities.files:
+        planned = [("text", _summary(answer)), ("file", answer)]
+    if work and bot.capabilities.notes:
+        planned.append(("work", work.summary))
+    return planned
 
 
 def _summary(answer: str) -> str:
@@ -80,7 +85,9 @@ async def _send(turn: Turn, post: Post, bot: Bot, place: Destination, ledger: Sq
                 message_id = await look(turn, post.key, bot, place, ledger)
                 uncertain = False
             if message_id is None:
-                if post.kind == "text":
+                if post.kind == "work":
+                    message_id = await bot.note(place, post.text, post.key)
+                elif post.kind == "text":
                     message_id = await bot.post(place, post.text, post.key)
                 else:
                     data = post.text.encode("utf-8", "replace")
@@ -90,7 +97,10 @@ async def _send(turn: Turn, post: Post, bot: Bot, place: Destination, ledger: Sq
             return replace(post, state="sent", platform_id=message_id)
         except PlatformError as error:
             if error.outcome == "refused" and message_id is None:
-                raise
+                if post.kind != "work":
+                    raise
+                log.warning("post.left_out", key=post.key, reason=str(error))
+                return replace(post, state="sent", platform_id="")
             if error.outcome == "refused":  # its draft is gone or can't be edited: say it again
                 message_id = None
                 continue

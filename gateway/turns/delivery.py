@@ -15,11 +15,12 @@ from typing import Any
 import structlog
 
 from adapters.agent import TurnContext
+from bots.kit.questions import fenced
 from composer.header import untyped
 from contract.agent import Question
 from contract.chat import MOOT, SenderType, persona_speaker
 from contract.errors import PlatformError
-from contract.work import Work
+from contract.work import Work, recorded_work
 from gateway.access.accounts import Presence
 from gateway.core import views
 from gateway.core.events import DraftChanged, MessagePosted, WorkChanged
@@ -159,13 +160,19 @@ class LiveReply:
             if now >= next_typing:
                 await self._bot.typing(self._place, "is working")
                 next_typing = now + TYPING_EVERY_S
-            if interval_s is not None and now >= next_draft and self._latest != shown:
-                shown = self._latest
+            draft = self._draft()
+            if interval_s is not None and now >= next_draft and draft != shown:
+                shown = draft
                 await self._show_draft(shown)
                 next_draft = time.monotonic() + interval_s
             if await self._ended_within(0.25 if interval_s is None else min(interval_s, 0.25)):
                 break
         await self._bot.typing(self._place, "")
+
+    def _draft(self) -> str:
+        """The work as it goes on, above the agent's words so far."""
+        lines = self._work_shown().chat_lines
+        return "\n\n".join(filter(None, [fenced("\n".join(lines)) if lines else "", self._latest]))
 
     async def _ended_within(self, seconds: float) -> bool:
         try:
@@ -239,7 +246,8 @@ class Delivery:
         with run.step("record"):
             if outcome.answer:
                 outcome = replace(outcome, answer=self.redactor(outcome.answer))
-            planned = await plan(outcome.answer, run.bot) if outcome.answer else []
+            work = recorded_work(outcome.record.get("work"))
+            planned = await plan(outcome.answer, run.bot, work) if outcome.answer else []
             log.info("answer.planned", chars=len(outcome.answer or ""), posts=len(planned))
             outcome, posts = await self._ledger.answered(outcome, planned, self._clock())
             self._progress.tell(outcome)

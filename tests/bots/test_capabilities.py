@@ -125,6 +125,30 @@ async def test_what_the_bot_says_never_comes_in(ground: Ground) -> None:
     assert {m.content for m in ground.inbox.messages} == {"and mine"}
 
 
+async def test_a_note_on_an_answer_has_one_post_and_is_nobodys_words(ground: Ground) -> None:
+    place, since = Destination(ground.room), datetime.now(UTC) - timedelta(minutes=1)
+    await ground.bot.post(place, "The answer.", "turn/0")
+    made = await ground.bot.note(place, "4 tools, 2 files changed", "turn/1")
+    assert await ground.bot.find(place, "turn/1", since, {"other"}) == made
+    await ground.heard(await ground.say("and mine"))
+    assert {m.content for m in ground.inbox.messages} == {"and mine"}
+    assert (await ground.posts())[0] == "The answer."
+    assert await ground.told() == []
+
+
+async def test_a_note_in_a_thread_is_not_told_as_what_was_said_there(ground: Ground) -> None:
+    root = await ground.say("why 15 minutes?")
+    await ground.heard(root)
+    await ground.heard(await ground.say("yes, why?", thread=root))
+    place = Destination(ground.room, root if ground.threads else None)
+    await ground.bot.post(place, "Because of the file.", "turn/0")
+    await ground.bot.note(place, "4 tools, 2 files changed", "turn/1")
+    message = await ground.heard(await ground.say(f"{ground.name} and now?", thread=root))
+    context = message.meta.thread_context or ""
+    assert "Because of the file." in context or not ground.threads
+    assert "4 tools" not in context
+
+
 async def test_what_is_told_again_is_the_same_message(ground: Ground) -> None:
     sent = await ground.say(f"{ground.name} hello", times=3)
     last = await ground.say("the next one")

@@ -53,6 +53,7 @@ class FakeBot:
     marks: list[tuple[str, Reaction]] = field(default_factory=list)
     asked: list[Question] = field(default_factory=list)
     uploads: list[tuple[str, bytes]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     early: set[str | tuple[str, str]] = field(default_factory=set)
     unordered: bool = False
     tell: Callable[[Posted], Awaitable[None]] | None = None
@@ -88,6 +89,10 @@ class FakeBot:
         if self.tell:
             await self.tell(message)
         return message.id
+
+    async def note(self, place: Destination, text: str, key: str) -> str:
+        self.notes.append(text)
+        return await self.post(place, f"({text})", key)
 
     async def edit(self, place: Destination, message_id: str, text: str) -> None:
         if self.frozen:
