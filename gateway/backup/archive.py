@@ -9,7 +9,7 @@ import shutil
 import tarfile
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import IO, BinaryIO, Literal
@@ -36,7 +36,8 @@ class ArchivedFile(BaseModel):
 
 
 class Manifest(BaseModel):
-    """A backup's description. data_dir: where its data lay, which the database names."""
+    """A backup's description. data_dir: where its data lay, which the database names. left_out:
+    sentences about what was too large for it."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -48,6 +49,7 @@ class Manifest(BaseModel):
     data_dir: str
     scopes: bool
     secrets: bool
+    left_out: tuple[str, ...] = ()
     files: tuple[ArchivedFile, ...] = ()
 
 
@@ -61,24 +63,30 @@ class ArchiveWriter:
         self.items: list[ArchivedFile] = []
 
     def add(self, name: str, path: Path, mode: int) -> None:
-        """Add one file. Raises OSError."""
+        """Add one file; of one that grows meanwhile only what it was. Raises OSError."""
         with path.open("rb") as source:
             self.add_open(name, source, mode)
 
     def add_open(self, name: str, source: BinaryIO, mode: int) -> None:
         """Add a file that is open, from where it stands. Raises OSError."""
-        with tempfile.SpooledTemporaryFile(_SPOOL, dir=str(self._folder)) as copy:
-            digest, size = _copied(source, copy)
+        found = os.fstat(source.fileno())
+        with self._copy(found.st_size) as copy:
+            digest, size = _copied(source, copy, most=found.st_size)
             copy.seek(0)
             info = tarfile.TarInfo(name)
-            info.size, info.mode = size, mode
-            info.mtime = int(os.fstat(source.fileno()).st_mtime)
+            info.size, info.mode, info.mtime = size, mode, int(found.st_mtime)
             self._tar.addfile(info, copy)
         self.items.append(ArchivedFile(name=name, size=size, sha256=digest))
 
-    def finish(self, manifest: Manifest) -> Manifest:
+    def _copy(self, size: int) -> IO[bytes]:
+        if size <= _SPOOL:
+            return io.BytesIO()
+        return tempfile.TemporaryFile(dir=self._folder)
+
+    def finish(self, manifest: Manifest, left_out: Sequence[str] = ()) -> Manifest:
         """Add the manifest, with every file that was added; return it."""
-        told = manifest.model_copy(update={"files": tuple(self.items)})
+        kept = {"files": tuple(self.items), "left_out": tuple(left_out)}
+        told = manifest.model_copy(update=kept)
         data = told.model_dump_json(indent=1).encode()
         info = tarfile.TarInfo(MANIFEST)
         info.size, info.mode = len(data), 0o600
@@ -182,14 +190,24 @@ def _place(member: tarfile.TarInfo, into: Path | None) -> Iterator[IO[bytes] | N
         yield file
 
 
-def _copied(source: IO[bytes], copy: IO[bytes] | None) -> tuple[str, int]:
-    """Read all of it; return its SHA-256 and its size in bytes."""
+def _copied(source: IO[bytes], copy: IO[bytes] | None, most: int | None = None) -> tuple[str, int]:
+    """Read all of it, or the first `most` bytes; return its SHA-256 and its size in bytes.
+
+    What is zeros alone takes no room on disk in the copy: it is a hole there.
+    """
     digest, size = hashlib.sha256(), 0
-    while chunk := source.read(_CHUNK):
+    holes = copy is not None and not isinstance(copy, io.BytesIO)
+    while chunk := source.read(_CHUNK if most is None else min(_CHUNK, most - size)):
         digest.update(chunk)
         size += len(chunk)
-        if copy is not None:
+        if copy is None:
+            continue
+        if holes and chunk.count(0) == len(chunk):
+            copy.seek(size)
+        else:
             copy.write(chunk)
+    if copy is not None and holes:
+        copy.truncate(size)
     return digest.hexdigest(), size
 
 

@@ -28,6 +28,7 @@ from adapters.own_files import has_plain_journals, open_own
 from contract.errors import ConfigError
 from gateway.audit.chain import ANCHOR
 from gateway.backup.archive import ArchiveWriter, Manifest, writing
+from gateway.backup.bounds import SCOPES, ScopeBounds
 from gateway.core.lock import ADDRESS
 from gateway.core.lock import NAME as LOCK_NAME
 from gateway.core.private_folders import OWNER_SECRET
@@ -39,7 +40,6 @@ from store.upgrading import FOLDER, copy_sqlite
 
 log = structlog.stdlib.get_logger("moot.backup")
 
-SCOPES = frozenset({"scopes", "model"})  # agents' HOMEs and working directories
 SECRET_FILES = frozenset({"account.json", "keys.db", "webhook_secret"})  # below data/bots/<name>
 # Beside the logins that profiles name: what programs call files that they were logged in by.
 _LOGIN_LIKE = re.compile(r"credential|oauth|token|secret|^auth\.|^keys?\.|^\.env|^\.netrc$", re.I)
@@ -48,7 +48,6 @@ _SQLITE = b"SQLite format 3\0"
 _NOT_KEPT = (".", "preflight-", ANCHOR)  # of the data folder; the anchor goes in by itself
 _DUMP_S = 3600.0
 _SCRATCH = ".backup-"
-MOST_OF_SCOPES = 1_000_000_000  # bytes of one file that an agent made: it may be holes alone
 DEEPEST = 200  # folders in one another; `os.walk` reaches a thousand
 _LEFT_S = 24 * 3600.0  # no backup takes so long: what is older was left by one that was killed
 
@@ -114,9 +113,10 @@ def back_up(
                 archive.add(f"data/{dump.name}", dump, 0o600)
                 if head is not None:
                     archive.add(f"data/{ANCHOR}", head, 0o600)
+                bounds = ScopeBounds(config.backup)
                 for name, path in _files(config, file, wanted, url):
-                    _add(archive, copies, name, path, wanted)
-                return archive.finish(manifest)
+                    _add(archive, copies, name, path, wanted, bounds)
+                return archive.finish(manifest, bounds.left_out())
     except ArgumentError:
         raise ConfigError("[store] url is not a database's address") from None
     except (OSError, sqlite3.Error, subprocess.TimeoutExpired) as error:
@@ -132,11 +132,16 @@ def _sweep(data: Path, at: datetime) -> None:
 
 
 def _add(
-    archive: ArchiveWriter, copies: _Copies, name: str, path: Path, wanted: BackupOptions
+    archive: ArchiveWriter,
+    copies: _Copies,
+    name: str,
+    path: Path,
+    wanted: BackupOptions,
+    bounds: ScopeBounds,
 ) -> None:
     """One file; one that vanishes meanwhile is left out, a SQLite database is copied whole."""
     if set(name.split("/")[1:2]) & SCOPES:
-        _add_of_agent(archive, copies, name, path)
+        _add_of_agent(archive, copies, name, path, bounds)
         return
     try:
         with path.open("rb") as file:
@@ -153,7 +158,9 @@ def _mode_of(file: BinaryIO) -> int:
     return 0o700 if os.fstat(file.fileno()).st_mode & stat.S_IXUSR else 0o600
 
 
-def _add_of_agent(archive: ArchiveWriter, copies: _Copies, name: str, path: Path) -> None:
+def _add_of_agent(
+    archive: ArchiveWriter, copies: _Copies, name: str, path: Path, bounds: ScopeBounds
+) -> None:
     """A file of an agent's, which may put another thing in its place at any time. What is none,
     can't be read or is too large is left out, or no backup could ever be made."""
     depth = len(PurePosixPath(name).parts)
@@ -168,8 +175,7 @@ def _add_of_agent(archive: ArchiveWriter, copies: _Copies, name: str, path: Path
         return
     with file:
         state = os.fstat(file.fileno())
-        if state.st_size > MOST_OF_SCOPES:
-            log.warning("backup.left_out", file=name, reason=f"it has {state.st_size} bytes")
+        if not bounds.admits(name, state.st_size):
             return
         is_database = file.read(len(_SQLITE)) == _SQLITE and has_plain_journals(path)
         file.seek(0)
@@ -329,7 +335,7 @@ async def back_up_daily(config: Config, at: datetime, clean: Callable[[str], str
     except ConfigError as error:
         log.error("backup.failed", reason=error.say)
         return
-    log.info("backup.made", file=target, files=len(made.files))
+    log.info("backup.made", file=target, files=len(made.files), left_out=len(made.left_out))
     for old in newest_first(target.parent)[config.backup.keep :]:
         old.unlink(missing_ok=True)
 

@@ -47,6 +47,7 @@ def run_backup(arguments: argparse.Namespace) -> int:
         f"{target}\n{len(made.files)} files, {size_mb:.1f} MB, database {made.schema_version}, "
         f"checked; {'with' if wanted.secrets else 'without'} secrets\n"
     )
+    sys.stdout.write("".join(f"{line}\n" for line in made.left_out))
     return 0
 
 

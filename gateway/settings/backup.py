@@ -14,11 +14,15 @@ _EVERY = re.compile(r"daily ([01][0-9]|2[0-3]):([0-5][0-9])")
 
 
 class BackupTable(Table):
-    """Backups that Moot makes by itself, into data/backups; see docs/backup.md."""
+    """Backups that Moot makes by itself, into data/backups; see docs/backup.md. most_...: bounds
+    of what agents keep in their folders, in each backup."""
 
     every: str = ""
     keep: Annotated[int, Field(ge=1)] = 7
     scopes: bool = False
+    most_file_gb: Annotated[float, Field(gt=0)] = 1.0
+    most_scope_gb: Annotated[float, Field(gt=0)] = 20.0
+    most_scope_files: Annotated[int, Field(ge=1)] = 200_000
 
     @field_validator("every")
     @classmethod

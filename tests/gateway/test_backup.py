@@ -267,6 +267,36 @@ async def test_no_agent_can_keep_it_from_being_made(home: Config, scopes: bool) 
     delete_tree(work)
 
 
+async def test_what_agents_keep_is_bounded_and_told_and_the_rest_comes_back_with_its_holes(
+    home: Config, tmp_path: Path
+) -> None:
+    folder = home.gateway.data_dir.parent
+    (folder / "moot.toml").write_text(
+        "[backup]\nmost_file_gb = 0.1\nmost_scope_gb = 0.15\nmost_scope_files = 10\n"
+    )
+    scopes = home.gateway.data_dir / "scopes"
+    for name, size in {"one/a-sparse": 90, "one/b-huge": 200, "one/c-beyond": 90}.items():
+        with (scopes / name).open("wb") as file:
+            file.truncate(size * 1_000_000)
+            file.write(b"begin")
+            file.seek(50_000_001)
+            file.write(b"middle")
+    (scopes / "many").mkdir()
+    for number in range(25):
+        (scopes / "many" / f"{number:02}").write_text("x")
+    told = await moot(folder, "backup", "--scopes", str(tmp_path / "out.tar.gz"))
+    assert "left out data/scopes/one/b-huge: 0.2 GB" in told
+    assert "left out 1 file of data/scopes/one, 0.1 GB" in told
+    assert "left out 15 files of data/scopes/many" in told
+    kept = [name for name in names(tmp_path / "out.tar.gz") if "/scopes/many/" in name]
+    assert len(kept) == 10
+    await moot(folder, "restore", str(tmp_path / "out.tar.gz"), "--to", str(tmp_path / "new"))
+    again = tmp_path / "new" / "data" / "scopes" / "one" / "a-sparse"
+    assert again.read_bytes() == (scopes / "one" / "a-sparse").read_bytes()
+    assert again.stat().st_blocks * 512 < 10_000_000
+    assert not again.with_name("b-huge").exists()
+
+
 async def test_in_a_new_folder_it_stands_on_its_own(home: Config, tmp_path: Path) -> None:
     archive = backed_up(home, BackupOptions(scopes=True))
     new = tmp_path / "new"
