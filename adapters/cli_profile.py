@@ -81,7 +81,15 @@ class ReadySigns:
     quiet_s: float = 0.6
     """Seconds without output. Claude Code swallows an Enter within 1 s of its prompt; after 0.6 s
     of quiet 35 of 35 were good. A program that is ready by `state` needs none."""
+    restless_s: float | None = None
+    """One that is never quiet, and draws all the time, is ready when `prompt` shows so long; None:
+    it isn't."""
+    still_s: float | None = None
+    """The start fails when the screen shows something and does not change for so long, without the
+    signs; None: only `timeout_s` ends it."""
     timeout_s: float = 90.0
+    described: str = ""
+    """The words of an administrator for `prompt`, to name it by when it doesn't show."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,11 @@ class PromptRows:
     """Only rows whose mark is coloured are echoes."""
     echo_end: re.Pattern[str] = NEVER
     """The row that ends the echo, where the prompt's further rows look like a reply's."""
+    echo_blank: bool = False
+    """Below a row of an echo one that only lacks its text is a blank row of the prompt."""
+    echo_once: bool = False
+    """No prompt is typed while a turn goes on: what looks like an echo further down is the
+    reply's."""
     input_muted: bool = False
     """A row is the input box only when what it holds is blank or grey."""
     above: re.Pattern[str] = re.compile(RULE)

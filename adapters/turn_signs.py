@@ -146,6 +146,11 @@ class TurnSigns:
     ends_at: frozenset[AgentFault] = frozenset()
     """Faults that it would repeat until its end: so it is ended, and resumed by the next ask."""
 
+    @property
+    def exact(self) -> bool:
+        """True when it tells what it said, and when it is done."""
+        return bool(self.hooks or self.record)
+
 
 # ── What it may show ────────────────────────────────────────────────────────────────────
 

@@ -89,7 +89,8 @@ class Interruption:
         turn, signs = self._turn, self._profile.signs
         if turn.finished() or turn.state in ("done", "idle", "error"):
             return True
-        calm = min(self._console.quiet_s(), self._since_keys_s()) >= CALM_S
+        quiet_s = float("inf") if self._console.restless else self._console.quiet_s()
+        calm = min(quiet_s, self._since_keys_s()) >= CALM_S
         if signs.states is None and not signs.paste_mode and calm:
             return signs.title is None or bool(signs.title.idle.search(self._console.title))
         return False
@@ -101,7 +102,7 @@ class Interruption:
     async def _shows_busy(self) -> bool:
         """True when the screen contradicts a silence; what its own signs tell needs no witness.
 
-        Where the screen's signs are the program's only ones, it must show that it waits.
+        One that was described, or has no other signs, must show that it waits.
         """
         if self._turn.finished():
             return False
@@ -109,7 +110,8 @@ class Interruption:
         footer = signs.footer
         if footer and footer.busy and footer.busy.search(text):
             return True
-        alone = not (signs.states or signs.paste_mode or signs.title or signs.hooks)
+        alone = not (signs.states or signs.paste_mode or signs.title or signs.exact)
+        alone |= bool(self._profile.program.ready.described)
         if alone and footer and footer.idle and not footer.idle.search(text):
             return True
         return await self._asks()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import time
 import uuid
@@ -13,17 +12,15 @@ import structlog
 
 from adapters.agent import Launch
 from adapters.cli.hooks import HookListener, Receive
-from adapters.cli.permission import Dialogs
+from adapters.cli.ready import wait_ready
 from adapters.cli.record import Follower, follow
 from adapters.cli_profile import Profile, Setting
 from adapters.pty.console import Console
-from adapters.pty.terminal import PtyClosed, StartCommand
-from adapters.reading.queries import text_on
+from adapters.pty.terminal import StartCommand
 from adapters.reading.standing import SettledQuestions
 from adapters.sandbox.enclosure import enclose
 from adapters.screen.signals import Signal
 from adapters.session.causes import explain, told_when_full
-from adapters.session.session import last_words
 from adapters.session.startup import prepare, setting_of
 from contract.errors import AgentError
 
@@ -110,7 +107,7 @@ class CliProcess:
 
     async def _wait_ready(self, console: Console) -> None:
         try:
-            await wait_ready(self._profile, console)
+            await wait_ready(self._profile, console, self.settled)
         except AgentError as error:
             await self.end()
             raise await self.explained(error) from error.__cause__
@@ -158,75 +155,3 @@ class CliProcess:
         if self._hooks and self._hook_url:
             self._hooks.release(self._hook_url)
             self._hook_url = ""
-
-
-CHECK_S = 0.25  # between two looks at the screen
-RESTLESS_S = 1.0  # and of one that never rests: some draw all the time
-
-
-async def wait_ready(profile: Profile, console: Console) -> None:
-    """Return when the program takes a prompt. Raises AgentError."""
-    ready = profile.program.ready
-    dialogs = Dialogs(profile)
-    deadline = time.monotonic() + ready.timeout_s
-    seen, looked = -1, time.monotonic()
-    while True:
-        if not console.alive:
-            raise _ended(profile, console, await _text(console), dialogs)
-        left = ready.quiet_s - console.quiet_s()
-        told = _told(profile, console)
-        if told and left <= 0 and (not ready.prompt or ready.prompt.search(await _text(console))):
-            return
-        if time.monotonic() > deadline:
-            raise _late(profile, await _text(console), dialogs)
-        restless = time.monotonic() > looked + RESTLESS_S
-        if console.output_bytes != seen and (restless or console.quiet_s() > CHECK_S / 2):
-            seen, looked = console.output_bytes, time.monotonic()
-            await _answer_dialogs(console, dialogs)
-        await console.wait_change(min(left, CHECK_S) if told and left > 0 else CHECK_S)
-
-
-def _told(profile: Profile, console: Console) -> bool:
-    """True when the signs that need no look at the screen are there."""
-    ready = profile.program.ready
-    return (
-        (console.bracketed_paste or not ready.bracketed_paste)
-        and (not ready.title or bool(ready.title.search(console.title)))
-        and (not ready.state or console.state in (ready.state, "done"))
-    )
-
-
-async def _text(console: Console) -> str:
-    return text_on(await console.screen())
-
-
-async def _answer_dialogs(console: Console, dialogs: Dialogs) -> None:
-    text = await _text(console)
-    if error := dialogs.fault(text, "start"):
-        raise error
-    if keys := dialogs.keys(text, "start"):
-        await asyncio.sleep(dialogs.deaf_s(text))
-        try:
-            await console.write(keys)
-        except PtyClosed:
-            await console.wait_change(CHECK_S)
-
-
-def _ended(profile: Profile, console: Console, text: str, dialogs: Dialogs) -> AgentError:
-    shown = last_words(text)
-    return dialogs.fault(text, "start") or AgentError(
-        "startup",
-        f"{profile.name}: ended with code {console.exit_code} while starting: {shown}",
-        say=f"{profile.title} ended while it was starting (code {console.exit_code})"
-        + (f": {shown}" if shown else "."),
-    )
-
-
-def _late(profile: Profile, text: str, dialogs: Dialogs) -> AgentError:
-    shown = last_words(text)
-    return dialogs.fault(text, "start") or AgentError(
-        "startup",
-        f"{profile.name}: not ready within {profile.program.ready.timeout_s:.0f} s: {shown}",
-        say=f"{profile.title} did not become ready within {profile.program.ready.timeout_s:.0f} s"
-        + (f"; its screen says: {shown}" if shown else "; its screen is empty."),
-    )

@@ -93,7 +93,7 @@ class TurnResult:
         text: the record's.
         """
         profile = self._profile
-        exact = profile.signs.record is not None or profile.signs.hooks is not None
+        exact = profile.signs.exact
         if exact:  # it told its end before it drew it
             await self._console.wait_quiet(DRAWN_S, DRAWN_LIMIT_S)
         screen = await self._console.screen()

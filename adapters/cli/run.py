@@ -82,6 +82,8 @@ class PromptRun:
         self._undrafted = False  # the screen changed since its last draft
         self._unnoted: deque[TurnEvent] = deque()  # read from the record; a break loses none
         self._answered = False
+        self._last_reply = ""
+        self._idle_gone = False  # the screen stopped showing that it waits
 
     # ── The turn ────────────────────────────────────────────────────────────────────────
 
@@ -256,7 +258,7 @@ class PromptRun:
         if not turn.began and footer.busy is None:
             turn.began = True  # it wrote something after Enter
         busy = bool(footer.busy and footer.busy.search(text))
-        if footer.busy is None:
+        if footer.busy is None and self._moved(screen, text):
             turn.wake("footer", "title")
         if busy or footer.idle is None or footer.idle.search(text):
             if not busy and not turn.began and not self._holds(text):  # perhaps nobody looked
@@ -265,6 +267,18 @@ class PromptRun:
             turn.show("footer", busy=busy, now=since)
         else:
             turn.wake("footer", "title")
+
+    def _moved(self, screen: Screen, text: str) -> bool:
+        """True while what is written may be of its answer: always, but of one that draws all the
+        time. There the answer stands still when it is done, and the sign of that came with it."""
+        footer = self._profile.signs.footer
+        if not self._console.restless or not footer or not footer.idle:
+            return True
+        reply = self._ending.reply(screen)
+        changed, self._last_reply = reply != self._last_reply, reply
+        self._idle_gone |= not footer.idle.search(text)
+        late = self._time() >= self._entered_at + UNSEEN_S
+        return changed or not (self._idle_gone or reply or late)
 
     def _remember(self, screen: Screen) -> None:
         """What stands on the screen before the prompt is none of its answer."""

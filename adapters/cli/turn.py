@@ -313,9 +313,6 @@ class TurnState:
         """True when the record has the block that another sign gave as the last one."""
         return self._last is not None and last.strip() == self._last.strip()
 
-    def _exact(self) -> bool:
-        return bool(self._signs.hooks or self._signs.record)
-
     def _grace_s(self) -> float:
         return self._signs.record.grace_s if self._signs.record else 0.0
 
@@ -323,6 +320,6 @@ class TurnState:
         """The time for which an inexact sign must hold before it ends the turn."""
         if sign == "state" and self.state in ("done", "error"):
             return self._grace_s()
-        if self._exact():
+        if self._signs.exact:
             return self._signs.fallback_s
         return self._signs.footer.debounce_s if self._signs.footer else 0.5

@@ -10,12 +10,19 @@ import re
 from dataclasses import replace
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    field_validator,
+)
 
 from adapters import turn_signs as signs
 from adapters.cli_profile import Acp, Environment, ModelChoice, Profile, Program, ReadySigns, Setup
 from adapters.profiles import looks
 from adapters.profiles.other_looks import OTHER_LOOKS
+from adapters.profiles.row_patterns import in_last_row, row_pattern, unflagged
 from adapters.records.described import RecordSettings
 from adapters.screen_profile import (
     NEVER,
@@ -32,6 +39,8 @@ from contract.agent import Option
 # In mid-turn, dialogs aside, `busy` was gone for 0.25 s at most (78 recordings of ten programs),
 # at the ends of whole frames as well as within them.
 QUIET_S = 1.0
+STILL_S = 10.0
+RESTLESS_S = 1.0
 QUIET_ALONE_S = 2.0  # silence alone; gaps of 2.7 s were seen: better give `busy`
 
 KEYS = {
@@ -47,7 +56,7 @@ def _compiled(value: object) -> object:
     if not isinstance(value, str):
         return value
     try:
-        return re.compile(value, re.MULTILINE)
+        return row_pattern(value)
     except re.error as error:
         raise ValueError(f"not a regular expression: {error}") from None
 
@@ -81,20 +90,24 @@ class GenericSettings(BaseModel):
     """A program as moot.toml describes it. Patterns are searched in the screen's rows.
 
     command: its argv; words like {workspace}, {model}, {session_id} are filled in. resume: argv
-    that resumes {session_id}. ready: shows that it takes a prompt. busy: shows that it works;
-    prompt: that it waits for one (default: ready). quiet_s: how long that must hold (1 s), with
-    no output while there is no `busy` (2 s). paste: prompts go in as a bracketed paste; false: on
-    one line, its lines joined by `newline`; unset: as a paste if the program asks for that.
+    that resumes {session_id}. ready: shows that it takes a prompt. ready_last_row: it and `prompt`
+    are searched in the last row that shows something. ready_still_s: a start fails when its screen
+    stands still so long without showing that. busy: shows that it works; busy_title: the same in
+    its window's title; prompt: that it waits for one (default: ready). quiet_s: how long that must
+    hold (1 s), with no output while there is no `busy` (2 s); of a program that draws all the time,
+    with no change of its reply. paste: prompts go in as a bracketed paste; false: on one line, its
+    lines joined by `newline`; unset: as a paste
+    if the program asks for that.
 
-    reply: how the first row of a reply begins. margin: columns before its other rows. echo: the
-    prompt as the program repeats it. box: the row of its input box. look: instead of these four,
-    the name of a program that looks the same. aside: rows that belong to no reply, with what is
-    indented under them. tool: the first row of a tool's use: the reply is what follows the last
-    one. permission: shows that it asks; its choices are read from the screen (numbers, letters
-    such as [y/N], lines of which one is marked), unless `choices` name them. record: where it
-    writes down what it said, from which replies are exact; else they are read from the screen.
-    cols, rows: of its terminal. Without a record a large one, so that a full-screen program
-    shows a long reply whole: 200 and 300.
+    reply: how the first row of a reply begins. margin: columns before its other rows; spare:
+    columns that it leaves empty at the right. echo: the prompt as the program repeats it. box: the
+    row of its input box. look: instead of these, the name of a program that looks the same. aside:
+    rows that belong to no reply, with what is indented under them. tool: the first row of a tool's
+    use: the reply is what follows the last one. permission: shows that it asks; its choices are
+    read from the screen (numbers, letters such as [y/N], lines of which one is marked), unless
+    `choices` name them. record: where it writes down what it said, from which replies are exact;
+    else they are read from the screen. cols, rows: of its terminal. Without a record a large one,
+    so that a full-screen program shows a long reply whole: 200 and 300.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -106,9 +119,12 @@ class GenericSettings(BaseModel):
     env: dict[str, str] = {}
     passes: list[str] = []
     ready: Regex | None = None
+    ready_last_row: bool = False
     ready_quiet_s: float = Field(default=0.6, ge=0)
+    ready_still_s: float = Field(default=STILL_S, gt=0)
     ready_timeout_s: float = Field(default=90.0, gt=0)
     busy: Regex | None = None
+    busy_title: Regex | None = None
     prompt: Regex | None = None
     quiet_s: float | None = Field(default=None, gt=0)
     paste: bool | None = None
@@ -119,6 +135,7 @@ class GenericSettings(BaseModel):
     clear: list[Press] = []
     reply: Regex | None = None
     margin: int = Field(default=0, ge=0)
+    spare: int = Field(default=0, ge=0)
     echo: Regex | None = None
     box: Regex | None = None
     look: str = ""
@@ -142,15 +159,15 @@ class GenericSettings(BaseModel):
         return value
 
 
-def generic_profile(name: str, settings: GenericSettings) -> Profile:
-    """The profile that the settings describe."""
+def generic_profile(name: str, settings: GenericSettings, ready: str = "") -> Profile:
+    """The profile that the settings describe. ready: that pattern as it was written."""
     given = settings
     title = given.title or given.command[0].rpartition("/")[2]
     return Profile(
         name=name,
         title=title,
         agent=given.agent or f"{title} CLI agent",
-        program=_program(given),
+        program=_program(given, _described(name, given, ready)),
         environment=Environment(env=tuple(given.env.items()), passes=tuple(given.passes)),
         setup=Setup(missing=given.missing, login=given.login),
         model=ModelChoice(context_tokens=given.context_tokens),
@@ -162,8 +179,11 @@ def generic_profile(name: str, settings: GenericSettings) -> Profile:
         ),
         signs=signs.TurnSigns(
             record=given.record.record() if given.record else None,
+            title=signs.Title(given.busy_title, re.compile("")) if given.busy_title else None,
             footer=signs.Footer(
-                given.busy, given.prompt or given.ready, debounce_s=_quiet_s(given)
+                given.busy,
+                _in_its_row(given, given.prompt or given.ready),
+                debounce_s=_quiet_s(given),
             ),
             timeout_s=given.turn_timeout_s,
         ),
@@ -176,20 +196,32 @@ def generic_profile(name: str, settings: GenericSettings) -> Profile:
     )
 
 
-def _program(given: GenericSettings) -> Program:
+def _program(given: GenericSettings, described: str) -> Program:
     return Program(
         begin=tuple(given.command),
         resume=tuple(given.resume),
         chooses_id=any("{session_id}" in word for word in given.command),
         ready=ReadySigns(
-            prompt=given.ready,
+            prompt=_in_its_row(given, given.ready),
             bracketed_paste=bool(given.paste),
             quiet_s=given.ready_quiet_s,
+            restless_s=RESTLESS_S,
+            still_s=given.ready_still_s,
             timeout_s=given.ready_timeout_s,
+            described=described,
         ),
         shell_terminal=True,
         size=_size(given),
     )
+
+
+def _described(name: str, given: GenericSettings, ready: str) -> str:
+    written = ready or (given.ready.pattern if given.ready else "")
+    return f"`ready` in [agents.{name}.settings]: {written}" if written else ""
+
+
+def _in_its_row(given: GenericSettings, pattern: re.Pattern[str] | None) -> re.Pattern[str] | None:
+    return in_last_row(pattern) if pattern and given.ready_last_row else pattern
 
 
 def _size(given: GenericSettings) -> tuple[int, int]:
@@ -211,7 +243,7 @@ def _permission(given: GenericSettings) -> signs.Permission | None:
 
 
 def _quiet_s(given: GenericSettings) -> float:
-    return given.quiet_s or (QUIET_S if given.busy else QUIET_ALONE_S)
+    return given.quiet_s or (QUIET_S if given.busy or given.busy_title else QUIET_ALONE_S)
 
 
 def _look(name: str, given: GenericSettings) -> ScreenProfile:
@@ -220,9 +252,16 @@ def _look(name: str, given: GenericSettings) -> ScreenProfile:
     return ScreenProfile(
         name=name,
         prompt=PromptRows(
-            echo=given.echo or NEVER, input=given.box or given.prompt or given.ready or NEVER
+            echo=given.echo or NEVER,
+            input=given.box or given.prompt or given.ready or NEVER,
+            echo_blank=True,
+            echo_once=True,
         ),
-        reply=ReplyRows(bullet=given.reply, margin=given.margin),
+        reply=ReplyRows(
+            bullet=given.reply,
+            margin=given.margin,
+            spare=given.spare,
+        ),
         asides=AsideRows(aside=_either(given.aside, given.permission or NEVER)),
         tools=ToolRows(tool=given.tool),
     )
@@ -230,7 +269,8 @@ def _look(name: str, given: GenericSettings) -> ScreenProfile:
 
 def _either(one: re.Pattern[str], other: re.Pattern[str]) -> re.Pattern[str]:
     """Looks match at a row's beginning; a permission pattern is searched in it."""
-    return re.compile(f"(?:{one.pattern})|.*(?:{other.pattern})", one.flags | other.flags)
+    source = f"(?:{unflagged(one)})|.*(?:{unflagged(other)})"
+    return re.compile(source, one.flags | other.flags)
 
 
 _ALIASES = {

@@ -119,7 +119,8 @@ class Console:
     `on_signal` gets what the program tells (titles, OSCs, mode 2004), in order. `changed` is set
     with each of these and at the exit; whoever waits for it clears it. shell: see
     `Program.shell_terminal`. alive: the program runs. ready: and takes prompts, as its driver
-    found. title: the window's. scrolled: see
+    found. restless: it draws all the time, as its driver found: it is never quiet. title: the
+    window's. scrolled: see
     `Screen.scrolled`; as far as it is drawn.
     """
 
@@ -134,6 +135,7 @@ class Console:
         self._drawing: asyncio.TimerHandle | None = None
         self.alive = False
         self.ready = False
+        self.restless = False
         self.title = ""
         self.scrolled = 0
         self.changed = asyncio.Event()
@@ -274,8 +276,10 @@ class Console:
     async def wait_quiet(self, quiet_s: float, limit_s: float, *, from_now: bool = False) -> None:
         """Wait until it has written nothing for so long, at most `limit_s`.
 
-        from_now: what it was quiet before does not count.
+        from_now: what it was quiet before does not count. One that draws all the time gets little
+        more than that.
         """
+        limit_s = min(limit_s, 2 * quiet_s) if self.restless else limit_s
         begin = self._loop.time()
         while (now := self._loop.time()) < begin + limit_s:
             quiet = min(self.quiet_s(), now - begin) if from_now else self.quiet_s()

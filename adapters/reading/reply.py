@@ -6,6 +6,7 @@ word is there, in order, and nothing else is.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -27,6 +28,7 @@ __all__ = [
     "read_reply",
 ]
 
+_ANY = "."  # a text without letters
 HEAD_LETTERS = 60  # of a prompt's first line, to find its echo by
 MARK_LETTERS = 12  # an echo's own mark, e.g. "ask>", or a time beside it, is not longer
 
@@ -138,7 +140,8 @@ def _turn(
     mine = _echo_of(prompt or "", echoes, rows)
     if mine is None:
         return rows, False
-    end = next((echo.start for echo in echoes if echo.start >= mine.end), len(rows))
+    later = [] if look.prompt.echo_once else echoes
+    end = next((echo.start for echo in later if echo.start >= mine.end), len(rows))
     behind = rows[mine.end : end]
     closed = next((i for i, row in enumerate(behind) if look.prompt.echo_end.match(row.text)), -1)
     return behind[closed + 1 :], True
@@ -151,6 +154,8 @@ def _echoes(rows: Sequence[VisibleRow], look: ScreenProfile) -> list[PromptEcho]
     found = [
         look.prompt.echo.match(row.text) if plain or _is_coloured(row) else None for row in rows
     ]
+    if look.prompt.echo_blank:
+        found = _with_blanks(found, rows, look)
     for is_echo, group in groupby(enumerate(found), lambda pair: pair[1] is not None):
         if is_echo:
             matches = [(i, match) for i, match in group if match]
@@ -158,6 +163,19 @@ def _echoes(rows: Sequence[VisibleRow], look: ScreenProfile) -> list[PromptEcho]
             text = next((text for text in texts if text.strip()), "")
             echoes.append(PromptEcho(matches[0][0], matches[-1][0] + 1, text))
     return echoes
+
+
+def _with_blanks(
+    found: Sequence[re.Match[str] | None], rows: Sequence[VisibleRow], look: ScreenProfile
+) -> list[re.Match[str] | None]:
+    """The matches, and those of the rows below one that only lack a text."""
+    every: list[re.Match[str] | None] = []
+    for match, row in zip(found, rows, strict=True):
+        if match is None and every and every[-1]:
+            lacking = look.prompt.echo.match(f"{row.text} {_ANY}")
+            match = lacking if lacking and lacking[1].strip() == _ANY else None
+        every.append(match)
+    return every
 
 
 def _echo_of(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from pydantic import ValidationError
 from adapters.agent import ACP_SESSION, Agent, Driver, Launch
 from adapters.catalog import find_program, profiles
 from adapters.cli.hooks import HookListener
+from adapters.cli.ready import NotReady
 from adapters.cli.session import CliAgent
 from adapters.cli_profile import Profile
 from adapters.profiles.generic import GENERIC, GenericSettings, generic_profile
@@ -38,6 +40,7 @@ class Programs:
         self._tables = tables
         self._environment = environment
         self._hooks = hooks
+        self._not_ready: dict[str, float] = {}  # when a start failed last for want of its signs
 
     def __call__(self, name: str) -> AgentProgram:
         """The program of that name. One that can't be had says why in its hint."""
@@ -58,12 +61,16 @@ class Programs:
                 env=tuple(environment.items()),
                 login=launch.login or table.login,
             )
-            agent = await self._agent(profile, filled, launch.driver or table.driver)
+            patient = self._as_patient(name, profile)
+            agent = await self._agent(patient, filled, launch.driver or table.driver)
             try:
                 await agent.start()
-            except BaseException:
+            except BaseException as error:
+                if isinstance(error, NotReady):
+                    self._not_ready[name] = time.monotonic()
                 await agent.close()
                 raise
+            self._not_ready.pop(name, None)
             return agent
 
         return AgentProgram(
@@ -82,6 +89,15 @@ class Programs:
             upstream=next((environment[key] for key in PROXIES if environment.get(key)), ""),
         )
 
+    def _as_patient(self, name: str, profile: Profile) -> Profile:
+        """The profile; after a start that stood still, the next ones are not waited for so long."""
+        ready = profile.program.ready
+        failed = self._not_ready.get(name, float("-inf"))
+        if ready.still_s is None or time.monotonic() > failed + NOT_READY_S:
+            return profile
+        hasty = replace(ready, still_s=ready.still_s / 4)
+        return replace(profile, program=replace(profile.program, ready=hasty))
+
     async def _agent(self, profile: Profile, launch: Launch, driver: Driver) -> CliAgent | AcpAgent:
         if driver == "acp":
             if say := without_acp(profile):
@@ -98,6 +114,7 @@ class Programs:
         return {k: v for k in base if (v := self._environment.get(k))} | table.env
 
 
+NOT_READY_S = 120.0  # a start that failed tells so long how the next one will go
 PROXIES = ("HTTPS_PROXY", "https_proxy")
 
 
@@ -156,7 +173,7 @@ def _described(name: str, table: AgentTable) -> Profile:
         where = place_of(first)
         inside = "command" if where == "command" else f"settings.{where}"
         raise ConfigError(f"agents.{name}.{inside}: {reason_of(first)}") from None
-    return generic_profile(name, settings)
+    return generic_profile(name, settings, str(table.settings.get("ready", "")))
 
 
 def _unknown(name: str, reason: str) -> AgentProgram:

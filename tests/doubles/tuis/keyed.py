@@ -7,6 +7,7 @@ As argv: `mute` it asks without saying by which keys, and takes Enter for yes.
 import os
 import re
 import select
+import shutil
 import sys
 import termios
 import time
@@ -26,7 +27,9 @@ held = b""
 
 
 def draw(status: str = "") -> None:
-    text = "\x1b[H" + "".join(f"{row}\x1b[K\n" for row in [*rows[-200:], "", status])
+    text = "\x1b[H" + "".join(
+        f"{row}\x1b[K\n" for row in [*rows[4 - shutil.get_terminal_size().lines :], "", status]
+    )
     os.write(1, f"{text}  > \x1b[K\n  keyed 1.0 · ctrl-c to quit\x1b[K\x1b[J".encode())
 
 
