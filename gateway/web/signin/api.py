@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import structlog
 from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -24,9 +23,7 @@ from gateway.web.signin.people import (
     SignedIn,
 )
 from gateway.web.signin.rows import PageSession
-from gateway.web.signin.tokens import NOT_IT
-
-log = structlog.stdlib.get_logger("moot.page")
+from gateway.web.signin.tokens import NOT_IT, tell_failed
 
 
 class SignInBody(BaseModel):
@@ -80,23 +77,14 @@ class SignInApi:
             try:
                 return await self._people.sign_in_by_link(body.code, body.name, device)
             except RequestRefused:
-                self._failed(address, "link")
+                tell_failed(self.attempts, address, "link")
                 raise
         if body.token is None:
             raise Rejected("token", "is required: a token, or the code of a link")
-        try:
-            caller = self.credentials.tokens.by_bearer(body.token, address)
-            if caller.reads:
-                raise RequestRefused(401, NOT_IT)
-        except RequestRefused as refused:
-            if refused.status == 401:
-                self._failed(address, "token")
-            raise
+        if self.credentials.tokens.by_bearer(body.token, address).reads:
+            tell_failed(self.attempts, address, "token")
+            raise RequestRefused(401, NOT_IT)
         return await self._people.sign_in_by_token(body.name, device)
-
-    def _failed(self, address: str, how: str) -> None:
-        wait_s = self.attempts.wait_s(address)
-        log.warning("signin.failed", address=address, how=how, wait_s=wait_s)
 
     async def sign_out(self, request: web.Request) -> web.Response:
         caller = caller_of(request)

@@ -20,6 +20,7 @@ ALL_FREE = 100  # wrong ones of all addresses within ALL_WITHIN_S
 ALL_WITHIN_S = 600.0
 ALL_WAIT_S = 60.0  # after each further one
 MOST_ADDRESSES = 10_000
+MOST_TOLD, TOLD_S = 20, 60.0  # lines in the log, of whoever tries
 
 
 @dataclass(slots=True)
@@ -36,6 +37,7 @@ class Attempts:
         self._clock = clock
         self._by: OrderedDict[str, _Tries] = OrderedDict()
         self._all: deque[float] = deque(maxlen=ALL_FREE)
+        self._told: deque[float] = deque(maxlen=MOST_TOLD)
 
     def wait_s(self, address: str) -> int:
         """The seconds until this address may try again; 0: now."""
@@ -62,6 +64,14 @@ class Attempts:
         if tries.wrong >= FREE:
             tries.until = now + min(2.0 ** (tries.wrong - FREE), LONGEST_S)
         return self.wait_s(address)
+
+    def is_told(self) -> bool:
+        """True if one more wrong one is to be logged: trying must not fill the disk."""
+        now = self._clock()
+        if len(self._told) == MOST_TOLD and now - self._told[0] < TOLD_S:
+            return False
+        self._told.append(now)
+        return True
 
     def right(self, address: str) -> None:
         """It was the token: what came before is forgotten."""

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+import structlog
+
 from contract.chat import Speaker
 from contract.errors import ConfigError, Rejected
 from gateway.core.redaction import can_be_redacted
@@ -17,6 +19,8 @@ from gateway.web.signin.names import SHELL
 from gateway.web.signin.people import Noted
 from gateway.web.signin.rows import PageRows, PageToken
 from gateway.web.signin.secret import derived, hashed, same
+
+log = structlog.stdlib.get_logger("moot.page")
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 READS = ("", "metrics")
@@ -80,6 +84,7 @@ class PageTokens:
             self._attempts.right(address)
             return Caller(_speaker(OWN), token=OWN)
         self._attempts.wrong(address)
+        tell_failed(self._attempts, address, "token")
         raise RequestRefused(401, NOT_IT)
 
     def is_good(self, caller: Caller) -> bool:
@@ -126,6 +131,12 @@ class PageTokens:
         await self._rows.drop_token(name)
         await self._audit.note("token_revoke", by, token=name)
         return True
+
+
+def tell_failed(attempts: Attempts, address: str, how: str) -> None:
+    """Log a wrong token or link, without it."""
+    if attempts.is_told():
+        log.warning("signin.failed", address=address, how=how, wait_s=attempts.wait_s(address))
 
 
 def check_own(environment: Mapping[str, str], *, beyond: bool) -> str | None:
