@@ -82,6 +82,9 @@ class AsideRows:
     """Only if they begin in a colour."""
     fault: re.Pattern[str] = NEVER
     """An error of the program; group 1 is its text."""
+    report: re.Pattern[str] = NEVER
+    """How its own report of a failure begins, e.g. a traceback: that and all behind it is none of
+    the agent's words. Searched in the rows joined by "\\n"."""
     broken_off: re.Pattern[str] = NEVER
     """Shows that the turn was broken off: then what was said before its last tool is no reply."""
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping
 
 from acp.exceptions import RequestError
 
 from adapters.acp.peer import AUTH_REQUIRED
 from adapters.cli_profile import Profile
+from adapters.records.faults import dig, line, sentence
 from contract.errors import AgentError, AgentFault
 
-SAID_CHARS = 300
 AGAIN = "Ask again; if that fails too, say `!new`"
 
 OTHER: tuple[AgentFault, str] = ("api", AGAIN)
@@ -48,12 +46,11 @@ def fault_of(error: RequestError, profile: Profile) -> AgentError:
 
 def worded(said: str, profile: Profile) -> AgentError:
     """The error that a message is about. The message itself is for the room, not for a log."""
-    shown = " ".join(said.split())
-    shown = shown if len(shown) <= SAID_CHARS else f"{shown[: SAID_CHARS - 1]}…"
+    shown = sentence(said)
     kind, remedy = next(
         ((kind, remedy) for kind, sign, remedy in _SIGNS if sign.search(shown)), OTHER
     )
-    say = f"{profile.title} reports an error: {shown.rstrip('.')}. {remedy}."
+    say = line(f"{profile.title} reports an error", shown, remedy)
     return AgentError(kind, f"{profile.name}: it reports an error", say=say)
 
 
@@ -94,19 +91,4 @@ def stopped_because(reason: str, profile: Profile) -> AgentError | None:
 
 def text_of(error: RequestError) -> str:
     """The most telling text in an error, which may hold another one as JSON."""
-    details = [found for part in (error.data, str(error)) if (found := _dig(part))]
-    return next(iter(details), "")
-
-
-def _dig(value: object, depth: int = 4) -> str:
-    if isinstance(value, str):
-        try:
-            inner = json.loads(value) if value.lstrip().startswith("{") else None
-        except (ValueError, RecursionError):
-            inner = None
-        return (_dig(inner, depth - 1) if inner and depth else "") or value
-    if isinstance(value, Mapping) and depth:
-        for key in ("details", "message", "error", "detail", "errorMessage"):
-            if found := _dig(value.get(key), depth - 1):
-                return found
-    return ""
+    return dig(error.data) or dig(str(error))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from adapters.records.faults import line
 from contract.errors import AgentError, AgentFault
 from llm.errors import ApiError, ApiFault
 
-REASON_CHARS = 200
 _FAILED = "The Anthropic API failed"
 _LIMIT = "The Anthropic API's rate limit is reached."
 _SAY: Mapping[ApiFault, tuple[AgentFault, str]] = {
@@ -44,8 +44,8 @@ def agent_error(error: ApiError, model: str) -> AgentError:
     """The error with its sentence. The API's own words are in the sentence, not in the log."""
     what = str(error)
     if error.fault == "refused":
-        reason = " ".join((error.words or what).split())[:REASON_CHARS]
-        say = f"The Anthropic API refused the request: {reason}. If it goes on so, say `!new`."
+        refused = "The Anthropic API refused the request"
+        say = line(refused, error.words or what, "If it goes on so, say `!new`")
         return AgentError("api", what, say=say)
     kind, say = _SAY[error.fault]
     if error.broken:

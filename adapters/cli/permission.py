@@ -19,6 +19,7 @@ from adapters.reading.queries import (
     unread_choice,
 )
 from adapters.reading.standing import SettledQuestions, StandingQuestion
+from adapters.records.faults import sentence
 from adapters.screen.screen import Screen
 from adapters.session.session import RoomQuestions, chosen
 from adapters.turn_events import State
@@ -27,6 +28,7 @@ from contract.agent import Question
 from contract.errors import AgentError
 
 Phase = Literal["start", "turn"]
+LOGGED_CHARS = 1_000  # of an error
 
 
 class Dialogs:
@@ -67,10 +69,12 @@ class Dialogs:
         profile = self._profile
         assert dialog.fault
         seen = match["seen"] if "seen" in match.re.groupindex else match[0]
-        say = dialog.say.replace("{0}", seen)
+        say = dialog.say.replace("{0}", sentence(seen)).replace("….", "…")
         if not say and dialog.fault == "login":
             say = f"{profile.title} is not logged in. {profile.setup.login}"
-        return AgentError(dialog.fault, f"{profile.name}: {seen}", say=say or None)
+        return AgentError(
+            dialog.fault, f"{profile.name}: {sentence(seen, LOGGED_CHARS)}", say=say or None
+        )
 
 
 log = structlog.stdlib.get_logger("moot.adapters.permission")

@@ -13,7 +13,7 @@ from adapters.cli_profile import Profile
 from adapters.pty.console import Console
 from adapters.reading.queries import error_on, reply_on, text_on
 from adapters.reading.reply import letters_of
-from adapters.records.faults import AGAIN, Fault, fault_in
+from adapters.records.faults import AGAIN, Fault, fault_in, line
 from adapters.screen.screen import Screen
 from adapters.session.session import last_words, readable
 from contract.agent import Answer
@@ -133,7 +133,7 @@ class TurnResult:
             return None
         shown = shown or last_words(text)
         known = fault_in(shown) or Fault("api", AGAIN)
-        say = f"{self._profile.title} reports an error: {shown.rstrip('.')}. {known.remedy}."
+        say = line(f"{self._profile.title} reports an error", shown, known.remedy)
         return self._error(known.kind, shown, say)
 
     async def crash(self) -> AgentError:

@@ -14,7 +14,7 @@ import yaml
 
 from adapters import cli_profile as profile
 from adapters import turn_signs as signs
-from adapters.screen_profile import AsideRows, PromptRows, ReplyRows, ScreenProfile
+from adapters.screen_profile import AsideRows, PromptRows, ReplyRows, ScreenProfile, ToolRows
 from adapters.turn_events import ReplyBlock, ReplyRetracted, TurnEvent
 
 # ── Its start ───────────────────────────────────────────────────────────────────────────
@@ -185,7 +185,16 @@ LOOK = ScreenProfile(
     name="aider",
     prompt=PromptRows(echo=re.compile(r"\w*> ?(?!>)(.*)"), input=re.compile(r"\w*>\s*$")),
     reply=ReplyRows(tail=re.compile(r"Tokens: .* received")),
-    asides=AsideRows(fault=re.compile(r"(litellm\.\w+Error.*)")),
+    tools=ToolRows(tool=re.compile(r"► \*\*ANSWER\*\*")),  # above it stand its thoughts
+    asides=AsideRows(
+        fault=re.compile(r"(litellm\.\w+Error.*)"),
+        report=re.compile(
+            r"^litellm\.\w+: |^Retrying in [\d.]+ seconds|^Empty response received from LLM"
+            r"|^Model \S+ has (?:possibly )?hit a token limit|^\^C"
+            r"|^-+\s+► \*\*THINKING\*\*(?![\s\S]*^► \*\*ANSWER\*\*)",
+            re.MULTILINE,
+        ),
+    ),
 )
 
 AIDER = profile.Profile(

@@ -147,7 +147,9 @@ DIALOGS = (
         for n in (2, 3)
     ),
     signs.DialogRule(
-        re.compile("Get started\\s+How would you like to authenticate"), fault="login", when="start"
+        re.compile("Get started[\\s│]+How would you like"),
+        fault="login",
+        when="start",
     ),
     signs.DialogRule(re.compile("Enter Gemini API Key"), fault="login"),
     signs.DialogRule(
@@ -188,7 +190,7 @@ LOOK = ScreenProfile(
     reply=ReplyRows(bullet=re.compile(r"✦(?: |$)"), margin=2, numbered=True),
     tools=ToolRows(tool=re.compile(r"[╭│]|  [✓✗✕x⊷?o-]  \w")),
     asides=AsideRows(
-        aside=re.compile(r"  Executing Hook| ?(?:[ℹ⚠✕✗✓⊶] |[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] )"),
+        aside=re.compile(r"  Executing Hook|.*\(esc to cancel\b| ?(?:[ℹ⚠✕✗✓⊶] |[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] )"),
         fault=re.compile(r"✕ (.+)"),
     ),
 )

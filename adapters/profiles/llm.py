@@ -157,7 +157,14 @@ LOOK = ScreenProfile(
         input=re.compile(r">\s*$"),
         above=NEVER,
     ),
-    asides=AsideRows(fault=re.compile(r"Error: (.+)")),
+    asides=AsideRows(
+        fault=re.compile(r"Error: (.+)"),
+        report=re.compile(
+            r'^Traceback \(most recent call last\):\n +File "[^"\n]*(?:llm|runpy)[^"\n]*", line \d'
+            r"|^Error: .*\s*\Z",
+            re.MULTILINE,
+        ),
+    ),
 )
 
 LLM = profile.Profile(

@@ -16,7 +16,14 @@ from adapters import cli_profile as profile
 from adapters import turn_signs as signs
 from adapters.records import opencode
 from adapters.records.spent import by_opencode, telling
-from adapters.screen_profile import PromptRows, ReplyRows, ScreenFrame, ScreenProfile, ToolRows
+from adapters.screen_profile import (
+    AsideRows,
+    PromptRows,
+    ReplyRows,
+    ScreenFrame,
+    ScreenProfile,
+    ToolRows,
+)
 from contract.errors import AgentError
 
 Json = dict[str, Any]
@@ -177,6 +184,7 @@ _LOOK = ScreenProfile(
         above=re.compile(r"  ┃"),
     ),
     reply=ReplyRows(margin=5, spare=4, tail=re.compile(r"     ▣ +\w+ · ")),
+    asides=AsideRows(aside=re.compile(r"     [+▸▾-] Thought: \d")),
     tools=ToolRows(tool=re.compile(r"  ┃  [$#→←%✱] "), muted_tool=re.compile(r"     [→←%✱⚙$~] \w")),
     frame=ScreenFrame(panel=42, panel_from=120, scrollbar="█▀▄"),
     choices=re.compile(r"Allow once|Allow always|Reject|Confirm|Cancel"),

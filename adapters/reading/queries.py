@@ -29,8 +29,11 @@ def reply_on(
 
     since: what `screen.scrolled` was before the prompt was typed; before: what stood there then.
     """
-    look = profile.shown.look
-    return read_reply(screen, look, prompt, since=since, before=before) if look else ""
+    if (look := profile.shown.look) is None:
+        return ""
+    # its record ends a turn before its screen shows the reply
+    echoed = profile.signs.record is not None
+    return read_reply(screen, look, prompt, since=since, before=before, echoed=echoed)
 
 
 def above_input_on(screen: Screen, profile: Profile, since: int = 0) -> list[str]:

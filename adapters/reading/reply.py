@@ -58,6 +58,7 @@ def read_reply(
     roll: TranscriptView | None = None,
     since: int = 0,
     before: Sequence[str] = (),
+    echoed: bool = False,
 ) -> str:
     """The last reply as Markdown, "" when there is none.
 
@@ -65,20 +66,32 @@ def read_reply(
     program shows in the reply's place is the reply. roll: what a full-screen program showed so
     far; without it a reply longer than the screen is cut off at its top. since: what
     `Screen.scrolled` was before the prompt was typed; it keeps the cost to that of the turn.
-    before: the rows that stood above the input box then, which are none of this reply's.
+    before: the rows that stood above the input box then, which are none of this reply's. echoed:
+    rows between them and the prompt's echo may be the late end of the turn before.
     """
     rolled = roll is not None and screen.alternate
     look = _fitting(screen, look, prompt, since)
     every = roll.rows if roll and rolled else rows_above_input(screen, look, since)
-    rows, found = _turn(every, look, prompt, before)
+    new = first_new(before, [row.text for row in every])
+    rows, found = _turn(every[new:], look, prompt)
+    if echoed and new and not found:
+        return ""
     if rolled and not found:
         rows = _behind_gap(rows)
+    rows = _before_report(rows, look)
     if look.unknown:
         return markdown(*guess_reply(rows, screen.cols)) if found else ""
     blocks = _marked(rows, look) if look.reply.bullet else _unmarked(rows, look)
     if not blocks and not found and screen.alternate and not rolled:
         blocks = _unmarked(rows, look)  # its mark has left the screen
     return _markdown(blocks[-1:] if look.reply.last_block else blocks, look, screen.cols)
+
+
+def _before_report(rows: list[VisibleRow], look: ScreenProfile) -> list[VisibleRow]:
+    """The rows before the program's own report of a failure."""
+    text = "\n".join(row.text for row in rows)
+    report = look.asides.report.search(text)
+    return rows[: text.count("\n", 0, report.start())] if report else rows
 
 
 def _behind_gap(rows: Sequence[VisibleRow]) -> list[VisibleRow]:
@@ -106,11 +119,18 @@ def read_error(
 ) -> str:
     """The last error that the program shows behind the prompt, "" when there is none."""
     look = _fitting(screen, look, prompt, since)
-    rows, _ = _turn(rows_above_input(screen, look, since), look, prompt, before)
-    for row in reversed(rows):
+    every = rows_above_input(screen, look, since)
+    rows, _ = _turn(every[first_new(before, [row.text for row in every]) :], look, prompt)
+    said: list[str] = []
+    margin = 0
+    for row in rows:
         if match := look.asides.fault.match(row.text):
-            return match[1].strip()
-    return ""
+            said, margin = [match[1].strip()], match.start(1)
+        elif row.blank or row.indent < margin:
+            margin = 0
+        elif margin:  # it goes on below
+            said.append(row.text.strip())
+    return " ".join(said)
 
 
 def _fitting(screen: Screen, look: ScreenProfile, prompt: str | None, since: int) -> ScreenProfile:
@@ -132,10 +152,9 @@ def _fitting(screen: Screen, look: ScreenProfile, prompt: str | None, since: int
 
 
 def _turn(
-    rows: list[VisibleRow], look: ScreenProfile, prompt: str | None, before: Sequence[str]
+    rows: list[VisibleRow], look: ScreenProfile, prompt: str | None
 ) -> tuple[list[VisibleRow], bool]:
     """The rows behind the prompt's echo, up to the next echo; whether there is an echo."""
-    rows = rows[first_new(before, [row.text for row in rows]) :]
     echoes = _echoes(rows, look)
     mine = _echo_of(prompt or "", echoes, rows)
     if mine is None:

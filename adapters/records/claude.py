@@ -8,7 +8,7 @@ from typing import Any
 
 from adapters import turn_events as events
 from adapters.records.claude_questions import asked
-from adapters.records.faults import AGAIN, fault_in
+from adapters.records.faults import AGAIN, fault_in, line
 from adapters.records.values import text_of
 from adapters.records.work import detail_of
 from contract.errors import AgentFault
@@ -77,8 +77,8 @@ def failure(payload: Json, turn: str) -> events.ReplyFailed:
     error = text_of(payload.get("error"))
     message = " ".join(text_of(payload.get("last_assistant_message")).split()) or error
     kind, remedy = _remedy(error, message)
-    said = message.partition(". ")[0].rstrip(".")
-    return events.ReplyFailed(kind, f"{error}: {message}", f"Claude Code: {said}. {remedy}.", turn)
+    say = line("Claude Code", message.partition(". ")[0], remedy)
+    return events.ReplyFailed(kind, f"{error}: {message}", say, turn)
 
 
 def _remedy(error: str, message: str) -> tuple[AgentFault, str]:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adapters import turn_events as events
+from adapters.records.faults import line
 from adapters.records.values import list_of, mapping_of, text_of
 from contract.errors import AgentFault
 
@@ -153,15 +154,14 @@ def _json(value: object) -> str:
 # where in the world it was, which nobody in the room can use
 _WHERE = re.compile(r", (?:url|request id|cf-ray): [^\s,]+")
 _STATUS = re.compile(r"\bstatus:? (\d{3})\b")
-SAID_CHARS = 200
 
 
 def failure(error: Json, turn: str) -> events.ReplyFailed:
     """The error of a turn: its message, and what Codex knows of its kind."""
     message = " ".join(text_of(error.get("message")).split()) or "an error without a message"
     kind, remedy = _remedy(*_kind(error.get("codex_error_info")), message)
-    said = _WHERE.sub("", _sentence(message))[:SAID_CHARS].rstrip(". ")
-    return events.ReplyFailed(kind, message, f"Codex: {said}. {remedy}.", turn)
+    say = line("Codex", _WHERE.sub("", message), remedy)
+    return events.ReplyFailed(kind, message, say, turn)
 
 
 def _kind(info: object) -> tuple[str, int]:
@@ -189,12 +189,3 @@ def _remedy(name: str, status: int, message: str) -> tuple[AgentFault, str]:
     if status >= 500 or name in ("server_overloaded", "internal_server_error"):
         return "api", "Ask again in a moment"
     return "api", "Ask again; if that fails too, say `!new`"
-
-
-def _sentence(message: str) -> str:
-    """The message; of an API's error as JSON the sentence in it."""
-    try:
-        error = json.loads(message)["error"]
-        return " ".join(text_of(error["message"]).split()) or message
-    except (ValueError, KeyError, TypeError):
-        return message

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adapters import turn_events as events
+from adapters.records.faults import line
 from adapters.records.values import text_of
 from adapters.records.work import detail_of
 from contract.errors import AgentFault
@@ -94,8 +95,7 @@ def failure(data: Json, turn: str = "") -> events.ReplyFailed:
     message = " ".join(text_of(data.get("message")).split())
     kind = _kind(text_of(data.get("errorType")), data.get("statusCode"), message.lower())
     said = message.partition("Last error: ")[2] or message
-    said = said.partition(" Check your ")[0][:DETAIL_CHARS].rstrip(".")
-    say = f"Copilot: {said}. {REMEDIES[kind]}."
+    say = line("Copilot", said.partition(" Check your ")[0], REMEDIES[kind])
     return events.ReplyFailed(kind, f"{text_of(data.get('errorType'))}: {message}", say, turn)
 
 

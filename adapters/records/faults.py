@@ -1,8 +1,10 @@
-"""A program's own words for what went wrong: the kind of a fault, and what to do. Pure."""
+"""A program's own words for what went wrong: the kind of a fault, and the line for people. Pure."""
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from contract.errors import AgentFault
@@ -73,3 +75,63 @@ def fault_in(text: str) -> Fault | None:
     Only for what the program shows as an error of its own: an answer may hold the same words.
     """
     return next((fault for pattern, fault in _COMPILED if pattern.search(text)), None)
+
+
+# ── The line that people read ───────────────────────────────────────────────────────────
+
+SAID_CHARS = 200  # a sentence or two; more is for the log
+_DRAWN = re.compile("[\u2500-\u259f\u25a0-\u25ff\u2800-\u28ff\u2b1b-\u2b1e]+")  # bars and spinners
+_MESSAGE = re.compile(r'"message"\s*:\s*"((?:[^"\\]|\\.)*)')
+_MEMBERS = ("details", "message", "error", "detail", "errorMessage")
+
+
+def line(subject: str, said: str, remedy: str) -> str:
+    """What went wrong and what to do, e.g. "Codex: It is too busy. Ask again in a moment."."""
+    said = sentence(said)
+    return f"{subject}: {said}{'' if said.endswith(('…', '!', '?')) else '.'} {remedy}."
+
+
+def sentence(said: str, most: int = SAID_CHARS) -> str:
+    """A program's words for an error, on one line and without a full stop.
+
+    Of an error as JSON the message in it, even if the end of that is cut off. What is too long is
+    cut behind a word.
+    """
+    said = " ".join(_DRAWN.sub(" ", _unwrapped(said)).split()).rstrip(". ")
+    if len(said) <= most and not said.endswith("…"):
+        return said
+    kept = said.removesuffix("…")
+    kept = kept[: most - 1].rpartition(" ")[0] if len(said) > most or kept[-1:].isalnum() else kept
+    return f"{(kept or said[: most - 1]).rstrip(' .,:;…')}…"
+
+
+def _unwrapped(said: str) -> str:
+    """The words before an error as JSON and in it, e.g. of `[API Error: {"message": "No"}]`."""
+    before, brace, _ = said.partition("{")
+    if not brace:
+        return said
+    found = dig(said[len(before) : said.rfind("}") + 1])
+    if not found or found.startswith("{"):  # its end is missing
+        match = _MESSAGE.search(said)
+        found = _unescaped(match[1]) if match else ""
+    return f"{before.lstrip('[')}{found}" if found else said
+
+
+def _unescaped(inner: str) -> str:
+    try:
+        return str(json.loads(f'"{inner.rstrip(chr(92))}"'))
+    except ValueError:
+        return inner
+
+
+def dig(value: object, depth: int = 8) -> str:
+    """The most telling text in an error, which may hold another one as JSON."""
+    if isinstance(value, str):
+        try:
+            inner = json.loads(value) if value.lstrip().startswith("{") else None
+        except (ValueError, RecursionError):
+            inner = None
+        return (dig(inner, depth - 1) if inner and depth else "") or value
+    if isinstance(value, Mapping) and depth:
+        return next((found for key in _MEMBERS if (found := dig(value.get(key), depth - 1))), "")
+    return ""

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adapters import turn_events as events
+from adapters.records.faults import line
 from adapters.records.values import text_of
 from adapters.records.work import detail_of
 from contract.errors import AgentFault
@@ -147,8 +148,7 @@ def failure(error: Json, turn: str = "") -> events.ReplyFailed:
     name, told = text_of(error.get("name")), _member(error, "data")
     message = " ".join(text_of(told.get("message")).split()) or name
     kind, remedy = _remedy(name, told.get("statusCode"), message)
-    said = message[:DETAIL_CHARS].rstrip(".")
-    return events.ReplyFailed(kind, f"{name}: {message}", f"opencode: {said}. {remedy}.", turn)
+    return events.ReplyFailed(kind, f"{name}: {message}", line("opencode", message, remedy), turn)
 
 
 def _remedy(name: str, status: object, message: str) -> tuple[AgentFault, str]:

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adapters import turn_events as events
+from adapters.records.faults import line
 from adapters.records.values import text_of
 from adapters.records.work import detail_of
 from contract.errors import AgentFault
 
 Json = Mapping[str, Any]
 
-SAID_CHARS = 200
 
 # ── Hooks ───────────────────────────────────────────────────────────────────────────────
 
@@ -39,10 +39,8 @@ def failure(payload: Json) -> events.ReplyFailed:
     error, details = text_of(payload.get("error")), text_of(payload.get("error_details"))
     message = " ".join(details.split())
     kind, remedy = _remedy(error, message.lower())
-    shown = message if len(message) <= SAID_CHARS else f"{message[:SAID_CHARS]}…"
-    return events.ReplyFailed(
-        kind, f"{error}: {message}", f"Qwen Code: {shown or error}. {remedy}."
-    )
+    say = line("Qwen Code", message or error, remedy)
+    return events.ReplyFailed(kind, f"{error}: {message}", say)
 
 
 def _remedy(error: str, message: str) -> tuple[AgentFault, str]:

@@ -12,13 +12,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adapters import turn_events as events
-from adapters.records.faults import AGAIN, Fault, fault_in
+from adapters.records.faults import AGAIN, Fault, fault_in, line
 from adapters.records.values import mapping_of, text_of
 from adapters.records.work import detail_of
 
 Json = Mapping[str, Any]
-
-SAID_CHARS = 200
 
 
 def read_row(row: Json) -> Sequence[events.TurnEvent]:
@@ -127,8 +125,7 @@ def failure(error: Json, turn: str) -> events.ReplyFailed:
     code = text_of(error.get("code"))
     message = " ".join(text_of(error.get("message")).split()) or code or "an error without words"
     fault = _remedy(code, message)
-    said = _WHERE.sub("", message)[:SAID_CHARS].rstrip(". ")
-    say = f"Mistral Vibe: {said}. {fault.remedy}."
+    say = line("Mistral Vibe", _WHERE.sub("", message), fault.remedy)
     return events.ReplyFailed(fault.kind, f"{code}: {message}", say, turn)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from adapters.records.faults import fault_in
+from adapters.records.faults import fault_in, line, sentence
 
 
 @pytest.mark.parametrize(
@@ -43,3 +43,31 @@ def test_an_error_has_its_kind_and_says_what_to_do(text: str, kind: str, do: str
 )
 def test_words_that_mean_nothing_known_are_left_alone(text: str) -> None:
     assert fault_in(text) is None
+
+
+LONG = "It had an accident while it was looking for the word that you had asked for, and goes on. "
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ("No such key.", "No such key"),
+        ("It failed ...\n  again..", "It failed ... again"),
+        ('[API Error: {"error":{"code":500,"message":"An \\"accident\\" of it."}}]', None),
+        ('[API Error: {"type":"error","message":"An \\"accident\\" of it", "status":5', None),
+        ('{"error": {"message": "{\\"error\\": {\\"message\\": \\"inside\\"}}"}}', "inside"),
+        ("a {curly} word", "a {curly} word"),
+        ("Cannot■connect to ⬝⬝API: Unable", "Cannot connect to API: Unable"),
+        ("while it was looking fo…", "while it was looking…"),
+        (LONG * 4, f"{LONG}{LONG}It had an accident…"),
+        ("x" * 300, f"{'x' * 199}…"),
+    ],
+)
+def test_an_error_is_quoted_in_whole_words(told: str, said: str | None) -> None:
+    assert sentence(told) == (said or 'API Error: An "accident" of it')
+
+
+def test_a_line_has_one_full_stop_behind_each_sentence() -> None:
+    assert line("X", "Too late..", "Ask again") == "X: Too late. Ask again."
+    assert line("X", "Too late!", "Ask again") == "X: Too late! Ask again."
+    assert line("X", "y" * 300, "Ask again").endswith("y…. Ask again.") is False

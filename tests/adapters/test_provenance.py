@@ -54,6 +54,30 @@ time.sleep(60)
     assert [answer.text for answer in answers] == ["First.", "", "First."]
 
 
+async def test_a_reply_that_is_drawn_late_is_none_of_the_next_turn_s(
+    open_agent: OpenAgent,
+) -> None:
+    """The record ended its turn before."""
+    body = """
+out("Double 1.0\\r\\n")
+ready()
+text = paste(); enter(); out("\\r\\x1b[J> one\\r\\n\\r\\n> ")
+record(type="prompt", turn=1); record(type="reply", turn=1, text="First.")
+record(type="end", turn=1, how="done"); state("done")
+text = paste(); enter()
+record(type="prompt", turn=2); state("working")
+out("\\r\\x1b[J* First.\\r\\n\\r\\n> ")
+time.sleep(1.5)
+record(type="end", turn=2, how="done"); state("done")
+time.sleep(60)
+"""
+    agent = open_agent(program(body))
+    reply = Replies()
+    assert (await agent.ask("one", Replies())).text == "First."
+    assert (await agent.ask("two", reply)).text == ""
+    assert reply.drafts == []
+
+
 # ── Programs that only their screen tells of ────────────────────────────────────────────
 
 REPL = r"""

@@ -37,4 +37,5 @@ CLI = Cli(
     shell=dangerous,
     model="double",
     merges=True,
+    silence=("(empty)",),
 )

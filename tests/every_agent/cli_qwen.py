@@ -45,4 +45,6 @@ CLI = Cli(
         "\t", "    "
     ),
     model="double",
+    lacks={"test_an_api_that_is_not_there_is_one_line": "it tries again for more than two minutes"},
+    silence=("(empty content)", "[no response text]"),
 )

@@ -46,7 +46,7 @@ class Cli:
     record: False when it keeps none. resumes: whether it can. model: one that it accepts.
     lacks: what it cannot do, by the test's name, and why. calls: hosts beside its API that it
     looks up whatever its settings say, and why. merges: it puts the prompts that got no answer
-    before the next one.
+    before the next one. silence: its own words for an answer without any.
     """
 
     profile: Profile
@@ -61,6 +61,7 @@ class Cli:
     lacks: Mapping[str, str] = field(default_factory=dict)
     calls: Mapping[str, str] = field(default_factory=dict)
     merges: bool = False
+    silence: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

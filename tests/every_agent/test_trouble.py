@@ -2,7 +2,10 @@
 
 import asyncio
 import os
+import re
 import signal
+import socket
+from dataclasses import replace
 
 import psutil
 import pytest
@@ -30,10 +33,39 @@ async def test_a_fault_of_the_api_is_one_line(stage: Stage, agent: CliAgent, nam
     stage.api.default = fault
     error = await failed(agent, f"fault: {name}")
     assert error.kind in kinds
-    assert error.say
-    assert "\n" not in error.say
-    assert len(error.say) < 400
+    assert_is_one_line(error)
     await works_again(stage, agent)
+
+
+def assert_is_one_line(error: AgentError) -> None:
+    """One helpful line, and nothing of the program's screen above it."""
+    assert error.partial == ""
+    assert re.fullmatch(r"[^\n\u2500-\u25ff\u2b1b-\u2b1e]{20,400}\.", error.say), error.say
+    assert ".." not in error.say.replace("...", "")
+    assert not re.search(r"…\.|Traceback|Retrying in|\^C|[{}\\]", error.say)
+
+
+async def test_the_words_of_an_error_are_cut_between_words(stage: Stage, agent: CliAgent) -> None:
+    words = [f"word{i}x" for i in range(60)]
+    said = " ".join(['The double had an "accident" while', *words])
+    stage.api.default = replace(Fault.broken(), message=said)
+    error = await failed(agent, "fault: long")
+    assert_is_one_line(error)
+    told = error.say.partition("while")[2].partition("…")[0]
+    assert set(told.split()) <= set(words)
+    await works_again(stage, agent)
+
+
+async def test_an_api_that_is_not_there_is_one_line(stage: Stage) -> None:
+    if reason := stage.cli.lacks.get("test_an_api_that_is_not_there_is_one_line"):
+        pytest.skip(reason)
+    with socket.socket() as listening:  # but nobody answers, once it is closed
+        listening.bind(("127.0.0.1", 0))
+        port = listening.getsockname()[1]
+    env = {**stage.env(), **stage.cli.env(f"http://127.0.0.1:{port}")}
+    agent = stage.agent("dead", env=tuple(env.items()))
+    assert_is_one_line(await failed(agent, "hello"))
+    await agent.close()
 
 
 async def test_a_stop_ends_it_within_a_second(stage: Stage, agent: CliAgent) -> None:
