@@ -34,6 +34,7 @@ class PlatformCapabilities:
     draft_interval_s: the least time between two edits of one draft; None: no drafts.
     max_posts: an answer that needs more posts than this goes out as a file with a summary line.
     thread_replies: in a room, an answer begins a thread under the message that asked.
+    file_bytes: the largest file that it takes; None: larger ones than Moot posts.
     notes: what was done for an answer is noted under it; elsewhere the answer shows it itself.
     """
 
@@ -43,6 +44,7 @@ class PlatformCapabilities:
     buttons: bool = True
     reactions: bool = True
     thread_replies: bool = False
+    file_bytes: int | None = None
     notes: bool = True
 
 

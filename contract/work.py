@@ -1,10 +1,13 @@
-"""An agent's work in one turn as people are shown it, and every word that is used for it."""
+"""An agent's work in one turn as people are shown it, with every word that is used for it, and the
+files that it hands over to them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
+
+from contract.chat import Attachment
 
 StepState = Literal["running", "done", "failed"]
 TodoState = Literal["open", "doing", "done"]
@@ -132,3 +135,27 @@ def recorded_work(values: Mapping[str, Any] | None) -> Work | None:
     )
     todos = (Todo(**todo) for todo in values["todos"])
     return Work(tuple(steps), tuple(todos), values["left_out"])
+
+
+@dataclass(frozen=True, slots=True)
+class HandedFile:
+    """A file as it was when it was handed over, and where it is kept. comment: one line."""
+
+    file: Attachment
+    comment: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values, for a record."""
+        return {**asdict(self.file), "comment": self.comment}
+
+
+def recorded_files(record: Mapping[str, Any]) -> list[HandedFile]:
+    """The files that a turn's record tells of."""
+    return [handed_file(values) for values in record.get("files", ())]
+
+
+def handed_file(values: Mapping[str, Any]) -> HandedFile:
+    """One of them, see `HandedFile.as_json`."""
+    told = dict(values)
+    comment = str(told.pop("comment", ""))
+    return HandedFile(Attachment(**told), comment)

@@ -140,7 +140,7 @@ class Transcript:
         ).returning(_C.seq)
         self._add_work = answer.on_conflict_do_update(
             index_elements=["room_id", "message_id"],
-            set_={name: answer.excluded[name] for name in (*_OWN, "meta")},
+            set_={name: answer.excluded[name] for name in (*_OWN, "meta", "attachments")},
         ).returning(_C.seq)
         new = insert(rooms)
         self._keep_room = new.on_conflict_do_update(
@@ -204,9 +204,9 @@ class Transcript:
         hop: int,
         text: str,
         now: datetime,
-        meta: Mapping[str, Any] | None = None,
+        more: Mapping[str, Any] | None = None,
     ) -> int:
-        """Store what one of our own personas said; return its seq. meta: of what it did for it.
+        """Store what one of our own personas said; return its seq. more: its meta, attachments.
 
         Another of our bots in the room may have heard it before we knew that it was posted.
         """
@@ -226,9 +226,9 @@ class Transcript:
             "content": text,
             **dict.fromkeys(("sent_at", "received_at"), at),
             "include_in_memory": True,  # what it answers decides
-            "meta": dict(meta or {}),
+            **(more or {}),
         }
-        put = self._add_work if meta else self._add_answer
+        put = self._add_work if more else self._add_answer
         return int(connection.execute(put, values).scalar_one())
 
     async def edit(self, edited: Edited) -> StoredMessage | None:

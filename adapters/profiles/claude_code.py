@@ -39,7 +39,7 @@ HOOKED = (
 )
 
 MEMORY_SERVER = "moot"
-MEMORY_TOOLS = f"mcp__{MEMORY_SERVER}__*"  # they only read: nobody is asked
+MEMORY_TOOLS = f"mcp__{MEMORY_SERVER}__*"  # they read, or send what it could say: nobody is asked
 
 # ── Its start ───────────────────────────────────────────────────────────────────────────
 

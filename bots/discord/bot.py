@@ -37,6 +37,7 @@ _DESCRIPTION, _CHOICES = 100, 25
 _CHAT_INPUT, _STRING = 1, 3
 
 _MAX_FILE_BYTES = 25_000_000
+_MOST_SENT = 10_000_000  # bytes: docs.discord.com/developers/reference, read 2026-11
 
 
 def described(commands: Sequence[SlashCommand]) -> list[dict[str, Any]]:
@@ -103,7 +104,9 @@ class DiscordBot(PlatformBot):
 
     platform = SOURCE
     # Five edits in five seconds and channel, all answers in it together.
-    capabilities = PlatformCapabilities(draft_interval_s=1.5, max_posts=10, thread_replies=True)
+    capabilities = PlatformCapabilities(
+        draft_interval_s=1.5, max_posts=10, thread_replies=True, file_bytes=_MOST_SENT
+    )
 
     own_ids: frozenset[str] = frozenset()
 

@@ -8,7 +8,7 @@ from adapters.cli.hooks import HookListener
 from gateway.app.context import Context
 from gateway.core.clock import clock
 from gateway.core.events import PersonasChanged
-from gateway.mcp.endpoint import McpEndpoint
+from gateway.mcp.endpoint import KeptFiles, McpEndpoint
 from gateway.observability.metering import memory_bytes, most_sessions
 from gateway.personas.service import PersonaService
 from gateway.personas.versions import Versions
@@ -45,7 +45,9 @@ def make_sessions(
     endpoint = None
     own_hosts = (hooks.endpoint,) if hooks else ()
     if hooks and config.memory.mcp:
-        endpoint = McpEndpoint(hooks, memories.tools, context.spawn)
+        most_bytes = config.turns.file_mb * 1_000_000
+        kept = KeptFiles(config.gateway.data_dir / "files", most_bytes)
+        endpoint = McpEndpoint(hooks, memories.tools, context.spawn, kept)
     logins = LoginSecrets(context.redactor.learn)
     logins.learn_all(config, context.personas)
     opener = Opener(

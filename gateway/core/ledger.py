@@ -16,7 +16,7 @@ from contract.chat import Room
 from memory.layers import EndedSession
 
 OWN_NAME = "Moot"  # stands where a persona would, in what people see of Moot's own turns
-PostKind = Literal["text", "file", "work", "question"]
+PostKind = Literal["text", "file", "handed", "work", "question"]
 TurnKind = Literal["ask", "command", "notice"]
 State = Literal["queued", "running", "answered", "posted", "dropped"]
 TurnState = Literal["queued", "running", "answered", "posted", "failed", "stopped"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from contract.chat import Inbound, Room, Speaker
+from contract.work import recorded_files
 from gateway.core.ledger import Accepted, Also, Further, Post, State, Turn, TurnRequest
 from gateway.core.sql_posts import SqlPosts
 from gateway.core.sql_rows import (
@@ -55,7 +56,6 @@ _NEW = (  # of a turn that is queued
     "state",
     "answer",
 )
-_TOLD = ("work",)  # of a turn's record, beside its answer
 LINKS = 50  # of a chain of agents that is followed to its beginning
 
 
@@ -195,7 +195,7 @@ class SqlLedger(SqlSessions, SqlPosts):
                 turn_id=turn.id,
                 hop=turn.hop + 1,
                 text=turn.answer,
-                meta={name: turn.record[name] for name in _TOLD if name in turn.record},
+                more=_beside(turn),
                 now=now,
             )
             if not wanted:
@@ -300,6 +300,13 @@ class SqlLedger(SqlSessions, SqlPosts):
     async def posts(self, turn_id: str) -> list[Post]:
         """The posts of a turn in their order."""
         return await self._store.read(partial(posts_of, turn_id=turn_id))
+
+
+def _beside(turn: Turn) -> dict[str, Any]:
+    """The columns of an answer's message beside its words: what was done, and files."""
+    work, files = turn.record.get("work"), recorded_files(turn.record)
+    beside: dict[str, Any] = {"meta": {"work": work}} if work else {}
+    return beside | ({"attachments": [asdict(one.file) for one in files]} if files else {})
 
 
 def entered(turn: Turn, state: State, now: datetime) -> Turn:

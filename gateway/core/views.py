@@ -20,6 +20,7 @@ from contract.work import (
     StepState,
     TodoState,
     Work,
+    recorded_files,
     recorded_work,
 )
 from gateway.core.ledger import Post, Turn, TurnState, session_id
@@ -310,6 +311,7 @@ def answer(turn: Turn, first: Post, by: Speaker) -> MessageView:
         text=turn.answer or "",
         at=moment(turn.states[-1][1]),
         thread_id=turn.thread_id,
+        attachments=tuple(handed.file for handed in recorded_files(turn.record)),
         turn_id=turn.id,
         work=work(recorded_work(turn.record.get("work"))),
     )

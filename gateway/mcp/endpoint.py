@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adapters.agent import MemoryServer
 from adapters.cli.hooks import HookListener
+from gateway.mcp.file_desk import FileDesk
 from gateway.mcp.pipe import URL
 from gateway.mcp.tools import MemoryTools
 from memory.observations.work_log import WorkReader
@@ -36,18 +37,38 @@ READS = (
 MOST_PIPES = 4  # of one session: a program that starts its servers again leaves the old ones
 
 
+@dataclass(frozen=True, slots=True)
+class KeptFiles:
+    """Where files are kept that agents hand over, and how large one may be."""
+
+    folder: Path
+    most_bytes: int
+
+
 @dataclass(slots=True)
 class McpGrant:
     """A session's right to read: as much as its newest turn may, and nothing before its first.
 
-    url: where it is served, "" when it is not.
+    url: where it is served, "" when it is not. roots: folders that its agent may hand files over
+    from. desk: takes them while a turn runs.
     """
 
     persona: str = ""
     scope: str = ""
     invocation: Invocation | None = None
     url: str = ""
+    roots: tuple[Path, Path] | None = None
+    kept: KeptFiles | None = None
+    desk: FileDesk | None = None
     pipes: dict[str, Pipe] = field(default_factory=dict)
+
+    def open_desk(self, clean: Callable[[str], str], most_bytes: int | None) -> FileDesk | None:
+        """Take the files of the turn that begins. most_bytes: of its platform."""
+        if self.kept is None or self.roots is None:
+            return None
+        most = min(most_bytes or self.kept.most_bytes, self.kept.most_bytes)
+        self.desk = FileDesk(self.roots, self.kept.folder, most, clean)
+        return self.desk
 
     def reader(self) -> WorkReader | None:
         """The caller; None while there is nothing to be seen."""
@@ -60,7 +81,15 @@ class McpGrant:
 class McpEndpoint:
     """Gives each session an address that nobody can guess, behind which its own memory is."""
 
-    def __init__(self, listener: HookListener, tools: MemoryTools, spawn: Spawn) -> None:
+    def __init__(
+        self,
+        listener: HookListener,
+        tools: MemoryTools,
+        spawn: Spawn,
+        kept: KeptFiles | None = None,
+    ) -> None:
+        """kept: of files that agents hand over; None: they can't."""
+        self._kept = kept
         self._listener = listener
         self._tools = tools
         self._spawn = spawn
@@ -71,7 +100,7 @@ class McpEndpoint:
         async def receive(payload: Mapping[str, Any]) -> Mapping[str, Any]:
             return await self._answer(payload, admission)
 
-        admission.url = self._listener.register(receive)
+        admission.url, admission.kept = self._listener.register(receive), self._kept
         return MemoryServer(COMMAND, ((URL, admission.url),), READS)
 
     def close(self, admission: McpGrant) -> None:
@@ -91,7 +120,9 @@ class McpEndpoint:
 
     async def _new_pipe(self, name: str, admission: McpGrant) -> Pipe:
         server = await asyncio.to_thread(_import_server)
-        pipe: Pipe = server.Pipe(server.make_server(self._tools, admission.reader), self._spawn)
+        desk = (lambda: admission.desk) if self._kept else None
+        served = server.make_server(self._tools, admission.reader, desk)
+        pipe: Pipe = server.Pipe(served, self._spawn)
         if len(admission.pipes) >= MOST_PIPES:
             admission.pipes.pop(next(iter(admission.pipes))).close()
         admission.pipes[name] = pipe

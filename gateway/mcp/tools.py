@@ -13,6 +13,7 @@ import structlog
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from composer.guard import flat
+from gateway.mcp.file_desk import FileDesk, NotTaken
 from gateway.settings.config import place_of, reason_of
 from memory.observations.records import Kind
 from memory.observations.rows import StoredObservation
@@ -69,6 +70,17 @@ class RecallArguments(_Arguments):
     limit: Annotated[int, Field(ge=1, le=20)] = 5
 
 
+class SendFileArguments(_Arguments):
+    """Hand a file over to the people you talk with: it is posted with your answer, as a file.
+
+    For a plot, a patch, a table: whatever they should have and not only read about.
+    """
+
+    path: str = Field(description="a file in your working directory")
+    comment: str = Field("", description="one line to go with it")
+
+
+SEND_FILE = "send_file"
 TOOLS: Mapping[str, type[_Arguments]] = {
     "search": SearchArguments,
     "timeline": TimelineArguments,
@@ -85,6 +97,33 @@ class ToolReply:
     failed: bool = False
 
 
+def _told(name: str, model: type[_Arguments]) -> dict[str, Any]:
+    return {
+        "name": name,
+        "description": " ".join((model.__doc__ or "").split()),
+        "input_schema": model.model_json_schema(),
+    }
+
+
+SENDING = _told(SEND_FILE, SendFileArguments)
+"""The tool that hands a file over, offered in a session."""
+NO_TURN = "No question of anybody's is being answered: there is nobody to send a file to."
+
+
+async def send_file(arguments: Mapping[str, Any], desk: FileDesk | None) -> ToolReply:
+    """The answer of that tool. desk: of the turn that runs; None: none does."""
+    if desk is None:
+        return ToolReply(NO_TURN, failed=True)
+    try:
+        wanted = SendFileArguments.model_validate(dict(arguments))
+        return ToolReply(await desk.take(wanted.path, wanted.comment))
+    except ValidationError as error:
+        first = error.errors()[0]
+        return ToolReply(f"{place_of(first)}: {reason_of(first)}.", failed=True)
+    except NotTaken as refusal:
+        return ToolReply(f"Not sent: {refusal}.", failed=True)
+
+
 class MemoryTools:
     """Answers the tools. recall: None when there is none."""
 
@@ -96,15 +135,8 @@ class MemoryTools:
 
     def offered(self) -> list[dict[str, Any]]:
         """Name, description and JSON Schema of each tool that can answer."""
-        return [
-            {
-                "name": name,
-                "description": " ".join((model.__doc__ or "").split()),
-                "input_schema": model.model_json_schema(),
-            }
-            for name, model in TOOLS.items()
-            if name != "recall" or self._recall is not None
-        ]
+        known = TOOLS.items()
+        return [_told(*one) for one in known if one[0] != "recall" or self._recall is not None]
 
     async def answer(
         self, tool: str, arguments: Mapping[str, Any], reader: WorkReader

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import structlog
 
 from bots.bot import Bot
+from bots.kit.questions import literal
 from contract.chat import Destination
 from contract.errors import PlatformError
-from contract.work import Work
+from contract.work import handed_file, recorded_work
 from gateway.core.ledger import Post, Turn
 from gateway.core.sql_ledger import SqlLedger
 from gateway.core.trace import StepTimer
@@ -30,13 +34,18 @@ async def pieces(text: str, bot: Bot) -> list[str]:
     return await asyncio.to_thread(bot.split, text)
 
 
-async def plan(answer: str, bot: Bot, work: Work | None = None) -> list[tuple[str, str]]:
-    """The posts that carry an answer, as (kind, text): its pieces, or a summary and a file; and
-    what was done for it, in one line."""
+async def plan(answer: str, bot: Bot, record: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The posts that carry an answer, as (kind, text): its pieces, or a summary and a file; then
+    the files that the agent handed over, and what was done for it, in one line. record: the
+    turn's."""
     split = await pieces(answer, bot)
     planned = [("text", piece) for piece in split]
     if len(split) > bot.capabilities.max_posts and bot.capabilities.files:
         planned = [("text", _summary(answer)), ("file", answer)]
+    if bot.capabilities.files:
+        handed = (json.dumps(values, ensure_ascii=False) for values in record.get("files", ()))
+        planned += [("handed", text) for text in handed]
+    work = recorded_work(record.get("work"))
     if work and bot.capabilities.notes:
         planned.append(("work", work.summary))
     return planned
@@ -85,22 +94,16 @@ async def _send(turn: Turn, post: Post, bot: Bot, place: Destination, ledger: Sq
                 message_id = await look(turn, post.key, bot, place, ledger)
                 uncertain = False
             if message_id is None:
-                if post.kind == "work":
-                    message_id = await bot.note(place, post.text, post.key)
-                elif post.kind == "text":
-                    message_id = await bot.post(place, post.text, post.key)
-                else:
-                    data = post.text.encode("utf-8", "replace")
-                    message_id = await bot.upload(place, "answer.md", data, "", post.key)
+                message_id = await _made(post, bot, place)
             elif post.kind == "text" and post.drafted:
                 await bot.edit(place, message_id, post.text)
             return replace(post, state="sent", platform_id=message_id)
         except PlatformError as error:
             if error.outcome == "refused" and message_id is None:
-                if post.kind != "work":
+                if post.kind not in ("work", "handed"):
                     raise
-                log.warning("post.left_out", key=post.key, reason=str(error))
-                return replace(post, state="sent", platform_id="")
+                log.warning("post.left_out", kind=post.kind, key=post.key, reason=str(error))
+                return await _left_out(post, bot, place)
             if error.outcome == "refused":  # its draft is gone or can't be edited: say it again
                 message_id = None
                 continue
@@ -110,6 +113,37 @@ async def _send(turn: Turn, post: Post, bot: Bot, place: Destination, ledger: Sq
             log.warning("post.retry", key=post.key, in_s=round(delay_s, 1), reason=str(error))
             await asyncio.sleep(delay_s)
             wait_s = min(wait_s * 2, LONGEST_WAIT_S)
+
+
+async def _made(post: Post, bot: Bot, place: Destination) -> str:
+    """A post that the platform doesn't have; its id."""
+    match post.kind:
+        case "work":
+            return await bot.note(place, post.text, post.key)
+        case "file":
+            data = post.text.encode("utf-8", "replace")
+            return await bot.upload(place, "answer.md", data, "", post.key)
+        case "handed":
+            handed = handed_file(json.loads(post.text))
+            try:
+                data = await asyncio.to_thread(Path(handed.file.path or "").read_bytes)
+            except OSError as error:
+                raise PlatformError(f"the file is gone: {error}", outcome="refused") from error
+            return await bot.upload(place, handed.file.name, data, handed.comment, post.key)
+    return await bot.post(place, post.text, post.key)
+
+
+async def _left_out(post: Post, bot: Bot, place: Destination) -> Post:
+    """A post that the platform refuses and the answer can do without; of a file people are told."""
+    message_id = ""
+    if post.kind == "handed":
+        name = literal(handed_file(json.loads(post.text)).file.name)
+        line = f"({name} could not be posted here; it is on the page, with this answer.)"
+        try:
+            message_id = await bot.post(place, line, post.key)
+        except PlatformError as error:
+            log.warning("post.left_out", kind=post.kind, key=post.key, reason=str(error))
+    return replace(post, state="sent", platform_id=message_id)
 
 
 async def look(turn: Turn, key: str, bot: Bot, place: Destination, ledger: SqlLedger) -> str | None:

@@ -124,6 +124,7 @@ class Opener:
             make_private(home, below=self._data_dir / SCOPES)
             chosen = None if self._apart else persona.front.workspace or program.workspace
             workspace = _workspace(chosen, folder / "work")
+        grant.roots = (workspace, home)
         session_id = await self._ledger.agent_session(persona.name, scope, program.name)
         with told_when_full(folder):
             confined = await self._confinement(persona, program, folder, workspace)

@@ -174,6 +174,7 @@ class TurnsTable(Table):
     max_hops: Annotated[int, Field(ge=0)] = 2
     marks: Literal["all", "waiting", "off"] = "all"
     show: Show = "work"
+    file_mb: Annotated[int, Field(ge=1, le=1000)] = 20
 
 
 class SessionsTable(Table):

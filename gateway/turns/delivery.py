@@ -20,7 +20,7 @@ from composer.header import untyped
 from contract.agent import Question
 from contract.chat import MOOT, SenderType, persona_speaker
 from contract.errors import PlatformError
-from contract.work import Work, recorded_work
+from contract.work import Work
 from gateway.access.accounts import Presence
 from gateway.core import views
 from gateway.core.events import DraftChanged, MessagePosted, WorkChanged
@@ -246,8 +246,9 @@ class Delivery:
         with run.step("record"):
             if outcome.answer:
                 outcome = replace(outcome, answer=self.redactor(outcome.answer))
-            work = recorded_work(outcome.record.get("work"))
-            planned = await plan(outcome.answer, run.bot, work) if outcome.answer else []
+            planned: list[tuple[str, str]] = []
+            if outcome.answer:
+                planned = await plan(outcome.answer, run.bot, outcome.record)
             log.info("answer.planned", chars=len(outcome.answer or ""), posts=len(planned))
             outcome, posts = await self._ledger.answered(outcome, planned, self._clock())
             self._progress.tell(outcome)

@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from typing import Any
 
 import structlog
 
@@ -19,6 +20,7 @@ from gateway.access.visibility import Asked, Visibility
 from gateway.core.ledger import Turn
 from gateway.core.sql_ledger import SqlLedger
 from gateway.limits.accounting import Accounting
+from gateway.mcp.file_desk import FileDesk
 from gateway.sessions.sessions import LiveSession, Sessions
 from gateway.settings.personas.personas import Persona, Personas
 from gateway.turns.commands import CommandRunner
@@ -91,7 +93,12 @@ class AgentCaller:
             reply = self._delivery.reply(
                 replace(run, turn=turn), lambda: prompt.context, session.workspace
             )
-            answer, fault = await self._asked(turn, asked, session, prompt, reply)
+            grant, most = session.admission, run.bot.capabilities.file_bytes
+            desk = grant.open_desk(self._delivery.redactor, most)
+            try:
+                answer, fault = await self._asked(turn, asked, session, prompt, reply)
+            finally:
+                grant.desk = None
             step.made = AgentStep(turn, session, answer, fault)
         outcome = replace(
             turn,
@@ -99,7 +106,7 @@ class AgentCaller:
             answer_source=answer.source,
             ended_by=answer.ended_by,
             fault=fault,
-            record={**record, "tools": list(answer.tools), **reply.recorded()},
+            record={**record, "tools": list(answer.tools), **reply.recorded(), **_files(desk)},
         )
         return Outcome(outcome, None if fault else _lesson(turn, asked, session, answer))
 
@@ -245,6 +252,10 @@ class TurnRunner:
     async def close_questions(self, run: TurnRun) -> None:
         """Close the questions of a turn that an earlier process took."""
         await self._delivery.close_questions(run)
+
+
+def _files(desk: FileDesk | None) -> dict[str, Any]:
+    return {"files": [handed.as_json() for handed in desk.taken]} if desk and desk.taken else {}
 
 
 def _lesson(turn: Turn, asked: Asked, session: LiveSession, answer: Answer) -> AnsweredTurn:

@@ -1,0 +1,115 @@
+"""Takes the files that an agent hands over to the people of a room, in one turn."""
+
+from __future__ import annotations
+
+import asyncio
+import mimetypes
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+
+import structlog
+
+from adapters.own_files import open_own
+from bots.kit.files import safe_name
+from composer.guard import flat
+from contract.chat import Attachment
+from contract.work import HandedFile
+
+log = structlog.stdlib.get_logger("moot.mcp")
+
+MOST_FILES = 10  # in a turn
+COMMENT_CHARS = 500
+PIECE_CHARS, OVERLAP_CHARS = 1 << 16, 1 << 12  # about 1 ms; a key of many lines is shorter
+_TYPES = mimetypes.MimeTypes(filenames=())  # without this machine's own tables
+
+
+class NotTaken(Exception):
+    """The file is not posted; the text tells the agent why."""
+
+
+class FileDesk:
+    """The files of one turn.
+
+    roots: folders of the session that they may lie in: its working directory, and its HOME. kept:
+    where Moot keeps files. clean: takes known secrets out of a text.
+    """
+
+    def __init__(
+        self, roots: tuple[Path, Path], kept: Path, most_bytes: int, clean: Callable[[str], str]
+    ) -> None:
+        self.taken: list[HandedFile] = []
+        self._roots = roots
+        self._kept = kept
+        self._most_bytes = most_bytes
+        self._clean = clean
+
+    async def take(self, path: str, comment: str = "") -> str:
+        """Keep a copy, to be posted with the answer; return a sentence for the agent. Raises
+        NotTaken."""
+        if len(self.taken) >= MOST_FILES:
+            raise NotTaken(f"{MOST_FILES} files are the most for one answer")
+        named, root = self._place(path)
+        data = await asyncio.to_thread(self._read, named, root)
+        if await self._holds_secret(data.decode("latin-1")):
+            raise NotTaken("the file holds a secret of this installation: no room gets to see it")
+        name = safe_name(named.name)
+        for handed in self.taken:
+            if handed.file.name == name and await asyncio.to_thread(_holds, handed.file, data):
+                return f"{name} is posted with your answer already."
+        file = await asyncio.to_thread(self._keep, name, data)
+        said = flat(self._clean(comment))[:COMMENT_CHARS]
+        self.taken.append(HandedFile(file, said))
+        log.info("file.handed_over", bytes=file.size_bytes, mime=file.mime)
+        return f"{name} ({file.size_bytes:,} bytes) is posted with your answer."
+
+    def _place(self, path: str) -> tuple[Path, Path]:
+        """The file that is meant, and the folder that it has to lie in."""
+        if "\0" in path or not path.strip():
+            raise NotTaken("name a file")
+        work, home = self._roots
+        asked = home / path[2:] if path.startswith("~/") else work / path
+        for root in self._roots:
+            if (led := asked.resolve()).is_relative_to(root.resolve()):
+                inside = led.relative_to(root.resolve())
+                if root is home and any(part.startswith(".") for part in inside.parts):
+                    raise NotTaken("what is hidden in your home directory stays there")
+                return asked, root
+        raise NotTaken(f"only files in your working directory can be sent ({work})")
+
+    async def _holds_secret(self, text: str) -> bool:
+        """In pieces: looking through all of it at once would hold everybody up."""
+        for start in range(0, len(text), PIECE_CHARS):
+            piece = text[start : start + PIECE_CHARS + OVERLAP_CHARS]
+            if self._clean(piece) != piece:
+                return True
+            await asyncio.sleep(0)
+        return False
+
+    def _read(self, path: Path, root: Path) -> bytes:
+        try:
+            with open_own(path, root) as file:
+                data = file.read(self._most_bytes + 1)
+        except FileNotFoundError:
+            raise NotTaken(f"there is no file {path.name} in {path.parent}") from None
+        except OSError as error:
+            raise NotTaken(f"{path.name} can't be read: {error.strerror}") from None
+        if len(data) > self._most_bytes:
+            most = f"{self._most_bytes:,} bytes are the most here"
+            raise NotTaken(f"{path.name} is too large: {most}")
+        if not data:
+            raise NotTaken(f"{path.name} is empty")
+        return data
+
+    def _keep(self, name: str, data: bytes) -> Attachment:
+        path = self._kept.absolute() / secrets.token_hex(16) / name
+        path.parent.mkdir(parents=True, mode=0o700)
+        path.touch(mode=0o600)
+        path.write_bytes(data)
+        guess, encoding = _TYPES.guess_type(name)
+        mime = guess if guess and not encoding else "application/octet-stream"
+        return Attachment(name, mime, len(data), str(path))
+
+
+def _holds(file: Attachment, data: bytes) -> bool:
+    return file.path is not None and Path(file.path).read_bytes() == data
