@@ -130,7 +130,14 @@ class PromptRun:
         await console.write(typing.submit)
 
     async def _unlocked(self) -> None:
-        """Wait until no question of the program would take what is typed for its answer."""
+        """Wait until no question of the program would take what is typed for its answer.
+
+        One that says in-band that it rests asks nothing.
+        """
+        permission = self._profile.shown.permission
+        rests = self._console.state in ("idle", "done")
+        if permission is None or (rests and not permission.certain):
+            return
         prompt = self._screen_prompt()
         while self._console.alive:
             screen = await self._console.screen()

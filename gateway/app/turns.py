@@ -47,6 +47,21 @@ def make_queues(context: Context) -> tuple[TurnQueues, TurnProgress]:
     return queues, progress
 
 
+def make_router(context: Context) -> MessageRouter:
+    """The decision of whom a message is for."""
+    config = context.config
+    return MessageRouter(
+        context.ledger,
+        context.transcript,
+        context.accounts,
+        context.personas,
+        mention_free=frozenset(
+            bot.name or bot.platform for bot in config.bots if not bot.require_mention
+        ),
+        max_hops=config.turns.max_hops,
+    )
+
+
 def make_intake(
     context: Context,
     queues: TurnQueues,
@@ -58,7 +73,6 @@ def make_intake(
     programs: Callable[[str], AgentProgram],
 ) -> Intake:
     """The intake of every event of every platform."""
-    config = context.config
 
     def opens_files(name: str) -> bool:
         persona = context.personas.get(name)
@@ -72,21 +86,12 @@ def make_intake(
     )
     return Intake(
         accounts=context.accounts,
-        router=MessageRouter(
-            context.ledger,
-            context.transcript,
-            context.accounts,
-            context.personas,
-            mention_free=frozenset(
-                bot.name or bot.platform for bot in config.bots if not bot.require_mention
-            ),
-            max_hops=config.turns.max_hops,
-        ),
+        router=make_router(context),
         admission=Admission(
             context.access,
             admissions.unknown_users,
             accounting,
-            LongMessages(config.budget.budget().message, opens_files),
+            LongMessages(context.config.budget.budget().message, opens_files),
             refused=context.metrics.refused,
         ),
         ledger=context.ledger,

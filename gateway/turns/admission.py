@@ -97,6 +97,22 @@ class Admission:
         if not learns:
             meta = meta.model_copy(update={"include_in_memory": False})
             inbound = replace(inbound, meta=meta)
+        requests = await self._within_limits(route, inbound, allowed, notice)
+        refusal = also = None
+        refused = [name for name in route.targets if name not in allowed]
+        if refused and meta.sender_type != "bot":
+            bot, pins = route.bot.name, "" in allowed
+            refusal = AccessRefusal(
+                inbound, bot, route.thread_id, refused, is_question=asks, pins=pins
+            )
+            also = partial(self._unknown_users.answer, refusal)
+        return Admitted(inbound, learns, allowed, requests, refusal, also)
+
+    async def _within_limits(
+        self, route: Route, inbound: Inbound, allowed: Sequence[str], notice: str
+    ) -> list[TurnRequest]:
+        """A request for each who may be asked; lines of Moot's own stand before them."""
+        asks = route.reading.command is None
         requests = [
             TurnRequest(
                 uuid4().hex,
@@ -110,22 +126,14 @@ class Admission:
         ]
         if notice and requests:
             requests = [_notice(requests[0], notice), *requests]
-        if asks and requests:
-            requests = await self._accounting.admit(inbound, requests)
+        if not asks or not requests:
+            return requests
+        requests = await self._accounting.admit(inbound, requests)
+        if len(inbound.content) > self._long_messages.chars and inbound.meta.sender_type != "bot":
             asked = [one.persona for one in requests if one.kind == "ask"]
-            if meta.sender_type != "bot" and (
-                line := self._long_messages.line(inbound.content, asked)
-            ):
-                requests = [_notice(requests[0], line), *requests]
-        refusal = also = None
-        refused = [name for name in route.targets if name not in allowed]
-        if refused and meta.sender_type != "bot":
-            bot, pins = route.bot.name, "" in allowed
-            refusal = AccessRefusal(
-                inbound, bot, route.thread_id, refused, is_question=asks, pins=pins
-            )
-            also = partial(self._unknown_users.answer, refusal)
-        return Admitted(inbound, learns, allowed, requests, refusal, also)
+            if line := self._long_messages.line(inbound.content, asked):
+                return [_notice(requests[0], line), *requests]
+        return requests
 
     def _may(self, inbound: Inbound, target: str, *, asks: bool) -> bool:
         """A turn is made of it. Who has any role here may say a command: it asks itself."""

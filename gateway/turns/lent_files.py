@@ -27,8 +27,6 @@ async def with_whole_messages(
     folder: where the files are made. clean: takes the known secrets out.
     """
     most = briefing.budget.message
-    if all(len(line.text) <= most for line in briefing.transcript):
-        return briefing
 
     def write() -> tuple[TranscriptLine, ...]:
         return tuple(

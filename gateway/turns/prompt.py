@@ -216,7 +216,9 @@ class Prompts:
             if session.files is not None:
                 if session.confined:
                     briefing = await copy_attachments(briefing, session.files)
-                briefing = await with_whole_messages(briefing, session.files, self._redactor)
+                most = briefing.budget.message
+                if any(len(line.text) > most for line in briefing.transcript):
+                    briefing = await with_whole_messages(briefing, session.files, self._redactor)
             briefing, header, text = finished(briefing, self._redactor, names)
             composed.made = header
         shown = window.lines
