@@ -116,7 +116,8 @@ class PromptRun:
         self.typed = True
         keys = keystrokes(self._prompt, typing, paste=pastes(typing, console))
         await console.write(keys)
-        self._settled.type(self._prompt)
+        if profile.shown.permission and profile.shown.permission.certain:
+            self._settled.type(self._prompt)
         await echoed(profile, console, keys)
         await self._unlocked()
         self.submitted = True
