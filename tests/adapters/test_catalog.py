@@ -70,7 +70,7 @@ def test_a_program_described_in_toml_is_a_profile() -> None:
     assert profile.program.begin == ("mycli", "--workspace", "{workspace}")
     assert profile.typing.submit == b"\n"
     assert profile.controls.interrupt.keys == (b"\x1b", b"\x03")
-    assert profile.program.ready.prompt == re.compile("^> $", re.MULTILINE)
+    assert profile.program.ready.prompt == re.compile("^> *$", re.MULTILINE)
     assert profile.signs.footer
     assert profile.signs.footer.debounce_s == 1.5
     assert profile.shown.permission
