@@ -12,6 +12,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -341,6 +342,19 @@ async def test_a_person_has_so_many_streams_and_uploads_at_once(tmp_path: Path) 
                     assert answer.status == 429
             assert await answered(moot, "/api/rooms")
         await until_async(lambda: answered(moot, "/api/events"))
+
+
+async def test_parts_that_are_no_files_end_an_upload_at_the_first(tmp_path: Path) -> None:
+    async with moot_with_slack(tmp_path) as (moot, _):
+        part = b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\nb\r\n'
+        kind = {"Content-Type": "multipart/form-data; boundary=x"}
+        async with (
+            program_at(moot.url) as session,
+            session.post("/api/files", data=BytesIO(part * 50_000), headers=kind) as answer,
+        ):
+            assert answer.status == 400
+            said = (await answer.json())["error"]["message"]
+            assert said == "file: every part is a file, and has a filename"
 
 
 @pytest.mark.parametrize("trusted", [True, False])

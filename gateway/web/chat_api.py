@@ -283,12 +283,16 @@ def _picture(picture: stream.Picture) -> bytes:
 
 
 async def _parts(request: web.Request) -> AsyncIterator[BodyPartReader]:
-    """The parts that are files. Raises Rejected when the body is not what it says."""
+    """The parts, each a file. Raises Rejected when the body is not what it says.
+
+    A part that is no file ends the reading: there may be any number of them, of any size.
+    """
     try:
         reader = await request.multipart()
         while (part := await reader.next()) is not None:
-            if isinstance(part, BodyPartReader) and part.filename:
-                yield part
+            if not isinstance(part, BodyPartReader) or not part.filename:
+                raise Rejected("file", "every part is a file, and has a filename")
+            yield part
     except HttpProcessingError:  # a NUL in a name, for one
         say = "is not multipart/form-data: the headers of a part can't be read"
         raise Rejected("body", say) from None
