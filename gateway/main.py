@@ -19,7 +19,7 @@ from gateway.cli.access.command import add_access
 from gateway.cli.audit import add_audit
 from gateway.cli.backup import add_backup
 from gateway.cli.command_line import add_config, configured, environment_of
-from gateway.cli.diagnosis.commands import add_agents, add_check, add_doctor
+from gateway.cli.diagnosis.commands import add_agents, add_check, add_describe, add_doctor
 from gateway.cli.init.command import add_init
 from gateway.cli.memory.command import add_memory
 from gateway.cli.page.commands import add_page
@@ -90,6 +90,7 @@ def _parser() -> argparse.ArgumentParser:
     mcp.set_defaults(do=_mcp)
     add_init(commands)
     add_agents(commands)
+    add_describe(commands)
     add_memory(commands)
     add_access(commands)
     add_audit(commands)

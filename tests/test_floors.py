@@ -41,6 +41,7 @@ PACKAGES: Mapping[str, Sequence[set[str]]] = {
         {"catalog", "headless", "replay"},
         {"session"},
         {"cli", "acp", "api"},
+        {"describing"},
     ),
     "memory": (
         {"scopes", "private", "text", "model", "cursors", "members", "strict"},

@@ -33,8 +33,8 @@ class CliProcess:
     """A program in a terminal, its record, and the session that it goes on with.
 
     session_id: of the program's own session, None before one is known. resumed: it goes on with
-    an earlier one. settled: the questions on its screen that were answered. Who makes it ends it,
-    and releases it at last.
+    an earlier one. last: the terminal of the program before. settled: the questions on its screen
+    that were answered. Who makes it ends it, and releases it at last.
     """
 
     def __init__(
@@ -48,6 +48,7 @@ class CliProcess:
         self.session_id = launch.session_id
         self.resumed = False
         self.console: Console | None = None
+        self.last: Console | None = None
         self.follower: Follower | None = None
         self.settled = SettledQuestions()
         self._profile = profile
@@ -148,6 +149,7 @@ class CliProcess:
         """End the program if one runs."""
         console, self.console = self.console, None
         if console:
+            self.last = console
             await console.close()
 
     def release(self) -> None:

@@ -16,6 +16,7 @@ from adapters.cli.process import CliProcess
 from adapters.cli.run import PromptRun
 from adapters.cli.turn import TurnState
 from adapters.cli_profile import Profile
+from adapters.screen.screen import Screen
 from adapters.screen.signals import Signal
 from adapters.session.login import give_back
 from adapters.session.session import AgentSession, refuse
@@ -183,6 +184,12 @@ class CliAgent(AgentSession[PromptRun]):
     def picture(self) -> Sequence[Sequence[tuple[str, str]]]:
         """See `Agent.picture`."""
         return self._process.console.glance().picture() if self._process.console else []
+
+    @property
+    def screen(self) -> Screen | None:
+        """What its terminal shows, or showed last; None before its first start."""
+        console = self._process.console or self._process.last
+        return console.glance() if console else None
 
     # ── What it tells ───────────────────────────────────────────────────────────────────
 

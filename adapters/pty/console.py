@@ -181,6 +181,11 @@ class Console:
         return self._terminal.exit_code if self._terminal else None
 
     @property
+    def takes_signals(self) -> bool:
+        """True while Ctrl-C is a signal to it, and no key that it reads."""
+        return self._terminal is not None and self._terminal.takes_signals()
+
+    @property
     def bracketed_paste(self) -> bool:
         """True when it wants pastes marked."""
         return self._buffer.signals.bracketed_paste

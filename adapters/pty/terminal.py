@@ -152,6 +152,10 @@ class Terminal:
         if not self._ended.is_set():
             termios.tcsetwinsize(self._master, (rows, cols))
 
+    def takes_signals(self) -> bool:
+        """True while Ctrl-C is a signal to the program, and no key that it reads."""
+        return not self._ended.is_set() and bool(termios.tcgetattr(self._master)[3] & termios.ISIG)
+
     # ── Output ──────────────────────────────────────────────────────────────────────────
 
     def pause(self) -> None:

@@ -109,9 +109,16 @@ class Programs:
         return CliAgent(profile, replace(launch, session_id=own), self._hooks)
 
     def environment_of(self, profile: Profile, table: AgentTable) -> dict[str, str]:
-        """The gateway's own variables that a program gets, and those that moot.toml adds."""
-        base = ("PATH", "LANG", "LC_ALL", "TZ", *profile.environment.passes)
-        return {k: v for k in base if (v := self._environment.get(k))} | table.env
+        """See `environment_for`."""
+        return environment_for(profile, table, self._environment)
+
+
+def environment_for(
+    profile: Profile, table: AgentTable, environment: Mapping[str, str]
+) -> dict[str, str]:
+    """The gateway's own variables that a program gets, and those that moot.toml adds."""
+    base = ("PATH", "LANG", "LC_ALL", "TZ", *profile.environment.passes)
+    return {k: v for k in base if (v := environment.get(k))} | table.env
 
 
 NOT_READY_S = 120.0  # a start that failed tells so long how the next one will go

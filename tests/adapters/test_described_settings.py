@@ -1,7 +1,6 @@
 """What a description in TOML can say: exact replies, true stops, and starts that fail tell why."""
 
 import asyncio
-import sys
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,9 +11,8 @@ from adapters.agent import Launch
 from adapters.cli.session import CliAgent
 from adapters.profiles.generic import GenericSettings, generic_profile
 from adapters.profiles.row_patterns import in_last_row, row_pattern
-from contract.agent import Question
 from contract.errors import AgentError
-from tests.doubles.described import DESCRIBED, TUIS, answers, command
+from tests.doubles.described import DESCRIBED, Decided, answers, command, reply_to
 from tests.doubles.programs import changed
 from tests.doubles.replies import Replies
 
@@ -32,32 +30,12 @@ async def agent(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     await agent.close()
 
 
-def reply_to(text: str) -> str:
-    sys.path.insert(0, str(TUIS))
-    import replies  # type: ignore[import-not-found]
-
-    said: str = replies.reply_to(text)
-    return said
-
-
 async def test_its_replies_are_exact(agent: CliAgent) -> None:
     curses = "ledger" in agent._profile.program.begin[-1]
     for kind in ("short", "code", "wide", "long", "short", "say again"):
         answer = await agent.ask(f"[HEADER]\nRoom: #lab\n\n{kind}", Replies())
         said = reply_to(kind).replace("\u200d", "") if curses else reply_to(kind)
         assert answer.text == said
-
-
-class Decided(Replies):
-    """Chooses an answer by its label; answered: what the program had been told before that."""
-
-    def __init__(self, wanted: str, folder: Path) -> None:
-        super().__init__()
-        self.wanted, self.folder, self.told_before = wanted, folder, ["?"]
-
-    async def choose(self, question: Question) -> int:
-        self.told_before = answers(self.folder)
-        return [option.label.lower() for option in question.options].index(self.wanted)
 
 
 @pytest.mark.parametrize("wanted", ["yes", "no"])

@@ -10,6 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from contract.agent import Question
+from tests.doubles.replies import Replies
+
+HOUSE = Path(__file__).parents[2]
 TUIS = Path(__file__).parent / "tuis"
 DESCRIBED: Mapping[str, Mapping[str, Any]] = {
     "pico": {
@@ -72,3 +76,24 @@ def command(program: str, *words: str) -> list[str]:
 def answers(folder: Path) -> list[str]:
     """The answers that the program got below this folder."""
     return [line for file in folder.rglob("ANSWERED") for line in file.read_text().split()]
+
+
+def reply_to(text: str) -> str:
+    """The answer of each of them."""
+    sys.path.insert(0, str(TUIS))
+    import replies  # type: ignore[import-not-found]
+
+    said: str = replies.reply_to(text)
+    return said
+
+
+class Decided(Replies):
+    """Chooses an answer by its label; told_before: what the program had been told before that."""
+
+    def __init__(self, wanted: str, folder: Path) -> None:
+        super().__init__()
+        self.wanted, self.folder, self.told_before = wanted, folder, ["?"]
+
+    async def choose(self, question: Question) -> int:
+        self.told_before = answers(self.folder)
+        return [option.label.lower() for option in question.options].index(self.wanted)

@@ -52,8 +52,65 @@ def add_agents(commands: Commands[argparse.ArgumentParser]) -> None:
     agents.add_argument("names", nargs="*", metavar="NAME", help="default: all")
     agents.add_argument("--list", action="store_true", help="look for them only; ask nothing")
     agents.add_argument("--json", action="store_true", help="print what was found as JSON")
+    agents.add_argument(
+        "--explain",
+        action="store_true",
+        help="of one agent: its screen, which pattern matches which row, the reply that is read",
+    )
     add_config(agents)
     agents.set_defaults(do=run_agents)
+
+
+def add_describe(commands: Commands[argparse.ArgumentParser]) -> None:
+    """`moot describe` and its options."""
+    describe = commands.add_parser(
+        "describe",
+        help="watch a terminal program that Moot doesn't know, and write its description",
+        description="Starts the program as an agent is started, with an empty HOME, types two "
+        "prompts, and proposes its table of moot.toml: what it would read stands beside the "
+        "screen. A third prompt checks it. A program that calls a model spends some tokens.",
+    )
+    describe.add_argument("command", nargs="+", metavar="CMD", help="behind `--`, with its words")
+    describe.add_argument("--name", help="of the agent; default: the program's")
+    describe.add_argument(
+        "--prompt",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="typed instead; may be repeated",
+    )
+    describe.add_argument(
+        "--permission-prompt",
+        default="",
+        metavar="TEXT",
+        help="makes it ask for permission, which is refused; else nothing of that is learnt",
+    )
+    describe.add_argument("--yes", action="store_true", help="write it without asking")
+    add_config(describe)
+    describe.set_defaults(do=run_describe)
+
+
+def run_describe(arguments: argparse.Namespace) -> int:
+    """Exit code 1: nothing was written."""
+    from gateway.cli.diagnosis.describe import Wish, describe, name_of
+    from gateway.cli.init.asking import Asker
+
+    name = arguments.name or name_of(arguments.command)
+    wish = Wish(name, arguments.command, arguments.prompt, arguments.permission_prompt)
+    asking = Asker(sys.stdin, sys.stdout, quiet=arguments.yes)
+    file = config_file(arguments)
+    config, environment = configured(arguments), environment_of(arguments)
+    return asyncio.run(describe(config, environment, file, wish, asking))
+
+
+def _explain(arguments: argparse.Namespace) -> int:
+    from contract.errors import ConfigError
+    from gateway.cli.diagnosis.explain import explain
+
+    if len(arguments.names) != 1:
+        raise ConfigError("--explain needs the name of one agent, e.g. `moot agents pi --explain`")
+    config, environment = configured(arguments), environment_of(arguments)
+    return asyncio.run(explain(config, environment, arguments.names[0], print))
 
 
 def run_check(arguments: argparse.Namespace) -> int:
@@ -105,6 +162,8 @@ def run_doctor(arguments: argparse.Namespace) -> int:
 
 def run_agents(arguments: argparse.Namespace) -> int:
     """Exit code 1: an agent that is here, or that was asked for, is not well."""
+    if arguments.explain:
+        return _explain(arguments)
     found = asyncio.run(_try(arguments))
     if arguments.json:
         print(json.dumps([asdict(health) for health in found], indent=2))  # noqa: T201

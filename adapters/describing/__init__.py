@@ -1,0 +1,1 @@
+"""A program that nobody has described is watched while it answers, and described."""
