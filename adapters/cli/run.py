@@ -214,7 +214,7 @@ class PromptRun:
             self._draft(text, now)
 
     def _show_work(self) -> None:
-        if self.turn.work.changed:
+        if self.turn.worked:
             self._reply.work(self.turn.work.told())
 
     def _screen_prompt(self) -> ScreenPrompt:

@@ -115,7 +115,7 @@ class TurnState:
         self.tools: list[str] = []
         self.compacted = False
         self.state: State | None = None
-        self.work = WorkSteps()
+        self._work: WorkSteps | None = None
         self._ended_by: Sign | None = None
         self._uses = ToolUses()
         self._used: list[ToolUse] = []  # by programs that tell no more of a use than one line
@@ -144,7 +144,7 @@ class TurnState:
             case PromptTaken(turn):
                 self.id = turn
             case ReplyBlock(text, sep):
-                self.work.settle()
+                self._settle_work()
                 if self._last is None:
                     self._parts = [*self._parts[-MOST_PARTS:], Passage()]
                     sep = ""
@@ -168,7 +168,7 @@ class TurnState:
             case ReplyFailed():
                 self.failed = self.failed or event
             case ReplyEnded():
-                self.work.settle()
+                self._settle_work()
                 self._recorded_end = self._recorded_end or source == "record"
                 if self.ended is None or (event.text is not None and event.whole):
                     self.ended, self._told_by = event, source
@@ -220,6 +220,21 @@ class TurnState:
         """Something happened that shows it isn't idle: idle times (of these signs) start again."""
         for sign in signs or tuple(self._idle_since):
             self._idle_since.pop(sign, None)
+
+    @property
+    def work(self) -> WorkSteps:
+        """Its steps, made with the first of them: most turns have none."""
+        self._work = self._work or WorkSteps()
+        return self._work
+
+    @property
+    def worked(self) -> bool:
+        """True while there are steps that nobody was told of yet."""
+        return self._work is not None and self._work.changed
+
+    def _settle_work(self) -> None:
+        if self._work is not None:
+            self._work.settle()
 
     # ── What comes of it ────────────────────────────────────────────────────────────────
 

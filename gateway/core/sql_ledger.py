@@ -304,9 +304,12 @@ class SqlLedger(SqlSessions, SqlPosts):
 
 def _beside(turn: Turn) -> dict[str, Any]:
     """The columns of an answer's message beside its words: what was done, and files."""
-    work, files = turn.record.get("work"), recorded_files(turn.record)
-    beside: dict[str, Any] = {"meta": {"work": work}} if work else {}
-    return beside | ({"attachments": [asdict(one.file) for one in files]} if files else {})
+    work, beside = turn.record.get("work"), dict[str, Any]()
+    if work:
+        beside["meta"] = {"work": work}
+    if "files" in turn.record:
+        beside["attachments"] = [asdict(one.file) for one in recorded_files(turn.record)]
+    return beside
 
 
 def entered(turn: Turn, state: State, now: datetime) -> Turn:

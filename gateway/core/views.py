@@ -284,7 +284,7 @@ def message(stored: StoredMessage) -> MessageView:
         reply_to=stored.reply_to,
         attachments=stored.attachments,
         turn_id=stored.turn_id,
-        work=work(recorded_work(stored.meta.get("work"))) if stored.turn_id else None,
+        work=work(recorded_work(stored.meta["work"])) if _has_work(stored) else None,
     )
 
 
@@ -311,10 +311,24 @@ def answer(turn: Turn, first: Post, by: Speaker) -> MessageView:
         text=turn.answer or "",
         at=moment(turn.states[-1][1]),
         thread_id=turn.thread_id,
-        attachments=tuple(handed.file for handed in recorded_files(turn.record)),
+        attachments=_handed(turn) if "files" in turn.record else (),
         turn_id=turn.id,
-        work=work(recorded_work(turn.record.get("work"))),
+        work=_worked(turn),
     )
+
+
+def _has_work(stored: StoredMessage) -> bool:
+    return stored.turn_id is not None and "work" in stored.meta
+
+
+def _handed(turn: Turn) -> tuple[Attachment, ...]:
+    """The files that its agent handed over."""
+    return tuple(handed.file for handed in recorded_files(turn.record))
+
+
+def _worked(turn: Turn) -> WorkView | None:
+    """What its agent did, once that is on record."""
+    return work(recorded_work(turn.record["work"])) if "work" in turn.record else None
 
 
 def work(done: Work | None) -> WorkView | None:
@@ -352,7 +366,7 @@ def turn_view(
         thread_id=turn.thread_id,
         session_id=session_id(turn.speaker_name, turn.scope),
         ahead=ahead,
-        work=work(done or recorded_work(turn.record.get("work"))),
+        work=work(done) if done else _worked(turn),
         error=(turn.answer or "") if turn.fault else "",
     )
 

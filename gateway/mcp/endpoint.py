@@ -46,11 +46,21 @@ class KeptFiles:
 
 
 @dataclass(slots=True)
+class FileBounds:
+    """What one turn's files must keep. clean: takes known secrets out of a text. most_bytes: of
+    its platform; None: none of its own. desk: has taken some."""
+
+    clean: Callable[[str], str]
+    most_bytes: int | None
+    desk: FileDesk | None = None
+
+
+@dataclass(slots=True)
 class McpGrant:
     """A session's right to read: as much as its newest turn may, and nothing before its first.
 
     url: where it is served, "" when it is not. roots: folders that its agent may hand files over
-    from. desk: takes them while a turn runs.
+    from. bounds: of the files of the turn that runs.
     """
 
     persona: str = ""
@@ -59,16 +69,18 @@ class McpGrant:
     url: str = ""
     roots: tuple[Path, Path] | None = None
     kept: KeptFiles | None = None
-    desk: FileDesk | None = None
+    bounds: FileBounds | None = None
     pipes: dict[str, Pipe] = field(default_factory=dict)
 
-    def open_desk(self, clean: Callable[[str], str], most_bytes: int | None) -> FileDesk | None:
-        """Take the files of the turn that begins. most_bytes: of its platform."""
-        if self.kept is None or self.roots is None:
+    def open_desk(self) -> FileDesk | None:
+        """The desk of the turn that runs; None: none does, or no files are taken."""
+        bounds, kept = self.bounds, self.kept
+        if bounds is None or kept is None or self.roots is None:
             return None
-        most = min(most_bytes or self.kept.most_bytes, self.kept.most_bytes)
-        self.desk = FileDesk(self.roots, self.kept.folder, most, clean)
-        return self.desk
+        if bounds.desk is None:
+            most = min(bounds.most_bytes or kept.most_bytes, kept.most_bytes)
+            bounds.desk = FileDesk(self.roots, kept.folder, most, bounds.clean)
+        return bounds.desk
 
     def reader(self) -> WorkReader | None:
         """The caller; None while there is nothing to be seen."""
@@ -120,7 +132,7 @@ class McpEndpoint:
 
     async def _new_pipe(self, name: str, admission: McpGrant) -> Pipe:
         server = await asyncio.to_thread(_import_server)
-        desk = (lambda: admission.desk) if self._kept else None
+        desk = admission.open_desk if self._kept else None
         served = server.make_server(self._tools, admission.reader, desk)
         pipe: Pipe = server.Pipe(served, self._spawn)
         if len(admission.pipes) >= MOST_PIPES:

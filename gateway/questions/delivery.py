@@ -45,9 +45,9 @@ async def plan(answer: str, bot: Bot, record: Mapping[str, Any]) -> list[tuple[s
     if bot.capabilities.files:
         handed = (json.dumps(values, ensure_ascii=False) for values in record.get("files", ()))
         planned += [("handed", text) for text in handed]
-    work = recorded_work(record.get("work"))
-    if work and bot.capabilities.notes:
-        planned.append(("work", work.summary))
+    if "work" in record and bot.capabilities.notes:
+        work = recorded_work(record["work"])
+        planned += [("work", work.summary)] if work else []
     return planned
 
 

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,7 @@ class LiveReply:
         *,
         ask: Callable[[Question], Awaitable[int]],
         shown: Callable[[str], str],
-        shown_work: ShownWork | None,
+        shown_work: Callable[[], ShownWork] | None,
         context: Callable[[], TurnContext],
     ) -> None:
         """ask: asks the room. shown, shown_work: make of what the agent has said and done so far
@@ -71,7 +72,8 @@ class LiveReply:
         self._context = context
         self._shown_work = shown_work
         self._works = progress.works
-        self._work = Work()
+        self._work: Work | None = None  # until there is any
+        self._showing: ShownWork | None = None
         self._latest = ""
         self._changed = asyncio.Event()
         self._over = asyncio.Event()
@@ -102,8 +104,11 @@ class LiveReply:
         work = self._work_shown()
         return {"work": work.as_json()} if work else {}
 
-    def _work_shown(self) -> Work:
-        return self._shown_work(self._work) if self._shown_work else Work()
+    def _work_shown(self) -> Work | None:
+        if self._work is None or self._shown_work is None:
+            return None
+        self._showing = self._showing or self._shown_work()
+        return self._showing(self._work)
 
     def _show_soon(self) -> None:
         self._changed.set()
@@ -137,14 +142,15 @@ class LiveReply:
         self._show_task = asyncio.create_task(self._show(), name=f"show {self._turn.id}")
 
     async def _show_page(self) -> None:
-        room, turn, draft, done = self._turn.room.id, self._turn.id, "", Work()
+        room, turn, draft, done = self._turn.room.id, self._turn.id, "", None
         while True:
             await self._changed.wait()
             self._changed.clear()
             if self._latest != draft:
                 draft = self._latest
                 self._publish(DraftChanged(room, turn, draft))
-            if (work := self._work_shown()) != done:
+            work = self._work_shown()
+            if work and work != done:
                 self._works[turn] = done = work
                 if (view := views.work(work)) is not None:
                     self._publish(WorkChanged(room, turn, view))
@@ -171,8 +177,9 @@ class LiveReply:
 
     def _draft(self) -> str:
         """The work as it goes on, above the agent's words so far."""
-        lines = self._work_shown().chat_lines
-        return "\n\n".join(filter(None, [fenced("\n".join(lines)) if lines else "", self._latest]))
+        if (work := self._work_shown()) is None:
+            return self._latest
+        return "\n\n".join(filter(None, [fenced("\n".join(work.chat_lines)), self._latest]))
 
     async def _ended_within(self, seconds: float) -> bool:
         try:
@@ -235,7 +242,7 @@ class Delivery:
                 question, run.turn, run.bot, run.destination, workspace
             ),
             shown=lambda text: self.redactor.unfinished(untyped(text)),
-            shown_work=ShownWork(self.redactor, workspace) if works else None,
+            shown_work=partial(ShownWork, self.redactor, workspace) if works else None,
             context=context,
         )
 

@@ -20,7 +20,7 @@ from gateway.access.visibility import Asked, Visibility
 from gateway.core.ledger import Turn
 from gateway.core.sql_ledger import SqlLedger
 from gateway.limits.accounting import Accounting
-from gateway.mcp.file_desk import FileDesk
+from gateway.mcp.endpoint import FileBounds
 from gateway.sessions.sessions import LiveSession, Sessions
 from gateway.settings.personas.personas import Persona, Personas
 from gateway.turns.commands import CommandRunner
@@ -93,12 +93,12 @@ class AgentCaller:
             reply = self._delivery.reply(
                 replace(run, turn=turn), lambda: prompt.context, session.workspace
             )
-            grant, most = session.admission, run.bot.capabilities.file_bytes
-            desk = grant.open_desk(self._delivery.redactor, most)
+            bounds = FileBounds(self._delivery.redactor, run.bot.capabilities.file_bytes)
+            session.admission.bounds = bounds
             try:
                 answer, fault = await self._asked(turn, asked, session, prompt, reply)
             finally:
-                grant.desk = None
+                session.admission.bounds = None
             step.made = AgentStep(turn, session, answer, fault)
         outcome = replace(
             turn,
@@ -106,7 +106,7 @@ class AgentCaller:
             answer_source=answer.source,
             ended_by=answer.ended_by,
             fault=fault,
-            record={**record, "tools": list(answer.tools), **reply.recorded(), **_files(desk)},
+            record={**record, "tools": list(answer.tools), **reply.recorded(), **_files(bounds)},
         )
         return Outcome(outcome, None if fault else _lesson(turn, asked, session, answer))
 
@@ -254,7 +254,8 @@ class TurnRunner:
         await self._delivery.close_questions(run)
 
 
-def _files(desk: FileDesk | None) -> dict[str, Any]:
+def _files(bounds: FileBounds) -> dict[str, Any]:
+    desk = bounds.desk
     return {"files": [handed.as_json() for handed in desk.taken]} if desk and desk.taken else {}
 
 
