@@ -85,7 +85,8 @@ class Call:
         detail = self.title.removeprefix(self.word).lstrip(": ")
         if len(self.changes) == 1:
             detail = self.changes[0].path
-        return ToolStep(tool_name(self.word), detail, state, "", self.changes)
+        changes = () if self.failed else self.changes
+        return ToolStep(tool_name(self.word), detail, state, "", changes)
 
     def use(self) -> ToolUse:
         """The use of a tool, for the memory."""

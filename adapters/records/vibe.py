@@ -77,8 +77,10 @@ def _did(entry: Json, turn: str) -> Sequence[events.TurnEvent]:
         did = events.ToolReport(use, tool, _told(given), turn=turn)
         return (events.ToolUsed(tool, detail_of(given), turn), did)
     failed = mapping_of(state.get("display")).get("success") is False
-    result = _gave(mapping_of(state.get("output")))
-    return (events.ToolReport(use, tool, _told(given), result, failed, turn),)
+    output = mapping_of(state.get("output"))
+    ended = mapping_of(output.get("structured_content")).get("returncode")
+    code = ended if isinstance(ended, int) else None
+    return (events.ToolReport(use, tool, _told(given), _gave(output), failed, turn, code),)
 
 
 def _gave(output: Json) -> str:

@@ -39,6 +39,7 @@ _EXIT = re.compile(r"(?i)\bexit(?:ed)?(?: with)?(?: exit)?(?: code| status)?:? (
 _EXITED = re.compile(  # of a command that failed for its program, but for its tool did not
     r"^(?:Exit Code|exit code): (\d{1,3})$|^<.*\bexit code (\d{1,3})>$", re.MULTILINE
 )
+_CODES = ("exit_code", "returncode")  # where a result is JSON
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 EXIT_CHARS = 200  # of the beginning and the end of a result: there stands how a command ended
 
@@ -186,11 +187,13 @@ def tool_name(tool: str) -> str:
 
 
 def _ended(step: ToolStep, did: ToolReport, result: str, *, command: bool) -> ToolStep:
+    told = arguments_of(result)
     code = did.exit_code
     if code is None and command:
-        code = _exit_code(result, _EXIT if did.failed else _EXITED)
+        own = next((told[name] for name in _CODES if isinstance(told.get(name), int)), None)
+        code = _exit_code(result, _EXIT if did.failed else _EXITED) if own is None else own
     failed = did.failed or bool(code)
-    patched = _patch_of(step, arguments_of(result))
+    patched = _patch_of(step, told)
     return replace(
         step,
         state="failed" if failed else "done",

@@ -115,8 +115,17 @@ async def test_people_see_what_it_says_while_it_works(open_acp: Open) -> None:
 
 async def test_tools_are_told_and_the_answer_is_what_was_said_since(open_acp: Open) -> None:
     agent = open_acp(profile())
-    answer = await agent.ask(ask("work"), Replies())
+    replies = Replies()
+    answer = await agent.ask(ask("work"), replies)
     assert answer.text == "It **failed**."
+    told = [work.chat_lines for work in replies.works]
+    assert told[1:3] == [
+        [*lines, "☑ Look", "☐ Edit it"] for lines in (["… Run Shell"], ["… Run ls -la"])
+    ]
+    assert told[-2:] == [
+        ["✓ Run ls -la", "… Edit /w/a.py +1 −1", "☑ Look", "☐ Edit it"],
+        ["✓ Run ls -la", "✗ Edit /w/a.py", "☑ Look", "☐ Edit it"],
+    ]
     assert answer.tools == ("Run: ls -la", "Edit a.py")
     assert answer.uses == (
         ToolUse("Run", '{"command": "ls -la", "description": "List"}', "total 0"),

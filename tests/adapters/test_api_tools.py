@@ -46,6 +46,12 @@ async def test_it_uses_its_tools_and_says_what_it_used(stage: ApiStage) -> None:
         Used(SEARCH, '{"text": "failure"}', "found failure", failed=True),
     )
     assert reply.drafts[0] == "I look."
+    assert [work.chat_lines for work in reply.works] == [
+        ["… moot search a"],
+        ["✓ moot search a"],
+        ["✓ moot search a", "… moot search failure"],
+        ["✓ moot search a", "✗ moot search failure"],
+    ]
     _, thinking, first, _, second = stage.body["messages"]
     assert thinking["content"][0]["signature"] == "c2lnbmVk"
     assert first["content"][0]["content"] == [{"type": "text", "text": "found a"}]

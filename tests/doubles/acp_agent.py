@@ -156,6 +156,8 @@ class Double:
     async def _work(self, session_id: str, _: str) -> None:
         await self._say(session_id, "Let me look.")
         start, update = acp.start_tool_call, acp.update_tool_call
+        plan = [acp.plan_entry("Look", status="completed"), acp.plan_entry("Edit it")]
+        await self._tell(session_id, acp.update_plan(plan))
         shell = {"command": "ls -la", "description": "List"}
         await self._tell(session_id, start("t1", "Shell", kind="execute", status="pending"))
         await self._tell(session_id, update("t1", title="ls -la", raw_input=shell))
