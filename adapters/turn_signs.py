@@ -231,6 +231,9 @@ class Interrupt:
     """Pressed afterwards, when the program gives the prompt back into its input box."""
     clear_gap_s: float = 0.0
     """The least time between two of these, for a program that ends at the second."""
+    keeps: bool = False
+    """What it had said stays on the screen, and is whole only then: while it writes, lines that are
+    done wait to be drawn above the one that grows."""
     ends: bool = False
     """Nothing breaks a turn off but the program's end; then it is resumed."""
 

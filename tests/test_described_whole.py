@@ -121,3 +121,24 @@ async def test_a_program_that_goes_on_is_not_said_to_be_stopped(tmp_path: Path) 
         told = await say(moot.url, "ana", "say again", wait=60)
         assert "You said again." in str(told)
         assert lines(tmp_path, "STEPS") == steps
+
+
+QUIET = """
+while True:
+    text = input("mute> ")
+    if "time" in text:
+        print("It is late.", flush=True)
+"""
+
+
+async def test_a_program_that_prints_nothing_has_nothing_posted_for_it(tmp_path: Path) -> None:
+    (tmp_path / "quiet.py").write_text(QUIET)
+    settings = {"ready": "^mute>", "paste": False, "quiet_s": 0.5}  # it tells of no echo
+    moot_toml = furnish(tmp_path, "pico", settings).replace(
+        str(TUIS / "pico.py"), str(tmp_path / "quiet.py")
+    )
+    none = "(The agent ended its turn without a word.)"
+    async with service(tmp_path, moot_toml) as moot:
+        for text, said in (("the time?", "It is late."), ("hello", none), ("time", "It is late.")):
+            await say(moot.url, "ana", text)
+            assert (await messages(moot.url, "ana"))[-1] == said

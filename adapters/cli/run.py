@@ -36,6 +36,7 @@ UNSEEN_S = 10.0  # a program that shows no more than before is done after that
 LOCKED_S = 0.1  # between looks at a question that stands where a prompt is to be typed
 SIGHT_S = 0.25  # between looks at the screen, while something was written to it
 DRAFT_CHARS = 20_000  # a draft shows how an answer begins; no platform shows more in one message
+WHOLE_S, WHOLE_LIMIT_S = 0.1, 0.4  # of quiet, after which a broken off reply is drawn
 SCREEN_DRAFT_S = 0.75  # between drafts that only the screen can tell
 
 
@@ -351,7 +352,9 @@ class PromptRun:
 
     async def break_off(self) -> bool:
         """Press what interrupts; True when the program is idle again and its box is empty."""
-        self._ending.freeze()
+        keeps = self._profile.controls.interrupt.keeps
+        if not keeps:
+            self._ending.freeze()
         interruption = Interruption(
             self._profile, self._console, self.turn, self._settled, self._read_record
         )
@@ -360,6 +363,8 @@ class PromptRun:
             level = logging.DEBUG if self._profile.controls.interrupt.ends else logging.WARNING
             log.log(level, "program.not_idle", agent=self._profile.name, after="interrupt")
         else:
+            if keeps:
+                await self._console.wait_quiet(WHOLE_S, WHOLE_LIMIT_S, from_now=True)
             await self._console.end_younger(self._begin)
         return idle
 

@@ -275,6 +275,9 @@ CODEX = profile.Profile(
         permission=signs.Permission(re.compile(r"^\s*Would you like to .*\?$", re.MULTILINE)),
     ),
     controls=signs.Controls(
-        interrupt=signs.Interrupt(), compact="/compact", tells_compacted=True, clear="/clear"
+        interrupt=signs.Interrupt(keeps=True),
+        compact="/compact",
+        tells_compacted=True,
+        clear="/clear",
     ),
 )

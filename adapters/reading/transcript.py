@@ -7,7 +7,7 @@ screen. A `TranscriptView` that looks at every frame pieces it together again.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice, takewhile
 
 from adapters.reading.question import find_question
@@ -43,28 +43,44 @@ def rows_above_input(screen: Screen, look: ScreenProfile, since: int = 0) -> lis
     return rows
 
 
-OTHERS = 1 / 3  # of the rows that stay may be redrawn, e.g. a clock
+TITLE_ROWS = 2  # may change while what is below them stays, e.g. a clock
 LEFT_ROWS = 2  # with fewer left of what has scrolled nothing proves that it has
 
 
 def first_new(before: Sequence[str], now: Sequence[str]) -> int:
     """The index of the first row that wasn't there before. No row ends in blanks.
 
-    A screen may have scrolled meanwhile, so that the first rows of `before` are gone. Where the
-    two don't fit together all rows are new.
+    A screen may have scrolled meanwhile, so that the first rows of `before` are gone, below a
+    header that stays. Where the two don't fit together all rows are new.
     """
-    shown = sum(map(bool, before))
+    most = end = 0
     for gone in range(len(before)):
-        last, alike, others = -1, 0, 0
-        for i, (old, new) in enumerate(zip(islice(before, gone, None), now, strict=False)):
-            if old == new:
-                last, alike = (i, alike + 1) if new else (last, alike)
-            elif (others := others + 1) > OTHERS * shown:
-                break
-        if alike >= (LEFT_ROWS if gone else 1) and others <= OTHERS * alike:
-            return last + 1
-        shown -= bool(before[gone])
-    return 0
+        surplus, behind = _alike(islice(before, gone, None), now)
+        if surplus > most and surplus >= (LEFT_ROWS if gone else 1):
+            most, end = surplus, behind
+    return end
+
+
+def _alike(old: Iterable[str], new: Iterable[str]) -> tuple[int, int]:
+    """How many more rows stayed than changed, and the index behind the last that stayed.
+
+    0 where others changed among them: a conversation repeats itself, and the wrong rows may
+    look alike. What stands where nothing stood begins what is new, e.g. above a status line.
+    """
+    alike = others = behind = 0
+    changed = False
+    for i, (was, is_now) in enumerate(zip(old, new, strict=False)):
+        if was == is_now:
+            if is_now and changed:
+                return 0, 0
+            if is_now:
+                alike, behind = alike + 1, i + 1
+        elif not was:
+            break
+        else:
+            others += not alike
+            changed |= i >= (TITLE_ROWS if alike else HEADER_ROWS)
+    return alike - others, behind
 
 
 def _is_within_echo(rows: list[VisibleRow], i: int, look: ScreenProfile) -> bool:

@@ -190,6 +190,9 @@ async def test_what_is_stopped_before_a_word_has_said_none(described: CliAgent) 
         ("a b c hint", "a b c d e", "d e"),
         ("- - - a b c", "- - - a b c a b c", "a b c"),
         ("- - - - a b c", "- a b c a b c", "a b c"),  # anchored at the bottom
+        ("h a b c d e", "h c d e x", "x"),  # below a header that stays
+        ("p s 1 r ok p s 1 r ok", "p s 1 r ok p s 2 r no", "p s 2 r no"),  # it repeats itself
+        ("p s 1 r ok p s 1 r ok", "p s 1 r ok p s 1 r ok p s 1 r ok", "p s 1 r ok"),
         ("a b c d", "e f g h", "e f g h"),  # cleared
         ("a b c d", "d e f g", "d e f g"),  # one row alone proves nothing
     ],

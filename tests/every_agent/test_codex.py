@@ -1,5 +1,6 @@
 """What only Codex has: its sandbox, its patches, models that call tools from a script."""
 
+import asyncio
 import os
 import shutil
 import sys
@@ -196,3 +197,20 @@ async def test_a_stream_that_breaks_is_asked_for_again(stage: Stage, shared: Cli
     assert (await asked(shared, "break")).text == "Whole."
     stage.api.queue(*[Fault.overloaded()] * 2)
     assert (await asked(shared, "busy")).text == "ok"
+
+
+@pytest.mark.parametrize("steps", [4, 9, 15, 22])
+async def test_a_stop_leaves_no_line_out(stage: Stage, shared: CliAgent, steps: int) -> None:
+    """Lines that are done wait for a moment before they are drawn above the one that grows."""
+    stage.api.forget()
+    text = "\n".join(f"Step {i} of the work that is done here." for i in range(1, 60))
+    stage.api.when("steps", Message((Text(text),), delta=9, pause_s=0.02))
+    reply = Replies()
+    asking = asyncio.create_task(shared.ask(f"{HEADER}steps", reply))
+    async with asyncio.timeout(30):
+        while f"Step {steps} " not in "".join(reply.drafts[-1:]):
+            await asyncio.sleep(0.01)
+    await shared.interrupt()
+    with pytest.raises(AgentError) as caught:
+        await asking
+    assert text.startswith(caught.value.partial)
