@@ -15,7 +15,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 SILENCE = {
     "empty": Message(()),
     "whitespace": Message((Text("  \n \n"),)),
-    "only thinking": Message((Thinking("I wonder."),)),
+    "only-thinking": Message((Thinking("I wonder."),)),
 }
 QUOTED = f"""I was asked this:
 
