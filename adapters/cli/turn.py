@@ -261,8 +261,8 @@ class TurnState:
         last = ended.text or ""
         if last and ended.whole:
             return last
-        if self.heard() and not (said or self._streamed.strip()):
-            return ""
+        if self._told_by == "hook" and not (said or self._streamed.strip()):
+            return ""  # see `heard`
         if last and not self._caught_up(last):  # its record is late
             return last if self._last is None or not said else f"{ended.restore(said)}\n\n{last}"
         return ended.restore(said) if said else last

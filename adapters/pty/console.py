@@ -28,7 +28,8 @@ class OutputBuffer:
 
     size_bytes: what waits. asked: so often the program waits for where its cursor is, which only
     drawing can tell. answers: what to send to the program now; who does so empties it. screen: as
-    far as it is drawn.
+    far as it is drawn. look: has somebody look at it as it is when all that came so far is drawn,
+    which may be never.
     """
 
     def __init__(self, cols: int, rows: int) -> None:
@@ -39,6 +40,7 @@ class OutputBuffer:
         self.screen = Screen(cols, rows, answers=False)
         # output, what to answer behind it, and who looks at the screen there
         self._waiting: deque[bytes | Signal | Look] = deque()
+        self.look: Callable[[Look], None] = self._waiting.append
         self._slice_bytes = 0
         self._slice: Iterator[bytes] = iter(())  # what is being drawn
 
@@ -61,10 +63,6 @@ class OutputBuffer:
             self._waiting.append(data[start:])
         self.size_bytes += len(data)
         return signals
-
-    def look(self, look: Look) -> None:
-        """Have the screen looked at as it is when all that came so far is drawn: perhaps never."""
-        self._waiting.append(look)
 
     def draw(self, budget_s: float) -> bool:
         """Draw what waits, at most about so long; True when all is drawn."""
@@ -130,6 +128,7 @@ class Console:
         self._shell = shell
         self._loop = asyncio.get_running_loop()
         self._buffer = OutputBuffer(cols, rows)
+        self.look = self._buffer.look  # see there
         self._on_signal = on_signal
         self._terminal: Terminal | None = None
         self._drawing: asyncio.TimerHandle | None = None
@@ -253,10 +252,6 @@ class Console:
             if self._draw():
                 return self._buffer.screen
             await asyncio.sleep(0)
-
-    def look(self, look: Look) -> None:
-        """See `OutputBuffer.look`."""
-        self._buffer.look(look)
 
     def glance(self) -> Screen:
         """The screen as far as a few milliseconds of drawing get."""

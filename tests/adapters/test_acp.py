@@ -93,6 +93,14 @@ async def test_the_answer_is_exactly_what_it_said(open_acp: Open, launch: Launch
     assert agent.session_id == ACP_SESSION + rows(launch, "session")[0]["id"]
 
 
+@pytest.mark.parametrize("said", ["", " \\n\\n "])
+async def test_an_answer_without_a_word_is_none(open_acp: Open, said: str) -> None:
+    agent = open_acp(profile())
+    assert (await agent.ask(ask("say first"), Replies())).text == "first"
+    assert (await agent.ask(ask(f"say {said}"), Replies())).text == ""
+    assert (await agent.ask(ask("say first"), Replies())).text == "first"
+
+
 async def test_a_prompt_arrives_as_it_is_in_one_block(open_acp: Open, launch: Launch) -> None:
     prompt = ask("/help !ls @/etc/passwd \x1b[201~\t\\" + "línea 日本語\n" * 8000 + "say done")
     agent = open_acp(profile())
