@@ -233,7 +233,7 @@ def _typed(prompt: str, rows: Sequence[VisibleRow]) -> PromptEcho | None:
     start = (alone or found)[-1]
     end = start + 1
     for line in more:
-        ahead = range(end, min(end + 4, len(rows)))
+        ahead = range(end - 1, min(end + 4, len(rows)))  # it may have been typed on one line
         end = next((i + 1 for i in ahead if line[:20] in seen[i]), end)
     return PromptEcho(start, end, prompt)
 

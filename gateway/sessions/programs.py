@@ -61,17 +61,7 @@ class Programs:
                 env=tuple(environment.items()),
                 login=launch.login or table.login,
             )
-            patient = self._as_patient(name, profile)
-            agent = await self._agent(patient, filled, launch.driver or table.driver)
-            try:
-                await agent.start()
-            except BaseException as error:
-                if isinstance(error, NotReady):
-                    self._not_ready[name] = time.monotonic()
-                await agent.close()
-                raise
-            self._not_ready.pop(name, None)
-            return agent
+            return await self._started(name, profile, filled, launch.driver or table.driver)
 
         return AgentProgram(
             name=name,
@@ -88,6 +78,19 @@ class Programs:
             hosts=_hosts(profile, environment),
             upstream=next((environment[key] for key in PROXIES if environment.get(key)), ""),
         )
+
+    async def _started(self, name: str, profile: Profile, launch: Launch, driver: Driver) -> Agent:
+        """The agent, which takes prompts now."""
+        agent = await self._agent(self._as_patient(name, profile), launch, driver)
+        try:
+            await agent.start()
+        except BaseException as error:
+            if isinstance(error, NotReady):
+                self._not_ready[name] = time.monotonic()
+            await agent.close()
+            raise
+        self._not_ready.pop(name, None)
+        return agent
 
     def _as_patient(self, name: str, profile: Profile) -> Profile:
         """The profile; after a start that stood still, the next ones are not waited for so long."""
