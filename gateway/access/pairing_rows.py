@@ -86,6 +86,11 @@ class PairingRequest:
     bot: str
     message_seq: int
     persona: str | None
+    text: str
+
+    def says(self, code: str) -> bool:
+        """True if it tells their own code: it asks to be let in, and nothing of an agent."""
+        return code in as_code(self.text)
 
 
 def new_code(taken: set[str]) -> str:

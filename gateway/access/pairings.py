@@ -79,7 +79,8 @@ class Pairings:
             if last.state == "displaced":
                 self._make_room(connection)
                 connection.execute(PUT, {"of": last.seq, "into": "waiting"})
-            if request.persona is not None and request.message_seq > (last.question_seq or 0):
+            asks = request.persona is not None and not request.says(last.code)
+            if asks and request.message_seq > (last.question_seq or 0):
                 self._asks(connection, last.seq, request)
             return None
         if last is not None and last.state == "refused":

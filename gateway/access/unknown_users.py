@@ -98,7 +98,8 @@ class UnknownUsers:
         known = self._access.role(room, person.id, refusal.persona) is not None
         if not known and room.kind == "dm" and self._access.table.dms == "pairing":
             asked = refusal.persona if refusal.is_question else None
-            request = PairingRequest(person, room, refusal.bot, seq, asked)
+            said = refusal.inbound.content
+            request = PairingRequest(person, room, refusal.bot, seq, asked, said)
             code = self._pairings.offer(connection, request, now)
             owned = self._access.has_owner(room)
             return ("code", _code_line(code, owned=owned)) if code else ("", "")

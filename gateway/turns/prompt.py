@@ -83,13 +83,23 @@ class Windows:
         return Window(await self._after(turn, after), window.again)
 
     async def _after(self, turn: Turn, seq: int, more: int = 0) -> list[StoredMessage]:
-        return await self.transcript.window(
+        found = await self.transcript.window(
             turn.scope,
             persona=turn.persona,
             size=self.budget.window_messages + more,
             after=seq,
             trigger=turn.message_seq,
         )
+        return _without_asides(found, turn)
+
+
+def _without_asides(found: list[StoredMessage], turn: Turn) -> list[StoredMessage]:
+    """In a direct message each question has a turn of its own. Whatever else its sender typed after
+    it was for Moot, e.g. the code of somebody who wasn't let in yet, and must not pass for it."""
+    if turn.room.kind != "dm":
+        return found
+    asker = next((m.by.id for m in found if m.seq == turn.message_seq), None)
+    return [m for m in found if m.seq <= turn.message_seq or m.by.id != asker]
 
 
 @dataclass(frozen=True, slots=True)

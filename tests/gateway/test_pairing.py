@@ -28,6 +28,12 @@ OWNERS_DM = Room("fake:dm-olivia", "Olivia", "dm")
 OLIVIA = Speaker("fake:olivia", "Olivia")
 ANSWER = "Respond to Ash in this direct message."
 CODE = re.compile(r"`([0-9A-Z]{8})`")
+WHICH = re.compile(r", to the message of \d\d:\d\d(?=\.\Z)")  # where a line of ours came first
+
+
+def texts(moot: Opened) -> list[str]:
+    """All posts, and no answer says to which message it is one."""
+    return [WHICH.sub("", text) for text in moot.texts()]
 
 
 async def tell(moot: Opened, text: str, **how: object) -> list[str]:
@@ -35,7 +41,7 @@ async def tell(moot: Opened, text: str, **how: object) -> list[str]:
     before = len(moot.texts())
     await moot.hear(said(text, **{"room": DM, **how}))  # type: ignore[arg-type]
     await moot.settle()
-    return moot.texts()[before:]
+    return texts(moot)[before:]
 
 
 async def asked_for_a_code(moot: Opened, text: str = "who are you?", **how: object) -> str:
@@ -125,7 +131,7 @@ async def test_an_approval_that_a_kill_cut_off_is_told_and_answered_once_by_the_
     bot = FakeBot()
     async with gateway(tmp_path, access=OWNED, bot=bot) as moot:
         await moot.settle()
-        assert sorted(moot.texts()) == sorted([LET_IN, ANSWER])
+        assert sorted(texts(moot)) == sorted([LET_IN, ANSWER])
     async with gateway(tmp_path, access=OWNED, bot=bot) as moot:
         await moot.settle()
         assert len(moot.texts()) == 2
@@ -290,7 +296,7 @@ async def test_two_approvals_at_once_are_one(tmp_path: Path) -> None:
         for _ in range(2):
             await moot.hear(said(f"!pair {code}", by="olivia", room=OWNERS_DM))
         await moot.settle()
-        assert moot.texts().count(ANSWER) == 1
+        assert texts(moot).count(ANSWER) == 1
         assert moot.texts().count(LET_IN) == 1
         assert len(await moot.house.admissions.grants.listed()) == 1
         columns = select(turns.c.persona).where(turns.c.persona == "demo", turns.c.header != "")
@@ -336,4 +342,4 @@ async def owner_said(moot: Opened, text: str) -> list[str]:
     before = len(moot.texts())
     await moot.hear(said(text, by="olivia", room=OWNERS_DM))
     await until(lambda: len(moot.texts()) > before)
-    return moot.texts()[before:]
+    return texts(moot)[before:]
