@@ -77,6 +77,11 @@ class Directory(LookupDirectory):
         """Somebody by user name; None where the server doesn't know them, or not in time."""
         return await self._people.get(f"username={username}") if username else None
 
+    async def has_now(self, username: str) -> Speaker | None:
+        """The same as it is now: a name that was given up may be another person's by then."""
+        self._people.forget(f"username={username}")
+        return await self.named(username)
+
     async def _fetch_person(self, key: str) -> Speaker:
         field, _, value = key.partition("=")
         user = (await self._api.get("users.info", **{field: value})).get("user")

@@ -55,13 +55,15 @@ class Account:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewMessage(SaidMessage):
-    """A message. name: what the message itself says, or ""."""
+    """A message. name: what the message itself says, or "". rewritten: its words are another
+    person's, who edited it before we saw it."""
 
     rid: str
     sender_id: str
     username: str
     name: str
     is_bot: bool
+    rewritten: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,17 +203,30 @@ def new_message(message: WireMessage, own: Account) -> NewMessage:
     return NewMessage(
         id=message.id,
         rid=message.rid,
-        at=message.ts,
+        at=_said_at(message),
         sender_id=message.u.id,
         username=username,
         name=message.alias or message.u.name or "",
         is_bot=bool(message.bot),
+        rewritten=_is_rewritten(message),
         content=text,
         mentioned=_mentions(message, own),
         thread_id=thread,
         reply_to=quoted[1] if quoted else thread,
         files=_files(message),
     )
+
+
+def _said_at(message: WireMessage) -> datetime:
+    """Its time. A sender's program may date it some seconds ahead, and no answer may seem later
+    than the question it stands before: what the server had by then was said by then."""
+    return min(message.ts, message.updated_at or message.ts)
+
+
+def _is_rewritten(message: WireMessage) -> bool:
+    """True if somebody else edited it, as moderators may."""
+    editor = message.edited_by.id if message.edited_by else None
+    return editor is not None and editor != message.u.id
 
 
 def _mentions(message: WireMessage, own: Account) -> bool:

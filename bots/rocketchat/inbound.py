@@ -78,7 +78,7 @@ class EventHandler:
         question = self._posts.question(vote.id)
         if question is None or vote.option >= len(question.options):
             return None
-        by = await self._directory.named(vote.by)
+        by = await self._directory.has_now(vote.by)
         return Chosen(question.id, vote.option, by, question.digest) if by else None
 
     async def _message(self, said: NewMessage, room: Room) -> Inbound:
@@ -91,7 +91,9 @@ class EventHandler:
         )
         mentioned = mentioned or ours
         context = await self._directory.thread_context(said) if mentioned else None
-        found = MessageContext(mentioned, said.at, said.thread_id, attachments, context)
+        found = MessageContext(
+            mentioned, said.at, said.thread_id, attachments, context, passive=said.rewritten
+        )
         return inbound(self._setup, SOURCE, said, named_dm(room, by), by, found)
 
     async def _answers_us(self, said: NewMessage, *, known: bool) -> bool:

@@ -104,7 +104,6 @@ class Posts:
         return {"alias": place.voice.name, **avatar}
 
     async def edit(self, place: Destination, message_id: str, text: str) -> None:
-        self._questions.pop(message_id, None)
         body = {"roomId": place.room.external_id, "msgId": message_id, "text": text}
         await self._api.post("chat.update", body)
 

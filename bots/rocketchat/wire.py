@@ -98,6 +98,7 @@ class WireMessage(_Wire):
     file: Annotated[WireFile | None, _IF_SOUND] = None
     reactions: Annotated[dict[str, WireReaction] | None, _IF_SOUND] = None
     edited_at: MaybeMoment = Field(None, alias="editedAt")
+    edited_by: MaybeUser = Field(None, alias="editedBy")
     pinned: MaybeFlag = None
     pinned_at: MaybeMoment = Field(None, alias="pinnedAt")
     pinned_by: MaybeUser = Field(None, alias="pinnedBy")

@@ -20,9 +20,10 @@ TITLE_CHARS = 60
 _CODE = re.compile(r"[a-z][0-9]")
 _MENTION = re.compile(r"<@[^<>]*>|@\S+")
 
-Refused = Literal["early", "code", "several", "closed"]
+Refused = Literal["early", "code", "several", "closed", "elsewhere"]
 """early: it stands before the question. code: only with its code is it sure which one is meant.
-several: more than one waits. closed: it is answered already."""
+several: more than one waits. closed: it is answered already. elsewhere: it replies to a question of
+another room."""
 
 
 def codes() -> Iterator[str]:
@@ -82,6 +83,8 @@ class Refusal:
                 return f"{who}, that question is closed already."
             case "early":
                 return f"{who}, your answer stands before that question: read it, and answer again."
+            case "elsewhere":
+                return f"{who}, that question stands in another room: answer it there."
         said = "; ".join(f"`!{typed.option + 1} {e.code}` answers {_title(e)}" for e in self.about)
         if self.why == "several":
             return f"More than one question waits here: {said}. Or reply to the one you mean."
@@ -97,7 +100,10 @@ def meant(
 ) -> PendingQuestion | Refusal | None:
     """The question that a choice means; None: nothing is asked where it was typed."""
     if replied := typed.message.reply_to:
-        to = [entry for entry in (*waiting, *closed) if replied in entry.all_ids]
+        named = [entry for entry in (*waiting, *closed) if replied in entry.all_ids]
+        to = [entry for entry in named if entry.turn.room.id == typed.message.room_id]
+        if not to and named:  # its post was quoted from there; some platforms' ids are a room's own
+            return Refusal("elsewhere", named[:1])
         if to:
             return Refusal("closed", to) if to[0].closed.is_set() else to[0]
     here = [entry for entry in waiting if typed.sees(entry)]
