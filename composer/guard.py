@@ -90,7 +90,6 @@ _LOOKED_AT = 16  # what stands behind so many words in brackets is no heading
 _HEAD_CHARS = 256
 _NAMES = tuple(one_look(look(name)).replace(" ", "") for name in HEADINGS)
 _SPELLED = [name for name in _NAMES if len(name) > 4]  # a shorter one is soon another word
-_LONGEST = max(map(len, _NAMES))
 _ALSO = {"3": "e", "4": "a", "5": "s", "7": "t", "$": "s", "@": "a", "[": "l"}
 _JOINED_LINES = 3  # that a heading may be broken over, behind its first
 _BROKEN_OFF = 3  # letters and digits before the break
@@ -98,7 +97,8 @@ _BEGINNING = re.compile(r"\[(?!(?:[^\w\[]|_)*\[)")  # the bracket next to the wo
 _TIME = re.compile(
     r"(?:\d[lio]?\s*[:.]\s*[\dlio]{2}|[lio]\s*[:.]\s*(?:\d[\dlio]|[lio]\d)|\d\s*h\s*\d\d)(l?)"
 )
-_BAR = re.compile(r"\||(?<![\w'])l(?![\w'])")  # a letter that stands alone is one
+# A letter that stands alone is one, also beside a stroke that elides nothing.
+_BAR = re.compile(r"\||(?<!\w)(?<!\w')l(?!'?\w)")
 _ATTACHMENT = re.compile(r"\W*attachment\W*:")
 
 
@@ -133,7 +133,7 @@ def _escape_line(line: str, places: Sequence[int], later: Iterable[str]) -> str:
             continue
         rest = "" if closed else _going_on(head, later)
         said = f"{line[place + 1 : place + _HEAD_CHARS]} {rest}"
-        if _forges(head, without_marks(look(rest))) or _spells_section(said):
+        if _forges(head, rest) or _spells_section(said):
             forged.append(place)
     for place in reversed(forged):
         line = f"{line[:place]}\\{line[place:]}"
@@ -148,20 +148,24 @@ def _going_on(head: str, later: Iterable[str]) -> str:
 
 
 def _forges(head: str, rest: str) -> bool:
-    """True if what a bracket holds begins like our own. head: what it looks like; rest: what the
-    lines behind it look like, where it isn't closed."""
-    if _names_section(head) or _ATTACHMENT.match("".join(head.split())):
+    """True if what a bracket holds begins like our own. head: what it looks like; rest: the lines
+    behind it, where it isn't closed."""
+    said = _letters(head)
+    if said.startswith(_NAMES) or _ATTACHMENT.match("".join(head.split())):
         return True
     time = _TIME.search(head)
     if time and rest and not head[time.end() :].strip():
-        return _BAR.match(rest) is not None
+        return _BAR.match(without_marks(look(rest))) is not None
     if time and (time[1] or _BAR.search(head, time.end())):
         return True
-    return bool(rest) and _names_section(f"{head} {rest}".partition("]")[0])
+    if not rest or not any(name.startswith(said) for name in _NAMES):
+        return False
+    more = _letters(without_marks(look(rest)).partition("]")[0])
+    return f"{said}{more}".startswith(_NAMES)
 
 
-def _names_section(head: str) -> bool:
-    return "".join(filter(str.isalnum, one_look(head))).startswith(_NAMES)
+def _letters(looked: str) -> str:
+    return "".join(filter(str.isalnum, one_look(looked)))
 
 
 def _spells_section(text: str) -> bool:
@@ -170,14 +174,27 @@ def _spells_section(text: str) -> bool:
     Most of them have to be there. Another one may be any sign that isn't ASCII's, whatever it
     looks like, or a digit that is drawn like it.
     """
-    said: list[tuple[str, bool]] = []
+    alive, count = dict.fromkeys(_SPELLED, 0), 0  # how many letters of each are there
     for sign in text:
         seen = _look_of(sign)
-        if seen == "]" or len(said) == _LONGEST:
+        if seen == "]":
             break
-        if seen.isalnum() or seen in _ALSO:
-            said.append((seen, sign.isascii()))
-    return any(_is_guessed(name, said) for name in _SPELLED)
+        if not seen.isalnum() and seen not in _ALSO:
+            continue
+        for name, same in tuple(alive.items()):
+            if name[count] in (seen, _ALSO.get(seen)):
+                alive[name] = same = same + 1
+            elif sign.isascii():
+                del alive[name]
+                continue
+            if count + 1 == len(name):
+                if same * 2 > len(name):
+                    return True
+                del alive[name]
+        if not alive:
+            break
+        count += 1
+    return False
 
 
 @lru_cache(maxsize=4096)
@@ -187,16 +204,6 @@ def _look_of(sign: str) -> str:
     if (len(seen) == 1 and seen.isascii()) or category(sign)[0] in "MPZC":
         return seen
     return "\u3042" * bool(seen)
-
-
-def _is_guessed(name: str, said: Sequence[tuple[str, bool]]) -> bool:
-    same = 0
-    for letter, (seen, sure) in zip(name, said, strict=False):
-        if letter in (seen, _ALSO.get(seen)):
-            same += 1
-        elif sure:
-            return False
-    return len(said) >= len(name) and same * 2 > len(name)
 
 
 # ── Ready to quote ──────────────────────────────────────────────────────────────────────

@@ -28,6 +28,11 @@ def _read_table() -> dict[str, str]:
 
 _TABLE = _read_table()
 _LOOKS = str.maketrans({sign: look for look, signs in _TABLE.items() for sign in signs})
+_LOOKS |= {  # Georgian capitals, which have the form of their small letters
+    code: _LOOKS[ord(chr(code).lower())]
+    for code in range(0x1C90, 0x1CC0)
+    if ord(chr(code).lower()) in _LOOKS
+}
 _LOOKS[0x2800] = " "  # a Braille pattern without dots
 _LOOKS[0x345] = ""  # a mark that would be a letter in the other case
 _MARKS = regex.compile(r"[\p{M}\p{Cf}]+")
