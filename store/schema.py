@@ -85,7 +85,8 @@ messages = Table(
     sqlite_autoincrement=True,
 )
 
-# A message asks each persona, and commands Moot, once; Moot may give notice of it several times.
+# A message asks each persona, and commands Moot, once, and once again for each message that says
+# so; Moot may give notice of it several times.
 ONCE_A_MESSAGE = text("persona != '' OR kind != 'notice'")
 
 turns = Table(
@@ -109,10 +110,13 @@ turns = Table(
     Column("answer_source", String),
     Column("ended_by", String),
     Column("fault", String),  # an AgentFault when the agent could not answer
+    # seq of the message that had it asked again; 0: it is the first
+    Column("again", BigInteger, nullable=False, server_default=text("0")),
     Index(
         "ix_turns_once",
         "message_seq",
         "persona",
+        "again",
         unique=True,
         sqlite_where=ONCE_A_MESSAGE,
         postgresql_where=ONCE_A_MESSAGE,

@@ -173,6 +173,8 @@ class App:
             queue=self.queues.queue,
             page_url=self.page_url,
             ended=self.idle.end,
+            accounting=self.accounting,
+            start=self.queues.start,
         )
 
     async def serve(self, started: Started, ends: Ends, notify: Notify = nobody) -> None:

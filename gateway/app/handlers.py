@@ -16,12 +16,14 @@ from gateway.commands.personas import PersonaCommands
 from gateway.commands.pins import PinCommands
 from gateway.commands.questions import QuestionCommands
 from gateway.commands.recall import RecallCommands
+from gateway.commands.retry import RetryCommand, StartTurn
 from gateway.commands.roles import RoleCommands
 from gateway.commands.schedules import ScheduleCommands
 from gateway.commands.status import Queued, StatusCommands
 from gateway.commands.usage import UsageCommands
 from gateway.core.clock import clock
 from gateway.core.ledger import UnusedSession
+from gateway.limits.accounting import Accounting
 from gateway.limits.usage import UsageBook
 from gateway.personas.service import PersonaService
 from gateway.questions.questions import Questions
@@ -46,11 +48,14 @@ def make_commands(
     queue: Queued,
     page_url: Callable[[], str],
     ended: Callable[[UnusedSession], object],
+    accounting: Accounting,
+    start: StartTurn,
 ) -> Commands:
-    """The handlers of commands. queue: see StatusCommands. ended: see AgentCommands."""
-    access, zone = context.access, context.zone
+    """The handlers of commands. queue: see StatusCommands. ended: see AgentCommands. start: see
+    RetryCommand."""
+    access, zone, transcript = context.access, context.zone, context.transcript
     permits = Permits(access, context.audit)
-    people = People(context.transcript, context.rosters, context.bots)
+    people = People(transcript, context.rosters, context.bots)
     handlers: Mapping[str, Handler] = {
         **_of_memory(context, memories, sessions),
         "agents": AgentCommands(context.ledger, sessions, page_url, ended).run,
@@ -58,6 +63,7 @@ def make_commands(
         "model": ModelCommands(settings, sessions.program).run,
         "personas": PersonaCommands(personas, access, zone, page_url).run,
         "questions": QuestionCommands(questions).run,
+        "retry": RetryCommand(context.ledger, transcript, access, accounting, start, clock).run,
         "roles": RoleCommands(access, admissions.grants, admissions.pairings, people, permits).run,
         "schedules": ScheduleCommands(schedules, access, clock).run,
         "status": _status(context, sessions, settings, queue).run,

@@ -84,6 +84,17 @@ TABLE: tuple[CommandSpec, ...] = (
         in_order=True,
     ),
     CommandSpec(
+        "retry",
+        "ask the last question here again",
+        handler="retry",
+        group="agents",
+        shape="[persona]",
+        example="!retry claude",
+        more="In a thread the last one of the thread. The answer is a new one; the old one stays.",
+        arguments=(_PERSONA,),
+        once=True,
+    ),
+    CommandSpec(
         "compact",
         "let the agent condense what it holds of our conversation, and go on",
         handler="agents",

@@ -33,6 +33,7 @@ class Turn:
     seq: order of all turns. asked_at: when the question was sent, by the platform's clock, in
     microseconds. states: each state with the time it began. record: sections,
     scores, trims and timings, as JSON values. fault: an AgentFault, when there is no answer.
+    again: the seq of the message that had it asked again, as a turn of its own; 0: it is the first.
     """
 
     id: str
@@ -54,6 +55,7 @@ class Turn:
     answer_source: str | None = None
     ended_by: str | None = None
     fault: str | None = None
+    again: int = 0
 
     @property
     def was_asked(self) -> bool:
@@ -81,7 +83,8 @@ def session_id(persona: str, scope: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TurnRequest:
-    """A turn to be made; kind, persona: see Turn. answer: what a notice says."""
+    """A turn to be made; kind, persona, again: see Turn. answer: what a notice says. retries: the
+    id of the turn that it repeats."""
 
     id: str
     persona: str
@@ -90,6 +93,8 @@ class TurnRequest:
     hop: int = 0
     kind: TurnKind = "ask"
     answer: str | None = None
+    again: int = 0
+    retries: str = ""
 
 
 @dataclass(frozen=True, slots=True)

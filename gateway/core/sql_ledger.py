@@ -16,8 +16,10 @@ from gateway.core.ledger import Accepted, Also, Further, Post, State, Turn, Turn
 from gateway.core.sql_posts import SqlPosts
 from gateway.core.sql_rows import (
     ASKED,
+    LAST_QUESTION,
     LAST_TURN,
     MARK,
+    OPEN,
     OPEN_TURNS,
     POSTS,
     SAVE,
@@ -55,6 +57,8 @@ _NEW = (  # of a turn that is queued
     "kind",
     "state",
     "answer",
+    "again",
+    "record",
 )
 LINKS = 50  # of a chain of agents that is followed to its beginning
 
@@ -70,7 +74,7 @@ class SqlLedger(SqlSessions, SqlPosts):
         self._queue_turn = (
             insert(turns)
             .on_conflict_do_nothing(
-                index_elements=["message_seq", "persona"], index_where=ONCE_A_MESSAGE
+                index_elements=["message_seq", "persona", "again"], index_where=ONCE_A_MESSAGE
             )
             .returning(turns.c.seq)
         )
@@ -136,6 +140,8 @@ class SqlLedger(SqlSessions, SqlPosts):
                 kind=want.kind,
                 states=states,
                 answer=want.answer,
+                again=want.again,
+                record={"retry_of": want.retries} if want.retries else {},
             )
             values = {name: getattr(turn, name) for name in _NEW}
             values |= {"room_id": asked.room.id, "states": [list(item) for item in states]}
@@ -244,6 +250,26 @@ class SqlLedger(SqlSessions, SqlPosts):
         """The newest finished turn of a scope that an agent answered."""
         return await self._first(LAST_TURN, {"scope": scope})
 
+    async def last_question(self, persona: str, scope: str, thread_id: str | None) -> Turn | None:
+        """The newest turn of a scope that asked a persona what still stands there. thread_id: of
+        this thread alone."""
+        where = {"persona": persona, "scope": scope, "thread": thread_id}
+        return await self._first(LAST_QUESTION, where)
+
+    async def ask_again(self, last: Turn, request: TurnRequest, now: datetime) -> tuple[Turn, ...]:
+        """Queue a turn that repeats one which has ended; none while the question is open."""
+
+        def work(connection: Connection) -> tuple[Turn, ...]:
+            others = connection.execute(TURNS_OF, {"seq": last.message_seq})
+            if any(one.persona == last.persona and one.state in OPEN for one in others):
+                return ()
+            made = self.queue(connection, last.message_seq, [request], now)
+            if made:
+                save(connection, replace(last, record=last.record | {"retried_as": request.id}))
+            return made
+
+        return await self._store.write(work)
+
     async def _first(self, query: Any, where: dict[str, Any]) -> Turn | None:
         def work(connection: Connection) -> Turn | None:
             row = connection.execute(query, where).first()
@@ -256,12 +282,14 @@ class SqlLedger(SqlSessions, SqlPosts):
 
         None: their message is not on record any more.
         """
-        asked = await self._transcript.get(turn.message_seq)
+        asked = await self._transcript.get(turn.again or turn.message_seq)
         for _ in range(LINKS):
             if asked is None or asked.turn_id is None:
                 break
             before = await self.turn(asked.turn_id)
-            asked = await self._transcript.get(before.message_seq) if before else None
+            asked = (
+                await self._transcript.get(before.again or before.message_seq) if before else None
+            )
         return asked.by if asked else None
 
     async def turns_of(self, message_seq: int) -> list[Turn]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Row, bindparam, func, insert, select, update
+from sqlalchemy import Row, bindparam, func, insert, or_, select, update
 
 from contract.chat import Room
 from gateway.core.ledger import Turn, UnusedSession
@@ -33,10 +33,19 @@ ASKED = (
     .where(messages.c.seq == bindparam("of"))
 )
 TURN = TURNS.where(turns.c.id == bindparam("of"))
-OPEN_TURNS = TURNS.where(turns.c.state.in_(["queued", "running", "answered"])).order_by(turns.c.seq)
+OPEN = ("queued", "running", "answered")
+OPEN_TURNS = TURNS.where(turns.c.state.in_(OPEN)).order_by(turns.c.seq)
 LAST_TURN = (
     TURNS.where(turns.c.scope == bindparam("scope"), turns.c.answer_source.is_not(None))
     .where(turns.c.state == "posted")
+    .order_by(turns.c.seq.desc())
+    .limit(1)
+)
+_THREAD = bindparam("thread", type_=turns.c.thread_id.type)
+LAST_QUESTION = (
+    TURNS.where(turns.c.scope == bindparam("scope"), turns.c.persona == bindparam("persona"))
+    .where(turns.c.kind == "ask", turns.c.state != "dropped", messages.c.deleted_at.is_(None))
+    .where(or_(_THREAD.is_(None), turns.c.thread_id == _THREAD))
     .order_by(turns.c.seq.desc())
     .limit(1)
 )
@@ -142,6 +151,7 @@ def turn_of(row: Row[Any]) -> Turn:
         answer_source=row.answer_source,
         ended_by=row.ended_by,
         fault=row.fault,
+        again=row.again,
     )
 
 

@@ -248,7 +248,8 @@ class TurnRecord(View):
     """All that is on record of a turn. raw: the message that asked, content and metadata.
 
     left_out: layers of the memory that gave nothing. persona_version: which form of the persona's
-    file it was made with.
+    file it was made with. retry_of: the id of the turn that it repeats; retried_as: of the one
+    that repeats it.
     """
 
     turn: TurnView
@@ -264,6 +265,8 @@ class TurnRecord(View):
     posts: tuple[PostRecord, ...] = ()
     hop: int = 0
     persona_version: int | None = None
+    retry_of: str | None = None
+    retried_as: str | None = None
 
 
 # ── Made from what is stored ────────────────────────────────────────────────────────────

@@ -9,7 +9,7 @@ from datetime import datetime
 from uuid import uuid4
 
 from contract.agent import Usage
-from contract.chat import Inbound, Speaker
+from contract.chat import Room, Speaker
 from gateway.audit.audit import Audit
 from gateway.core.ledger import Turn, TurnRequest
 from gateway.core.sql_ledger import SqlLedger
@@ -32,11 +32,12 @@ class Accounting:
 
     # ── At the door ─────────────────────────────────────────────────────────────────────
 
-    async def admit(self, inbound: Inbound, wanted: Sequence[TurnRequest]) -> list[TurnRequest]:
-        """The turns of a message that its sender's limits allow, and one line for the rest."""
+    async def admit(
+        self, by: Speaker, room: Room, wanted: Sequence[TurnRequest]
+    ) -> list[TurnRequest]:
+        """The turns that somebody's limits allow, and one line for the rest."""
         if self.limits is None:
             return list(wanted)
-        by, room = inbound.meta.speaker(), inbound.room
         await self.limits.ready()
         asked = [want for want in wanted if want.answer is None]
         allowed, over = self.limits.take(by, room, [want.persona for want in asked])
@@ -51,18 +52,20 @@ class Accounting:
         refused = next(want for want in asked if want.persona not in allowed)
         return [*kept, replace(refused, kind="notice", answer=line)]
 
-    def give_back(self, inbound: Inbound, wanted: Sequence[TurnRequest]) -> None:
+    def give_back(self, by: Speaker, room: Room, wanted: Sequence[TurnRequest]) -> None:
         """The message was there before."""
         if self.limits is None:
             return
         personas = [want.persona for want in wanted if want.answer is None]
-        self.limits.give_back(inbound.meta.speaker(), inbound.room, personas)
+        self.limits.give_back(by, room, personas)
 
     # ── A turn ──────────────────────────────────────────────────────────────────────────
 
     async def began(self, turn: Turn, asked: StoredMessage, agent: str) -> Speaker:
         """An agent is about to be asked; returns who began the chain."""
-        person = asked.by if asked.turn_id is None else await self.ledger.beginner(turn) or asked.by
+        person = asked.by
+        if asked.turn_id is not None or turn.again:
+            person = await self.ledger.beginner(turn) or person
         self.audit.note_later(
             "invoke",
             person,

@@ -128,7 +128,7 @@ class Admission:
             requests = [_notice(requests[0], notice), *requests]
         if not asks or not requests:
             return requests
-        requests = await self._accounting.admit(inbound, requests)
+        requests = await self._accounting.admit(inbound.meta.speaker(), inbound.room, requests)
         if len(inbound.content) > self._long_messages.chars and inbound.meta.sender_type != "bot":
             asked = [one.persona for one in requests if one.kind == "ask"]
             if line := self._long_messages.line(inbound.content, asked):
@@ -158,7 +158,8 @@ class Admission:
     def give_back(self, route: Route, admitted: Admitted) -> None:
         """The message was there before: nobody was asked again."""
         if route.reading.command is None:
-            self._accounting.give_back(admitted.inbound, admitted.requests)
+            inbound = admitted.inbound
+            self._accounting.give_back(inbound.meta.speaker(), inbound.room, admitted.requests)
 
 
 def _notice(request: TurnRequest, line: str) -> TurnRequest:

@@ -209,7 +209,8 @@ class TurnRunner:
                 with run.step("agent ready") as ready:
                     if persona is None:
                         raise AgentError("missing", f"there is no persona {turn.persona} any more")
-                    turn = replace(turn, record={"persona_version": await self._version(persona)})
+                    made_by = {"persona_version": await self._version(persona)}
+                    turn = replace(turn, record=turn.record | made_by)
                     self._progress.tell(replace(turn, state="running"))  # it may have to start
                     run = replace(run, turn=turn)
                     waits = partial(self._waits, run)

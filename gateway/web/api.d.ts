@@ -529,6 +529,8 @@ declare namespace Api {
     posts: Array<PostView>;
     hop: number;
     persona_version: number | null;
+    retry_of: string | null;
+    retried_as: string | null;
   }
 
   interface TurnView {

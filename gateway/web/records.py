@@ -71,6 +71,8 @@ def turn_record(turn: Turn, asked: StoredMessage, agent: str, posts: list[Post])
         posts=tuple(PostRecord(p.key, p.platform_id, p.state, moment(p.created_at)) for p in posts),
         hop=turn.hop,
         persona_version=record.get("persona_version"),
+        retry_of=record.get("retry_of"),
+        retried_as=record.get("retried_as"),
     )
 
 

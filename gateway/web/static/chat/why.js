@@ -44,6 +44,11 @@ function part(title, ...content) {
   return h("section", { class: "part" }, h("h3", {}, title), ...content);
 }
 
+/** @param {string} id */
+function turnLink(id) {
+  return h("a", { href: `#turn/${id}` }, id);
+}
+
 /** @param {Api.TurnRecordView} record */
 function summary(record) {
   const answer = record.answer;
@@ -60,6 +65,8 @@ function summary(record) {
     answer?.ended_by && ["Ended by", answer.ended_by],
     answer?.tools.length ? ["Tools", answer.tools.join(", ")] : null,
     record.session_id && ["Session", record.session_id],
+    record.retry_of && ["Asked again after", turnLink(record.retry_of)],
+    record.retried_as && ["Asked again as", turnLink(record.retried_as)],
     ["Turn", record.id],
   ];
   return h(

@@ -1,0 +1,87 @@
+"""`!retry`: the last question here is asked again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from operator import attrgetter
+from typing import Protocol
+from uuid import uuid4
+
+from contract.chat import stands
+from gateway.access.access import Access
+from gateway.core.ledger import Turn, TurnRequest
+from gateway.core.sql_ledger import SqlLedger
+from gateway.limits.accounting import Accounting
+from gateway.turns.commands import CommandRequest
+from store.transcript import Transcript
+
+_OPEN = "@{} is still at that question; `!stop` breaks it off."
+
+
+class StartTurn(Protocol):
+    """Begins a turn that was queued: see TurnQueues."""
+
+    def __call__(self, turn: Turn, message_id: str | None) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class RetryCommand:
+    """Handles it."""
+
+    ledger: SqlLedger
+    transcript: Transcript
+    access: Access
+    accounting: Accounting
+    start: StartTurn
+    clock: Callable[[], datetime]
+
+    async def run(self, request: CommandRequest) -> str:
+        """Queue it; return the reply, which is empty where the agent's will follow."""
+        wanted = request.argument.removeprefix("@").lower()
+        chosen = [one for one in request.here if not wanted or wanted in one.names]
+        if not chosen:
+            return f"There is no persona {request.argument!r} here."
+        thread_id = request.asked.thread_id
+        found = [
+            await self.ledger.last_question(one.name, request.scope(one), thread_id)
+            for one in chosen
+        ]
+        last = max((turn for turn in found if turn), key=attrgetter("seq"), default=None)
+        if last is None:
+            return "Nothing was asked here that could be asked again."
+        asked, persona, room = request.asked, last.persona, last.room
+        is_bot = asked.by.kind == "bot"
+        if not self.access.may_invoke(room, asked.by.id, persona, is_bot=is_bot):
+            return f"You may not ask @{persona} here."
+        if last.again == asked.seq:  # an earlier process died after it had queued this one
+            return ""
+        if last.state != "posted":
+            return _OPEN.format(persona)
+        return await self._again(last, request)
+
+    async def _again(self, last: Turn, request: CommandRequest) -> str:
+        """Queue and begin it, as far as the limits of whoever wants it allow."""
+        wanted = TurnRequest(
+            uuid4().hex,
+            last.persona,
+            last.bot,
+            last.thread_id,
+            last.hop,
+            again=request.asked.seq,
+            retries=last.id,
+        )
+        by = request.asked.by
+        allowed = await self.accounting.admit(by, last.room, [wanted])
+        if wanted not in allowed:  # instead of it there may be a line that says why
+            return "".join(one.answer or "" for one in allowed)
+        question = await self.transcript.get(last.message_seq)
+        marked = question is not None and question.persona is None and stands(question.message_id)
+        made = await self.ledger.ask_again(last, wanted, self.clock())
+        if not made:
+            self.accounting.give_back(by, last.room, [wanted])
+            return _OPEN.format(last.persona)
+        for turn in made:
+            self.start(turn, question.message_id if question and marked else None)
+        return ""
