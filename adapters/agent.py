@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from contract.agent import Answer, Question
 from contract.errors import AgentError
@@ -89,6 +89,24 @@ class MemoryServer:
     reads: tuple[Path, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class ToolReply:
+    """A tool's answer. failed: it was called wrongly, and the text says how."""
+
+    text: str
+    failed: bool = False
+
+
+class Tools(Protocol):
+    """The tools of a session, for an agent that runs in this process."""
+
+    def offered(self) -> Sequence[Mapping[str, Any]]:
+        """The `name`, `description` and `input_schema` (a JSON Schema) of each."""
+
+    async def call(self, name: str, given: Mapping[str, Any]) -> ToolReply:
+        """Use one of them."""
+
+
 def _nobody(_secrets: Sequence[str]) -> None:
     """For a program whose login is nobody's to know."""
 
@@ -100,7 +118,8 @@ class Launch:
     home, workspace: directories of this scope alone. session_id: of the program's session to
     resume, or None to begin one. persona: Markdown for the system prompt. env: variables on
     top of the scrubbed environment. command: replaces the profile's argv[0] when not empty.
-    memory: None when the session's program has no look into the memory. login: a HOME whose login
+    memory: None when the session's program has no look into the memory. tools: the same for an
+    agent that runs no program. login: a HOME whose login
     and settings the program is given; None: it has its own. driver: None: the agent's own.
     sandbox: the program's; account: the number of the account that it runs under; neither: it may
     do what Moot's own account may. files: what one of these lets it see of attachments, read-only.
@@ -117,6 +136,7 @@ class Launch:
     cols: int = 120
     rows: int = 40
     memory: MemoryServer | None = None
+    tools: Tools | None = None
     login: Path | None = None
     driver: Driver | None = None
     sandbox: Sandbox | None = None

@@ -19,9 +19,10 @@ from contract.agent import Usage
 from llm.errors import PASSING_TYPES, ApiError, fault_of
 
 if TYPE_CHECKING:
-    from anthropic import APIStatusError, AsyncAnthropic
+    from anthropic import APIStatusError, AsyncAnthropic, DefaultAsyncHttpxClient
 
 API = "https://api.anthropic.com"
+KEPT_S = 60.0  # an unused connection; the next question of a room comes within it
 MALFORMED = (ValueError, TypeError, AttributeError, LookupError, RuntimeError)  # the SDK's, of it
 
 Json = Mapping[str, Any]
@@ -41,47 +42,94 @@ class ModelAnswer:
     written_tokens: int
 
 
+class ApiConnections:
+    """Connections to APIs, kept open for all clients that share them. Whoever makes it closes it.
+
+    The first one to be opened loads the SDK.
+    """
+
+    def __init__(self) -> None:
+        self._http: DefaultAsyncHttpxClient | None = None
+        self._opening = asyncio.Lock()
+
+    async def open(self) -> DefaultAsyncHttpxClient:
+        """The one HTTP client. Nothing is connected yet."""
+        async with self._opening:
+            if self._http is None:
+                with ThreadPoolExecutor(1, "anthropic-import") as executor:
+                    loop = asyncio.get_running_loop()
+                    self._http = await loop.run_in_executor(executor, _load)
+            return self._http
+
+    async def load(self) -> None:
+        """Be ready before the first client opens them."""
+        await self.open()
+
+    async def aclose(self) -> None:
+        """Close them."""
+        http, self._http = self._http, None
+        if http is not None:
+            await http.aclose()
+
+
+def _load() -> DefaultAsyncHttpxClient:
+    from anthropic import DEFAULT_CONNECTION_LIMITS, DefaultAsyncHttpxClient
+    from httpx2 import Limits
+
+    usual = DEFAULT_CONNECTION_LIMITS
+    limits = Limits(
+        max_connections=usual.max_connections,
+        max_keepalive_connections=usual.max_keepalive_connections,
+        keepalive_expiry=KEPT_S,
+    )
+    return DefaultAsyncHttpxClient(limits=limits)
+
+
 class AnthropicClient:
     """Calls the API with one key. Whoever makes it closes it.
 
     base_url: without the /v1. timeout_s: how long the API may be silent. max_retries: of a request
     that the API did not take; the SDK waits 0.5 to 8 s between them, or as long as the API says.
+    connections: that it shares, which stay open after it; None: it has its own.
     """
 
     def __init__(
-        self, *, api_key: str, base_url: str = API, timeout_s: float, max_retries: int
+        self,
+        *,
+        api_key: str,
+        base_url: str = API,
+        timeout_s: float,
+        max_retries: int,
+        connections: ApiConnections | None = None,
     ) -> None:
         self._api_key = api_key
         self._base_url = base_url
         self._timeout_s = timeout_s
         self._max_retries = max_retries
+        self._connections = connections or ApiConnections()
+        self._shares = connections is not None
         self._sdk: AsyncAnthropic | None = None
-        self._opening = asyncio.Lock()
 
     async def open(self) -> AsyncAnthropic:
         """Load the SDK, once. Nothing is connected yet."""
-        async with self._opening:
-            if self._sdk is None:
-                with ThreadPoolExecutor(1, "anthropic-import") as executor:
-                    loop = asyncio.get_running_loop()
-                    self._sdk = await loop.run_in_executor(executor, self._load)
-            return self._sdk
+        if self._sdk is None:
+            http = await self._connections.open()
+            from anthropic import AsyncAnthropic
 
-    def _load(self) -> AsyncAnthropic:
-        from anthropic import AsyncAnthropic
-
-        return AsyncAnthropic(
-            api_key=self._api_key,
-            base_url=self._base_url,
-            timeout=self._timeout_s,
-            max_retries=self._max_retries,
-        )
+            self._sdk = AsyncAnthropic(
+                api_key=self._api_key,
+                base_url=self._base_url,
+                timeout=self._timeout_s,
+                max_retries=self._max_retries,
+                http_client=http,
+            )
+        return self._sdk
 
     async def close(self) -> None:
-        """Close its connections."""
-        sdk, self._sdk = self._sdk, None
-        if sdk is not None:
-            await sdk.close()
+        """Close its own connections."""
+        self._sdk = None
+        if not self._shares:
+            await self._connections.aclose()
 
     async def create(self, request: Json) -> ModelAnswer:
         """The answer to a request, whole. Raises ApiError."""

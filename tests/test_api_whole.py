@@ -7,10 +7,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from tests.doubles.api_stage import KEY, BareAPI
 from tests.doubles.credentials import program_at
 from tests.doubles.model_steps import Fault, Message, Text, ToolUse
-from tests.doubles.service import service
+from tests.doubles.service import Service, service
 
 CONFIG = '[gateway]\nlisten = "127.0.0.1:0"\ntimezone = "Asia/Jakarta"\n'
 PERSONA = "---\nagent: anthropic\nmodel: claude-haiku-5-5\n---\nYou are Claude, an engineer.\n"
@@ -28,7 +30,7 @@ def folder(path: Path) -> Path:
     return path
 
 
-async def say(url: str, number: int, text: str) -> dict[str, Any]:
+async def say(url: str, number: int, text: str, room: str = "web:general") -> dict[str, Any]:
     """Say it on the page as Andi, and wait for the answer."""
     body = {
         "content": text,
@@ -38,7 +40,7 @@ async def say(url: str, number: int, text: str) -> dict[str, Any]:
             "sender_display_name": "Andi",
             "sender_type": "human",
         },
-        "room": "web:general",
+        "room": room,
         "message_id": f"m{number}",
         "wait": 60,
     }
@@ -95,6 +97,50 @@ async def test_a_persona_by_api_answers_on_the_page_and_a_kill_loses_nothing(
             assert api.requests[-1].body["thinking"] == {"type": "disabled"}
             assert KEY not in moot.log()
             assert "jwt" not in moot.log()
+
+
+async def test_sixty_rooms_at_once_wait_for_no_place_and_share_one_client(tmp_path: Path) -> None:
+    config = f"{CONFIG}[sessions]\nmost = 2\nsleep_s = 1\n"
+    async with BareAPI.open() as api:
+        environment = {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": api.url}
+        async with service(folder(tmp_path), config, **environment) as moot:
+
+            async def ask(number: int) -> list[str]:
+                room = f"web:room-{number}"
+                receipt = await say(moot.url, number, f"@claude word {number}", room)
+                return [reply["text"] for reply in receipt["replies"]]
+
+            for number in range(5):
+                assert await ask(number) == ["ok"]
+            assert len(api.clients) == 1
+
+            api.default = Message((Text("Held."),), hold=0)
+            asked = [asyncio.create_task(ask(number)) for number in range(5, 65)]
+            while len(api.requests) < 65:  # none is answered before all are asked
+                assert not any(one.done() for one in asked)
+                await asyncio.sleep(0.02)
+            metrics = await text_of(moot.url, "/metrics")
+            assert "moot_sessions_waiting 0.0" in metrics
+            assert "moot_sessions 0.0" in metrics
+            api.release.set()
+            assert await asyncio.gather(*asked) == [["Held."]] * 60
+            assert children(moot) == []
+
+            while (await get(moot.url, "/api/sessions"))["sessions"]:  # idle ones are let go
+                await asyncio.sleep(0.1)
+            assert "moot_sessions_asleep 0.0" in await text_of(moot.url, "/metrics")
+            await say(moot.url, 100, "@claude and now?", "web:room-7")
+            roles = [message["role"] for message in api.requests[-1].body["messages"]]
+            assert roles == ["user", "assistant", "user"]
+
+
+async def text_of(url: str, path: str) -> str:
+    async with program_at(url) as client, client.get(path) as response:
+        return await response.text()
+
+
+def children(moot: Service) -> list[list[str]]:
+    return [one.cmdline() for one in psutil.Process(moot.pid).children(recursive=True)]
 
 
 async def test_it_looks_into_its_memory_by_the_tools_of_its_session(tmp_path: Path) -> None:

@@ -13,15 +13,14 @@ import json
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import structlog
 
-from adapters.agent import Launch, Reply
+from adapters.agent import Launch, Reply, ToolReply
 from adapters.api.conversation import SESSION_ID, Conversation
 from adapters.api.faults import agent_error
-from adapters.api.memory_tools import PREFIX, MemoryClient, ToolResult
+from adapters.api.memory_tools import PREFIX, NamedTools
 from adapters.api.request import Frame, make_request, tool_result
 from adapters.api.settings import MODEL, ApiSettings, Thinking, ThinkingForm, forms
 from adapters.api.speech import Speech
@@ -32,7 +31,7 @@ from adapters.turn_events import ToolReport, cut_tool_text
 from contract.agent import Answer, ToolUse, Usage
 from contract.errors import AgentError
 from contract.work import Work
-from llm.client import AnthropicClient, ModelAnswer
+from llm.client import AnthropicClient, ApiConnections, ModelAnswer
 from llm.errors import ApiError
 
 log = structlog.stdlib.get_logger("moot.api_agent")
@@ -55,23 +54,25 @@ class ApiAgent(AgentSession["_Turn"]):
         *,
         api_key: str,
         base_url: str,
-        path: str = "",
+        connections: ApiConnections | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """api_key, base_url: of the API. path: PATH for the memory's server."""
+        """api_key, base_url: of the API. connections: shared with others; None: its own."""
         super().__init__("anthropic", "I")
         self.session_id: str | None = None
         self.resumed = False
         self._settings = settings
         self._launch = launch
         self._clock = clock
-        self._frame = Frame(launch.model or MODEL, launch.persona, settings.max_tokens)
-        self._tools = MemoryClient(launch.memory, path=path) if launch.memory else None
+        self._tools = NamedTools(launch.tools)
+        model, most = launch.model or MODEL, settings.max_tokens
+        self._frame = Frame(model, launch.persona, most, self._tools.offered)
         self._client = AnthropicClient(
             api_key=api_key,
             base_url=base_url,
             timeout_s=settings.timeout_s,
             max_retries=settings.max_retries,
+            connections=connections,
         )
         self._closed = False
         self._refused: set[ThinkingForm] = set()
@@ -86,15 +87,10 @@ class ApiAgent(AgentSession["_Turn"]):
             Conversation.open, self._launch.home, self.session_id
         )
         self.resumed = len(self._conversation) > 0
-        starting = self._tools.start() if self._tools else asyncio.sleep(0)
-        await asyncio.gather(self._client.open(), starting)
-        if self._tools is not None:
-            self._frame = replace(self._frame, tools=self._tools.offered)
+        await self._client.open()
 
     async def _end(self) -> None:
         self._closed = True
-        if self._tools is not None:
-            await self._tools.close()
         await self._client.close()
 
     def alive(self) -> bool:
@@ -205,9 +201,7 @@ class ApiAgent(AgentSession["_Turn"]):
         """Run a tool that the model asked for."""
         name, given = str(block["name"]), block.get("input") or {}
         turn.begin_use(str(block["id"]), name, given)
-        result = ToolResult(f"There is no tool {name[:60]!r}.", True)
-        if self._tools is not None:
-            result = await self._tools.call(name, given)
+        result = await self._tools.call(name, given)
         turn.use(str(block["id"]), name, given, result)
         return tool_result(str(block["id"]), result.text, failed=result.failed)
 
@@ -283,7 +277,7 @@ class _Turn:
         self._work.note(ToolReport(use_id, name, json.dumps(given, ensure_ascii=False)))
         self._show(self._work.told())
 
-    def use(self, use_id: str, name: str, given: Mapping[str, Any], result: ToolResult) -> None:
+    def use(self, use_id: str, name: str, given: Mapping[str, Any], result: ToolReply) -> None:
         """A tool was used."""
         words = json.dumps(given, ensure_ascii=False)
         self._work.note(ToolReport(use_id, name, "", result.text, result.failed))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import Callable, Mapping
+from contextlib import aclosing
 
 import structlog
 
@@ -34,6 +35,7 @@ from gateway.settings.personas.personas import Personas
 from gateway.web.listening.listener import log_shortage, serving_hooks
 from gateway.web.services import PageSecrets
 from gateway.web.signin.tokens import check_own
+from llm.client import ApiConnections
 from store.database import Store
 
 log = structlog.stdlib.get_logger("moot.app")
@@ -86,6 +88,7 @@ async def _run(
         open_configured(config) as index,
         open_telemetry(config.telemetry, environment, redactor) as telemetry,
         HookListener.open(serving_hooks(connection_limits(config))) as hooks,
+        aclosing(ApiConnections()) as connections,
     ):
         redactor.learn((hooks.secret,))
         sandboxing = Sandboxing(config, environment.get("PATH", ""))
@@ -96,7 +99,7 @@ async def _run(
         def make_app(group: asyncio.TaskGroup) -> App:
             return App(
                 Context(config, group, store, personas, bots, access, instruments),
-                programs=Programs(config.agents, environment, hooks),
+                programs=Programs(config.agents, environment, hooks, connections),
                 index=index,
                 model=model,
                 page_secrets=secrets,

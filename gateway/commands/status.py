@@ -125,7 +125,7 @@ class StatusCommands:
         return next((one for one in found if one.scope == scope), None)
 
     def _sessions(self) -> str:
-        told = [f"{len(self.sessions.all())} of {self.sessions.most} open"]
+        told = [f"{self.sessions.running} of {self.sessions.most} open"]
         told += [f"{self.sessions.asleep} asleep"] if self.sessions.asleep else []
         told += [f"{self.sessions.waiting} waiting"] if self.sessions.waiting else []
         return ", ".join(told)

@@ -13,7 +13,7 @@ from adapters.agent import MemoryServer
 from adapters.cli.hooks import HookListener
 from gateway.mcp.file_desk import FileDesk
 from gateway.mcp.pipe import URL
-from gateway.mcp.tools import MemoryTools
+from gateway.mcp.tools import MemoryTools, SessionTools
 from memory.observations.work_log import WorkReader
 from memory.scopes import Invocation
 
@@ -108,12 +108,20 @@ class McpEndpoint:
 
     def open(self, admission: McpGrant) -> MemoryServer:
         """Serve a session until it is closed."""
+        tools = self.tools(admission)
 
         async def receive(payload: Mapping[str, Any]) -> Mapping[str, Any]:
-            return await self._answer(payload, admission)
+            return await self._answer(payload, admission, tools)
 
-        admission.url, admission.kept = self._listener.register(receive), self._kept
+        admission.url = self._listener.register(receive)
         return MemoryServer(COMMAND, ((URL, admission.url),), READS)
+
+    def tools(self, admission: McpGrant) -> SessionTools:
+        """The same for an agent in this process, which needs no server."""
+        admission.kept = self._kept
+        return SessionTools(
+            self._tools, admission.reader, admission.open_desk if self._kept else None
+        )
 
     def close(self, admission: McpGrant) -> None:
         """Forget a session: its address answers no more."""
@@ -123,18 +131,18 @@ class McpEndpoint:
         admission.pipes.clear()
         admission.url, admission.invocation = "", None
 
-    async def _answer(self, payload: Mapping[str, Any], admission: McpGrant) -> Mapping[str, Any]:
+    async def _answer(
+        self, payload: Mapping[str, Any], admission: McpGrant, tools: SessionTools
+    ) -> Mapping[str, Any]:
         name, message = payload.get("pipe"), payload.get("message")
         if not isinstance(name, str) or not isinstance(message, dict):
             return {"message": None}
-        pipe = admission.pipes.get(name) or await self._new_pipe(name, admission)
+        pipe = admission.pipes.get(name) or await self._new_pipe(name, admission, tools)
         return {"message": await pipe.say(message)}
 
-    async def _new_pipe(self, name: str, admission: McpGrant) -> Pipe:
+    async def _new_pipe(self, name: str, admission: McpGrant, tools: SessionTools) -> Pipe:
         server = await asyncio.to_thread(_import_server)
-        desk = admission.open_desk if self._kept else None
-        served = server.make_server(self._tools, admission.reader, desk)
-        pipe: Pipe = server.Pipe(served, self._spawn)
+        pipe: Pipe = server.Pipe(server.make_server(tools), self._spawn)
         if len(admission.pipes) >= MOST_PIPES:
             admission.pipes.pop(next(iter(admission.pipes))).close()
         admission.pipes[name] = pipe

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, tzinfo
 from typing import Annotated, Any
@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import structlog
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from adapters.agent import ToolReply
 from composer.guard import flat
 from gateway.mcp.file_desk import FileDesk, NotTaken
 from gateway.settings.config import place_of, reason_of
@@ -28,6 +29,7 @@ PATIENCE_S = 10.0  # somebody in the chat, or an agent's call of a tool, waits f
 TITLE_CHARS = 200
 FACT_CHARS = 300
 NOTHING = "Nothing was found."
+UNSEEN = "There is nothing to look into yet."
 
 
 class _Arguments(BaseModel):
@@ -87,14 +89,6 @@ TOOLS: Mapping[str, type[_Arguments]] = {
     "read": ReadArguments,
     "recall": RecallArguments,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class ToolReply:
-    """A tool's answer. failed: it was called wrongly, and the text says how."""
-
-    text: str
-    failed: bool = False
 
 
 def _told(name: str, model: type[_Arguments]) -> dict[str, Any]:
@@ -193,6 +187,32 @@ class MemoryTools:
     def _list(self, found: Sequence[StoredFact]) -> str:
         """The facts, a line each."""
         return "\n".join(map(self.fact_line, found)) or NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class SessionTools:
+    """The tools of one session.
+
+    look: who looks just now; None: nobody may. desk: takes the files of the turn that runs, which
+    gives None while none does; None: files are handed over nowhere.
+    """
+
+    memory: MemoryTools
+    look: Callable[[], WorkReader | None]
+    desk: Callable[[], FileDesk | None] | None = None
+
+    def offered(self) -> list[dict[str, Any]]:
+        """See `Tools.offered`."""
+        return [*self.memory.offered(), *([SENDING] if self.desk else [])]
+
+    async def call(self, name: str, given: Mapping[str, Any]) -> ToolReply:
+        """See `Tools.call`."""
+        if self.desk is not None and name == SEND_FILE:
+            return await send_file(given, self.desk())
+        reader = self.look()
+        if reader is None:
+            return ToolReply(UNSEEN, failed=True)
+        return await self.memory.answer(name, given, reader)
 
 
 def _query(wanted: SearchArguments) -> WorkQuery:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from pydantic import ValidationError
 
@@ -13,7 +13,7 @@ from contract.errors import AgentError, ConfigError
 from gateway.sessions.sessions import AgentProgram
 from gateway.settings.config import place_of, reason_of
 from gateway.settings.tables import AgentTable
-from llm.client import API
+from llm.client import API, ApiConnections
 
 KEY = "ANTHROPIC_API_KEY"
 URL = "ANTHROPIC_BASE_URL"
@@ -21,8 +21,16 @@ HINT = f"Set {KEY} in the environment that Moot is started with."
 SAY = f"I have no key for the {TITLE}: an administrator sets {KEY}."
 
 
-def anthropic_program(name: str, table: AgentTable, environment: Mapping[str, str]) -> AgentProgram:
-    """The Anthropic API, as [agents.`name`] has it. Raises ConfigError with the remedy."""
+def anthropic_program(
+    name: str,
+    table: AgentTable,
+    environment: Mapping[str, str],
+    connections: ApiConnections | None = None,
+) -> AgentProgram:
+    """The Anthropic API, as [agents.`name`] has it. Raises ConfigError with the remedy.
+
+    connections: that its sessions share; None: each has its own.
+    """
     settings = _settings(name, table)
     env = {**environment, **table.env}
     key = env.get(KEY, "")
@@ -35,7 +43,7 @@ def anthropic_program(name: str, table: AgentTable, environment: Mapping[str, st
             launch,
             api_key=key,
             base_url=settings.base_url or env.get(URL) or API,
-            path=env.get("PATH", ""),
+            connections=connections,
         )
         try:
             await agent.start()
@@ -55,12 +63,11 @@ def anthropic_program(name: str, table: AgentTable, environment: Mapping[str, st
         context_tokens=settings.context_tokens,
         typed=False,
         runs=False,
+        prepare=connections.load if connections and key else None,
     )
 
 
-API_PROGRAMS: Mapping[str, Callable[[str, AgentTable, Mapping[str, str]], AgentProgram]] = {
-    "anthropic": anthropic_program
-}
+API_PROGRAMS = {"anthropic": anthropic_program}
 """By the name of their profile."""
 
 

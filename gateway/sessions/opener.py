@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from copy import copy
 from dataclasses import replace
 from datetime import datetime
@@ -136,7 +137,10 @@ class Opener:
             session_id=session_id,
             login=persona.front.login and persona.front.login.expanduser(),
             driver=persona.front.driver,
-            memory=self._memory(grant, confined),
+            memory=self._memory(grant, confined) if program.runs else None,
+            tools=self._memory_door.tools(grant)
+            if self._memory_door and not program.runs
+            else None,
             sandbox=confined.sandbox,
             account=confined.account,
             files=folder / LENT if confined else None,
@@ -165,7 +169,7 @@ class Opener:
 
     async def _start(self, program: AgentProgram, launch: Launch) -> Agent:
         """The program, resumed if it can be."""
-        async with self._starting:
+        async with self._starting if program.runs else nullcontext():
             try:
                 return await program.open(launch)
             except AgentError as error:

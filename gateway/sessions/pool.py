@@ -1,7 +1,8 @@
-"""Sessions whose programs run on this machine: so many at a time, the others asleep.
+"""Agents' sessions. Those whose programs run on this machine: so many at a time, others asleep.
 
 A sleeping session has no process. Its agent's id is in the ledger, and its next use resumes it
-and gives it the whole window again.
+and gives it the whole window again. A session with an API has none at all, so it takes no place:
+it waits for none, none waits for it, and it is only forgotten while nobody uses it.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ class SessionSlots:
     def __init__(self, most: int, make_room: Callable[[], bool]) -> None:
         self.most = most
         self._make_room = make_room
+        self.leaving = 0  # places of programs that are being ended
         self._taken = 0
         self._line: deque[asyncio.Future[None]] = deque()
 
@@ -132,6 +134,11 @@ class SessionPool:
         return [live for live in self._live.values() if live.agent.alive()]
 
     @property
+    def running(self) -> int:
+        """The number of their programs."""
+        return sum(live.context.program.runs for live in self.all())
+
+    @property
     def asleep(self) -> int:
         """The number of those that were put to sleep since the start and not woken yet."""
         return len(self._asleep)
@@ -195,11 +202,14 @@ class SessionPool:
             self._end(key, old, "replaced" if old.agent.alive() else "died")
         if (ending := self._ending.get(key)) is not None:
             await asyncio.wait({ending})
-        await self._seats.take(waits)
+        runs = self.program(persona).runs
+        if runs:
+            await self._seats.take(waits)
         try:
             live = self._live[key] = await self.opener.open(persona, key[1], room)
         except BaseException:
-            self._seats.leave()
+            if runs:
+                self._seats.leave()
             raise
         self._asleep.discard(key)
         self._counts.session_started(live.context.program.name, resumed=live.agent.resumed)
@@ -290,8 +300,9 @@ class SessionPool:
 
         What would lose its conversation by it goes last.
         """
-        while len(self._ending) < self._seats.waiting:
-            free = [(key, live) for key, live in self._live.items() if self._is_free(key, live)]
+        while self._seats.leaving < self._seats.waiting:
+            seated = [(k, live) for k, live in self._live.items() if live.context.program.runs]
+            free = [(key, live) for key, live in seated if self._is_free(key, live)]
             if not free:
                 return False
             key, live = min(free, key=lambda item: (item[1].agent.alive(), not item[1].keeps()))
@@ -301,8 +312,10 @@ class SessionPool:
     def _end(self, key: Key, live: LiveSession, why: Why) -> None:
         """End its program in a task of its own, which no `!stop` breaks off."""
         del self._live[key]
-        if why in ("idle", "cap"):
-            self._asleep.add(key)
+        if live.context.program.runs:
+            self._seats.leaving += 1
+            if why in ("idle", "cap"):
+                self._asleep.add(key)
         self._counts.session_ended(live.context.program.name, why)
         name = f"end session {live.persona}"
         with log_context(LogContext("", live.room.id, live.persona, session_id(*key))):
@@ -316,7 +329,9 @@ class SessionPool:
             await self.opener.close(live)
         finally:
             del self._ending[key]
-            self._seats.leave()
+            if live.context.program.runs:
+                self._seats.leaving -= 1
+                self._seats.leave()
 
     async def close(self) -> None:
         """End every program."""

@@ -23,6 +23,7 @@ from gateway.sessions.api_programs import API_PROGRAMS
 from gateway.sessions.sessions import AgentProgram
 from gateway.settings.config import place_of, reason_of
 from gateway.settings.tables import AgentTable
+from llm.client import ApiConnections
 
 if TYPE_CHECKING:
     from adapters.acp.session import AcpAgent
@@ -36,7 +37,10 @@ class Programs:
         tables: Mapping[str, AgentTable],
         environment: Mapping[str, str],
         hooks: HookListener,
+        connections: ApiConnections | None = None,
     ) -> None:
+        """connections: that agents share which are called by API; None: each has its own."""
+        self._connections = connections
         self._tables = tables
         self._environment = environment
         self._hooks = hooks
@@ -47,7 +51,7 @@ class Programs:
         table = self._tables.get(name, AgentTable(profile=name))
         try:
             if by_api := API_PROGRAMS.get(table.profile):
-                return by_api(name, table, self._environment)
+                return by_api(name, table, self._environment, self._connections)
             profile = make_profile(name, table)
         except ConfigError as error:
             return _unknown(name, str(error))

@@ -6,12 +6,12 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from sqlalchemy import Connection, delete, select
 
@@ -39,6 +39,7 @@ class AgentProgram:
     this machine, not an API. own_model: its word for the model that it works with when it is told
     none, where a conversation that goes on keeps the last one else. hosts: those that it needs in a
     sandbox without a network. upstream: the proxy behind which they are, if they are behind one.
+    prepare: loads what its first session would have to wait for; None: nothing.
     """
 
     name: str
@@ -56,6 +57,7 @@ class AgentProgram:
     own_model: str = ""
     hosts: frozenset[Allowed] = frozenset()
     upstream: str = ""
+    prepare: Callable[[], Coroutine[Any, Any, None]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ class Monitor:
         return self.counted.text(
             waiting=self.queues.waiting(),
             sessions=Counted(
-                living=len(living),
+                living=self.sessions.running,
                 asleep=self.sessions.asleep,
                 waiting=self.sessions.waiting,
                 most=self.sessions.most,

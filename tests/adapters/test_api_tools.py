@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
-from adapters.agent import MemoryServer
-from adapters.api.memory_tools import MemoryClient
+from adapters.agent import ToolReply
 from adapters.api.session import ROUNDS
 from contract.agent import ToolUse as Used
 from tests.doubles.api_stage import ApiStage
-from tests.doubles.mcp_shelf import SERVER
 from tests.doubles.model_steps import Fault, Message, Text, Thinking, ToolUse
 from tests.doubles.replies import Replies
 
@@ -27,14 +25,22 @@ async def stage(tmp_path: Path) -> AsyncIterator[ApiStage]:
         yield opened
 
 
-def servers() -> list[psutil.Process]:
-    """The memory servers that run now."""
-    mine = psutil.Process().children(recursive=True)
-    return [p for p in mine if p.is_running() and "tests.doubles.mcp_shelf" in p.cmdline()]
+class Shelf:
+    """One tool, `search`; it fails when it is asked for a failure, and breaks when asked to end."""
+
+    def offered(self) -> Sequence[Mapping[str, Any]]:
+        schema = {"type": "object", "properties": {"text": {"type": "string"}}}
+        return [{"name": "search", "description": "Looks.", "input_schema": schema}]
+
+    async def call(self, name: str, given: Mapping[str, Any]) -> ToolReply:
+        assert name == "search"
+        if given["text"] == "end":
+            raise OSError("the disk is gone")
+        return ToolReply(f"found {given['text']}", failed=given["text"] == "failure")
 
 
 async def test_it_uses_its_tools_and_says_what_it_used(stage: ApiStage) -> None:
-    agent = await stage.agent(memory=SERVER)
+    agent = await stage.agent(tools=Shelf())
     thought = Message((Thinking("Where?"), Text("I look."), ToolUse(SEARCH, {"text": "a"})))
     stage.api.queue(thought, ToolUse(SEARCH, {"text": "failure"}), "There it is.")
     reply = Replies()
@@ -63,13 +69,11 @@ async def test_it_uses_its_tools_and_says_what_it_used(stage: ApiStage) -> None:
         ("assistant", ["There it is."]),
         ("user", ["and now?"]),
     ]
-    assert len(servers()) == 1
-    await agent.close()
-    assert servers() == []
+    assert psutil.Process().children(recursive=True) == []
 
 
 async def test_several_tools_at_once_are_answered_in_one_message(stage: ApiStage) -> None:
-    agent = await stage.agent(memory=SERVER)
+    agent = await stage.agent(tools=Shelf())
     both = Message((ToolUse(SEARCH, {"text": "a"}), ToolUse(SEARCH, {"text": "b"})))
     stage.api.queue(both, "Both.")
     assert (await agent.ask("where?", Replies())).text == "Both."
@@ -78,7 +82,7 @@ async def test_several_tools_at_once_are_answered_in_one_message(stage: ApiStage
 
 
 async def test_a_tool_that_is_none_is_told_to_the_model(stage: ApiStage) -> None:
-    agent = await stage.agent(memory=SERVER)
+    agent = await stage.agent(tools=Shelf())
     stage.api.queue(ToolUse("bash", {"command": "ls"}), "I can't.")
     answer = await agent.ask("list", Replies())
     assert (answer.text, answer.uses[0].failed) == ("I can't.", True)
@@ -88,7 +92,7 @@ async def test_a_tool_that_is_none_is_told_to_the_model(stage: ApiStage) -> None
 
 
 async def test_a_model_that_only_uses_tools_has_to_answer_in_the_end(stage: ApiStage) -> None:
-    agent = await stage.agent(memory=SERVER)
+    agent = await stage.agent(tools=Shelf())
     stage.api.queue(*[ToolUse(SEARCH, {"text": "a"})] * (ROUNDS - 1), "Enough.")
     assert (await agent.ask("where?", Replies())).text == "Enough."
     assert len(stage.bodies) == ROUNDS
@@ -99,7 +103,7 @@ async def test_a_model_that_only_uses_tools_has_to_answer_in_the_end(stage: ApiS
 async def test_what_is_too_long_after_a_tool_is_asked_anew_and_counts_once(
     stage: ApiStage,
 ) -> None:
-    agent = await stage.agent(memory=SERVER)
+    agent = await stage.agent(tools=Shelf())
     await agent.ask("before", Replies())
     use = Message((Text("I look."), ToolUse(SEARCH, {"text": "a"})))
     stage.api.queue(use, Fault.too_long(), use, "Found.")
@@ -107,25 +111,15 @@ async def test_what_is_too_long_after_a_tool_is_asked_anew_and_counts_once(
     assert (answer.text, len(answer.uses), answer.compacted) == ("Found.", 1, True)
 
 
-@pytest.mark.parametrize("argv", [("/nowhere/at-all",), (sys.executable, "-c", "pass")])
-async def test_without_its_memory_it_still_answers(stage: ApiStage, argv: tuple[str, ...]) -> None:
-    agent = await stage.agent(memory=MemoryServer(argv, ()))
+async def test_without_its_memory_it_still_answers(stage: ApiStage) -> None:
+    agent = await stage.agent()
     assert (await agent.ask("hello?", Replies())).text == "ok"
     assert "tools" not in stage.body
 
 
-async def test_a_server_that_says_nothing_is_not_waited_for() -> None:
-    mute = MemoryServer((sys.executable, "-c", "import time; time.sleep(60)"), ())
-    tools = MemoryClient(mute, path="", start_s=0.1)
-    await tools.start()
-    assert tools.offered == ()
-    await tools.close()
-
-
-async def test_a_server_that_ends_is_a_tool_that_failed(stage: ApiStage) -> None:
-    agent = await stage.agent(memory=SERVER)
+async def test_a_memory_that_breaks_is_a_tool_that_failed(stage: ApiStage) -> None:
+    agent = await stage.agent(tools=Shelf())
     stage.api.queue(ToolUse(SEARCH, {"text": "end"}), "It is gone.")
     answer = await agent.ask("where?", Replies())
     assert (answer.text, answer.uses[0].failed) == ("It is gone.", True)
-    stage.api.queue(ToolUse(SEARCH, {"text": "a"}), "Still gone.")
-    assert (await agent.ask("again?", Replies())).text == "Still gone."
+    assert answer.uses[0].result == "The memory does not answer."

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from adapters.agent import Launch, MemoryServer
+from adapters.agent import Launch, Tools
 from adapters.api.session import ApiAgent
 from adapters.api.settings import ApiSettings
 from tests.doubles.messages_api import Bare, MessagesAPI
@@ -48,8 +48,7 @@ class ApiStage:
         *,
         session_id: str | None = None,
         model: str | None = None,
-        memory: MemoryServer | None = None,
-        path: str = "",
+        tools: Tools | None = None,
         base_url: str = "",
         persona: str = PERSONA,
         **settings: Any,
@@ -61,11 +60,11 @@ class ApiStage:
             persona=persona,
             model=model,
             session_id=session_id,
-            memory=memory,
+            tools=tools,
         )
         chosen = ApiSettings.model_validate({"max_retries": 0, **settings})
         url = base_url or self.api.url
-        agent = ApiAgent(chosen, launch, api_key=KEY, base_url=url, path=path)
+        agent = ApiAgent(chosen, launch, api_key=KEY, base_url=url)
         self.agents.append(agent)
         await agent.start()
         return agent

@@ -74,7 +74,8 @@ R = TypeVar("R", bound=Request)
 class ScriptedAPI(Generic[R]):
     """A double. Public besides the methods:
 
-    url: its base URL. requests: all that arrived, in order. unknown: paths that it does not
+    url: its base URL. requests: all that arrived, in order. clients: the addresses of the
+    connections that they came over. unknown: paths that it does not
     serve. finished_at: monotonic, when each stream's last event was written. broken_off: streams
     that the client left. holding, release: a stream waits (see `Message.hold`), and may go on.
     aside: what requests beside the conversation get. default: what a prompt without a script
@@ -86,6 +87,7 @@ class ScriptedAPI(Generic[R]):
     def __init__(self) -> None:
         self.url = ""
         self.requests: list[R] = []
+        self.clients: set[object] = set()
         self.unknown: list[str] = []
         self.finished_at: list[float] = []
         self.broken_off = 0
@@ -174,6 +176,8 @@ class ScriptedAPI(Generic[R]):
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         raw = await request.read()
+        if request.transport is not None:
+            self.clients.add(request.transport.get_extra_info("peername"))
         headers = {name.lower(): value for name, value in request.headers.items()}
         body: Json = json.loads(raw) if raw else {}
         seen = self.reads(request.method, request.path, headers, body, time.monotonic())

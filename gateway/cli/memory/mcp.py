@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contract.errors import ConfigError
 from gateway.mcp.server import serve_stdio
-from gateway.mcp.tools import MemoryTools
+from gateway.mcp.tools import MemoryTools, SessionTools
 from gateway.settings.config import Config
 from memory.observations.work_log import WorkLog, WorkReader
 from memory.scopes import Gate, ScopeError, check_scope
@@ -19,4 +19,4 @@ async def serve_database(config: Config, persona: str | None, scope: str) -> Non
         raise ConfigError(f"--scope: {error}; e.g. room:slack:C06RY3YBSLE") from None
     reader = WorkReader(gate, None if persona is None else frozenset({persona}))
     async with Store.open(config.store_url, read_only=True) as store:
-        await serve_stdio(MemoryTools(WorkLog(store), None), lambda: reader)
+        await serve_stdio(SessionTools(MemoryTools(WorkLog(store), None), lambda: reader))

@@ -212,7 +212,7 @@ class AdminOverview:
             questions=self.questions.all_open(),
             failed=failed,
             today=today,
-            sessions=len(self.sessions.all()),
+            sessions=self.sessions.running,
             asleep=self.sessions.asleep,
             most_sessions=self.sessions.most,
             disk=disk,
