@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, tzinfo
+from functools import cache
 from typing import Annotated, Any
 
 import structlog
@@ -91,6 +92,7 @@ TOOLS: Mapping[str, type[_Arguments]] = {
 }
 
 
+@cache  # a schema takes a millisecond to make
 def _told(name: str, model: type[_Arguments]) -> dict[str, Any]:
     return {
         "name": name,

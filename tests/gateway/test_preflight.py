@@ -120,4 +120,39 @@ def test_the_command_prints_a_line_an_agent_and_fails_for_one_that_is_not_well(
     bad = ran("--json", "tiny", "ends")
     assert bad.returncode == 1
     assert [health["name"] for health in json.loads(bad.stdout)] == ["tiny", "ends"]
-    assert ran("--list", "ends").returncode == 0
+    listed = ran("--list", "ends", "demo")
+    assert (listed.returncode, listed.stderr) == (0, "")
+    assert {line[:6] for line in listed.stdout.splitlines()} == {"✓ ends", "✓ demo"}
+    everything = ran("--list")
+    assert everything.returncode == 0
+    assert "✗ codex " in everything.stdout
+    assert "@openai/codex" in everything.stdout
+    assert ran("--list", "codex").returncode == 1
+
+
+def test_a_program_that_is_too_old_is_told_with_the_remedy_everywhere(folder: Path) -> None:
+    old = folder / "qwen"
+    old.write_text("#!/bin/sh\necho 0.21.2\n")
+    old.chmod(0o755)
+    (folder / "personas").mkdir()
+    (folder / "personas" / "qwen.md").write_text("---\nagent: qwen\n---\n")
+
+    def ran(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", "from gateway.main import main; main()", *words],
+            cwd=folder,
+            env={"PATH": f"{folder}:{os.defpath}", "PYTHONPATH": str(HOUSE), "HOME": str(folder)},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    listed = ran("agents", "--list")
+    assert listed.returncode == 1
+    [line] = [line for line in listed.stdout.splitlines() if "Qwen" in line]
+    assert line.startswith("✗ qwen")
+    assert "or newer: update it." in listed.stdout
+    found = ran("doctor", "--offline")
+    assert found.returncode == 2
+    assert "Qwen Code 0.21.2 is too old" in found.stdout

@@ -46,7 +46,8 @@ Told = Callable[[str, str], None]
 class AgentHealth:
     """Findings about one agent.
 
-    version: as the program reports it; tested: the one that Moot was tested with. started_s,
+    version: as the program reports it; tested: the one that Moot was tested with. too_old: Moot
+    can't work with it. asked: it was to answer, not only looked for. started_s,
     answered_s: seconds, None: it didn't. logged_in: None: not found out. trouble: one sentence
     with what to do; "": it is well.
     """
@@ -56,6 +57,8 @@ class AgentHealth:
     installed: bool = False
     version: str | None = None
     tested: str = ""
+    too_old: bool = False
+    asked: bool = False
     started_s: float | None = None
     logged_in: bool | None = None
     answered_s: float | None = None
@@ -66,8 +69,13 @@ class AgentHealth:
         """True if it answered."""
         return self.answered_s is not None
 
+    @property
+    def fine(self) -> bool:
+        """True if nothing is wrong with it, as far as it was to be found out."""
+        return self.well if self.asked else self.installed and not self.too_old
+
     def __str__(self) -> str:
-        mark = "✓" if self.well else "✗" if self.installed else "·"
+        mark = "✓" if self.fine else "✗"
         facts = [self.version or ("installed" if self.installed else "not here")]
         if self.version and self.tested and self.version != self.tested:
             facts.append(f"tested with {self.tested}")
@@ -120,7 +128,7 @@ class Preflight:
 
     async def _examine(self, name: str, told: Told, asks: bool) -> AgentHealth:
         program = self._programs(name)
-        health = AgentHealth(name, program.title, installed=program.available)
+        health = AgentHealth(name, program.title, installed=program.available, asked=asks)
         if not program.available:
             return replace(health, trouble=program.hint)
         told(name, "asking its version")
@@ -141,10 +149,12 @@ class Preflight:
         home.mkdir(exist_ok=True, mode=0o700)
         env = {**self._programs.environment_of(profile, table), "HOME": str(home)}
         version = await find_version(profile, command, env, home)
-        trouble = ""
-        if version and profile.setup.at_least and is_older(version, profile.setup.at_least):
-            trouble = f"Moot needs {profile.setup.at_least} or newer: update it."
-        return replace(health, version=version, tested=profile.setup.tested, trouble=trouble)
+        health = replace(health, version=version, tested=profile.setup.tested)
+        least = profile.setup.at_least
+        if version and least and is_older(version, least):
+            say = f"Moot needs {least} or newer: update it."
+            return replace(health, too_old=True, trouble=say)
+        return health
 
     async def _asked(self, health: AgentHealth, program: AgentProgram, told: Told) -> AgentHealth:
         told(health.name, "starting")
@@ -191,6 +201,8 @@ def _finding(health: AgentHealth, *, asked: bool) -> Finding:
     what, text = f"agent {health.name}", f"{health.title} {health.version or ''}".rstrip()
     if not health.installed:
         return Finding("⚠", what, f"{text} is not here", health.trouble)
+    if health.too_old:
+        return Finding("✗", what, f"{text} is too old", health.trouble)
     if not asked:
         return Finding("✓", what, f"{text} is here")
     if not health.well:

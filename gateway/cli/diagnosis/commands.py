@@ -161,15 +161,14 @@ def run_doctor(arguments: argparse.Namespace) -> int:
 
 
 def run_agents(arguments: argparse.Namespace) -> int:
-    """Exit code 1: an agent that is here, or that was asked for, is not well."""
+    """Exit code 1: an agent that is here, or that was asked for, is not well; with `--list`: is
+    missing or too old."""
     if arguments.explain:
         return _explain(arguments)
     found = asyncio.run(_try(arguments))
     if arguments.json:
         print(json.dumps([asdict(health) for health in found], indent=2))  # noqa: T201
-    if arguments.list:
-        return 0
-    failed = [h for h in found if not h.well and (h.installed or h.name in arguments.names)]
+    failed = [h for h in found if not h.fine and (h.installed or h.name in arguments.names)]
     return 1 if failed else 0
 
 
