@@ -112,7 +112,9 @@ PROMPT = re.compile(r"^>\s*\Z", re.MULTILINE)
 
 def last(words: str) -> re.Pattern[str]:
     """The error at the end of the traceback with which llm ended."""
-    return re.compile(rf"^(?:openai\.\w+: |Error: )(?:{words})[^\0]*\Z", re.MULTILINE)
+    return re.compile(
+        rf"^(?:(?:openai|llm\.errors)\.\w+: |Error: )(?:{words})[^\0]*\Z", re.MULTILINE
+    )
 
 
 DIALOGS = (
@@ -122,7 +124,13 @@ DIALOGS = (
         say="llm: the conversation is too long for the model. Say `!new` to begin a new one.",
     ),
     signs.DialogRule(
-        last(r"Error code: 40[13]|No key found|[^\0]{0,200}api_key client option must be set"),
+        last(r"No key found|[^\0]{0,200}api_key client option must be set"),
+        fault="login",
+        say="llm has no key. An administrator gives Moot an OPENAI_API_KEY, "
+        "or runs `llm keys set openai`.",
+    ),
+    signs.DialogRule(
+        last("Error code: 40[13]"),
         fault="login",
         say="llm: the API refused the key. An administrator must check OPENAI_API_KEY, "
         "or `llm keys set`.",

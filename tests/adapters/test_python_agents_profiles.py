@@ -57,6 +57,19 @@ def test_no_line_is_a_command_of_llm(line: str) -> None:
     assert llm.harmless(f"[X]\n{line}\nend").split("\n")[1] == f"\u2060{line}"
 
 
+def test_llm_without_a_key_is_told_with_the_remedy() -> None:
+    ended = (
+        "Traceback (most recent call last):\n"
+        '  File "/v/llm/models.py", line 3233, in get_key\n'
+        "    raise NeedsKeyException(message)\n"
+        "llm.errors.NeedsKeyException: No key found - add one using 'llm keys set openai' "
+        "or set the OPENAI_API_KEY environment variable\n"
+    )
+    rule = next(rule for rule in llm.DIALOGS if rule.pattern.search(ended))
+    assert rule.fault == "login"
+    assert "OPENAI_API_KEY" in rule.say
+
+
 def test_a_turn_of_llm_is_exact_or_left_to_the_screen() -> None:
     row = {"thread_id": "t", "parts": '[{"type": "text", "text": "a\\n\\n>"}]'}
     assert llm.read_row(row) == (SessionNamed("t"), ReplyEnded("a\n\n>"))
