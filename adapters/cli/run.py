@@ -23,6 +23,7 @@ from adapters.pty.console import Console
 from adapters.pty.terminal import PtyClosed
 from adapters.reading.queries import above_input_on, text_on
 from adapters.reading.standing import SettledQuestions
+from adapters.records.work import WorkSteps
 from adapters.screen.screen import Screen
 from adapters.session.session import DRAFT_S, EXIT_S, RoomQuestions, readable
 from adapters.turn_events import HookQuestion, SessionNamed, State, TurnEvent
@@ -104,7 +105,8 @@ class PromptRun:
         except PtyClosed:
             return await self._after_exit()
         finally:
-            self._show_work()
+            if self.turn.work is not None:
+                self._show_work(self.turn.work)
             await self._asking.close()
 
     async def _type(self) -> None:
@@ -198,7 +200,8 @@ class PromptRun:
         if self.turn.ending or now >= self._record_due:
             await self._read_record()
             self._record_due = now + self._poll_s
-        self._show_work()
+        if self.turn.work is not None:
+            self._show_work(self.turn.work)
         if not (self.turn.ended or self.turn.failed):
             await self._watch(now)
         return self.turn.over(self._time())
@@ -214,9 +217,9 @@ class PromptRun:
         if text := self.turn.draft():
             self._draft(text, now)
 
-    def _show_work(self) -> None:
-        if self.turn.worked:
-            self._reply.work(self.turn.work.told())
+    def _show_work(self, work: WorkSteps) -> None:
+        if work.changed:
+            self._reply.work(work.told())
 
     def _screen_prompt(self) -> ScreenPrompt:
         """The permission prompt that may be on the screen."""

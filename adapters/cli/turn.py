@@ -115,7 +115,7 @@ class TurnState:
         self.tools: list[str] = []
         self.compacted = False
         self.state: State | None = None
-        self._work: WorkSteps | None = None
+        self.work: WorkSteps | None = None  # its steps, made with the first of them
         self._ended_by: Sign | None = None
         self._uses = ToolUses()
         self._used: list[ToolUse] = []  # by programs that tell no more of a use than one line
@@ -144,7 +144,8 @@ class TurnState:
             case PromptTaken(turn):
                 self.id = turn
             case ReplyBlock(text, sep):
-                self._settle_work()
+                if self.work is not None:
+                    self.work.settle()
                 if self._last is None:
                     self._parts = [*self._parts[-MOST_PARTS:], Passage()]
                     sep = ""
@@ -160,7 +161,7 @@ class TurnState:
                 self._note_use(event)
             case ToolReport():
                 self._uses.note(event, source)
-                self.work.note(event)
+                self._steps().note(event)
             case TokensSpent(key, usage):
                 self._spent[key or str(len(self._spent))] = usage
             case ContextCompacted():
@@ -168,7 +169,8 @@ class TurnState:
             case ReplyFailed():
                 self.failed = self.failed or event
             case ReplyEnded():
-                self._settle_work()
+                if self.work is not None:
+                    self.work.settle()
                 self._recorded_end = self._recorded_end or source == "record"
                 if self.ended is None or (event.text is not None and event.whole):
                     self.ended, self._told_by = event, source
@@ -182,7 +184,7 @@ class TurnState:
         if len(self.tools) < MOST_TOOLS and used not in self.tools[-1:]:
             self.tools.append(used)
             self._used.append(ToolUse(event.tool, event.detail))
-            self.work.use(event.tool, event.detail)
+            self._steps().use(event.tool, event.detail)
 
     def _is_mine(self, event: TurnEvent, source: Source) -> bool:
         turn = getattr(event, "turn", "")
@@ -221,20 +223,9 @@ class TurnState:
         for sign in signs or tuple(self._idle_since):
             self._idle_since.pop(sign, None)
 
-    @property
-    def work(self) -> WorkSteps:
-        """Its steps, made with the first of them: most turns have none."""
-        self._work = self._work or WorkSteps()
-        return self._work
-
-    @property
-    def worked(self) -> bool:
-        """True while there are steps that nobody was told of yet."""
-        return self._work is not None and self._work.changed
-
-    def _settle_work(self) -> None:
-        if self._work is not None:
-            self._work.settle()
+    def _steps(self) -> WorkSteps:
+        self.work = self.work or WorkSteps()
+        return self.work
 
     # ── What comes of it ────────────────────────────────────────────────────────────────
 

@@ -201,7 +201,7 @@ class SqlLedger(SqlSessions, SqlPosts):
                 turn_id=turn.id,
                 hop=turn.hop + 1,
                 text=turn.answer,
-                more=_beside(turn),
+                more=_beside(turn) if _BESIDE & turn.record.keys() else None,
                 now=now,
             )
             if not wanted:
@@ -328,6 +328,9 @@ class SqlLedger(SqlSessions, SqlPosts):
     async def posts(self, turn_id: str) -> list[Post]:
         """The posts of a turn in their order."""
         return await self._store.read(partial(posts_of, turn_id=turn_id))
+
+
+_BESIDE = {"work", "files"}
 
 
 def _beside(turn: Turn) -> dict[str, Any]:

@@ -101,6 +101,8 @@ class LiveReply:
 
     def recorded(self) -> dict[str, Any]:
         """The work as the turn's record keeps it; nothing where there is none to be shown."""
+        if self._work is None:
+            return {}
         work = self._work_shown()
         return {"work": work.as_json()} if work else {}
 

@@ -9,7 +9,6 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import Any
 
 import structlog
 
@@ -100,13 +99,15 @@ class AgentCaller:
             finally:
                 session.admission.bounds = None
             step.made = AgentStep(turn, session, answer, fault)
+        if bounds.desk is not None:
+            record["files"] = [handed.as_json() for handed in bounds.desk.taken]
         outcome = replace(
             turn,
             answer=answer.text,
             answer_source=answer.source,
             ended_by=answer.ended_by,
             fault=fault,
-            record={**record, "tools": list(answer.tools), **reply.recorded(), **_files(bounds)},
+            record={**record, "tools": list(answer.tools), **reply.recorded()},
         )
         return Outcome(outcome, None if fault else _lesson(turn, asked, session, answer))
 
@@ -253,11 +254,6 @@ class TurnRunner:
     async def close_questions(self, run: TurnRun) -> None:
         """Close the questions of a turn that an earlier process took."""
         await self._delivery.close_questions(run)
-
-
-def _files(bounds: FileBounds) -> dict[str, Any]:
-    desk = bounds.desk
-    return {"files": [handed.as_json() for handed in desk.taken]} if desk and desk.taken else {}
 
 
 def _lesson(turn: Turn, asked: Asked, session: LiveSession, answer: Answer) -> AnsweredTurn:
