@@ -81,10 +81,16 @@ def read_reply(
     rows = _before_report(rows, look)
     if look.unknown:
         return markdown(*guess_reply(rows, screen.cols)) if found else ""
-    blocks = _marked(rows, look) if look.reply.bullet else _unmarked(rows, look)
-    if not blocks and not found and screen.alternate and not rolled:
-        blocks = _unmarked(rows, look)  # its mark has left the screen
+    blocks = _messages(rows, look, torn=screen.alternate and not (found or rolled))
     return _markdown(blocks[-1:] if look.reply.last_block else blocks, look, screen.cols)
+
+
+def _messages(
+    rows: Sequence[VisibleRow], look: ScreenProfile, *, torn: bool
+) -> Sequence[MessageRows]:
+    """The messages behind the last tool. torn: the mark of the first may have left the screen."""
+    blocks = _marked(rows, look) if look.reply.bullet else _unmarked(rows, look)
+    return _unmarked(rows, look) if torn and not blocks else blocks
 
 
 def _before_report(rows: list[VisibleRow], look: ScreenProfile) -> list[VisibleRow]:
