@@ -144,13 +144,7 @@ class TurnState:
             case PromptTaken(turn):
                 self.id = turn
             case ReplyBlock(text, sep):
-                if self.work is not None:
-                    self.work.settle()
-                if self._last is None:
-                    self._parts = [*self._parts[-MOST_PARTS:], Passage()]
-                    sep = ""
-                self._parts[-1].add(f"{sep}{text}")
-                self._last = text
+                self._note_block(text, sep)
             case ReplyDelta(delta) if len(self._streamed) < REPLY_CHARS:
                 self._streamed += delta
             case ReplyRetracted():
@@ -176,6 +170,15 @@ class TurnState:
                     self.ended, self._told_by = event, source
         if self._ended_by is None and (self.failed or self.ended):
             self._ended_by, self._ended_at, self.ending = source, now, True
+
+    def _note_block(self, text: str, sep: str) -> None:
+        if self.work is not None:
+            self.work.settle()
+        if self._last is None:
+            self._parts = [*self._parts[-MOST_PARTS:], Passage()]
+            sep = ""
+        self._parts[-1].add(f"{sep}{text}")
+        self._last = text
 
     def _note_use(self, event: ToolUsed) -> None:
         self._last = None

@@ -25,7 +25,11 @@ def marked_rows(screen: Screen, profile: Profile) -> list[tuple[str, str]]:
         for at, row in enumerate(rows):
             if row and pattern.match(row) and name not in names[at]:
                 names[at].append(name)
-    marked = [(", ".join(found), row) for found, row in zip(names, rows, strict=True)]
+    return _without_gaps([(", ".join(found), row) for found, row in zip(names, rows, strict=True)])
+
+
+def _without_gaps(marked: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The rows without the blank ones at the end; one stands for several between others."""
     while marked and not marked[-1][1]:
         marked.pop()
     kept = [two for one, two in pairwise([("", "."), *marked]) if one[1] or two[1]]

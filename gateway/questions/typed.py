@@ -99,13 +99,9 @@ def meant(
     typed: TypedChoice, waiting: Sequence[PendingQuestion], closed: Collection[PendingQuestion]
 ) -> PendingQuestion | Refusal | None:
     """The question that a choice means; None: nothing is asked where it was typed."""
-    if replied := typed.message.reply_to:
-        named = [entry for entry in (*waiting, *closed) if replied in entry.all_ids]
-        to = [entry for entry in named if entry.turn.room.id == typed.message.room_id]
-        if not to and named:  # its post was quoted from there; some platforms' ids are a room's own
-            return Refusal("elsewhere", named[:1])
-        if to:
-            return Refusal("closed", to) if to[0].closed.is_set() else to[0]
+    replied = typed.message.reply_to
+    if replied and (found := _replied(typed, replied, (*waiting, *closed))):
+        return found
     here = [entry for entry in waiting if typed.sees(entry)]
     if typed.code:
         return _coded(typed, here, [entry for entry in closed if typed.sees(entry)])
@@ -117,6 +113,19 @@ def meant(
     if len(after) > 1:
         return Refusal("several", after)
     return Refusal("code", after) if _is_doubtful(typed, after[0]) else after[0]
+
+
+def _replied(
+    typed: TypedChoice, post: str, every: Sequence[PendingQuestion]
+) -> PendingQuestion | Refusal | None:
+    """The question whose post was replied to. post: its id."""
+    named = [entry for entry in every if post in entry.all_ids]
+    to = [entry for entry in named if entry.turn.room.id == typed.message.room_id]
+    if not to and named:  # its post was quoted from there; some platforms' ids are a room's own
+        return Refusal("elsewhere", named[:1])
+    if not to:
+        return None
+    return Refusal("closed", to) if to[0].closed.is_set() else to[0]
 
 
 def _coded(
