@@ -95,7 +95,8 @@ def write(path: Path, data: bytes) -> None:
 
     It is on disk when this returns.
     """
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for folder in reversed(path.parents[:3]):  # of all files, of the room, of the file
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     part = path.with_name(f".{path.name}.{threading.get_ident()}.part")  # two bots, one file
     part.unlink(missing_ok=True)
     with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:

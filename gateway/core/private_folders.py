@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 SCOPES = "scopes"
+FILES = "files"  # of people's messages, and those that agents attach
 LENT = "files"  # in a session's folder: what its program is to open
 OWNER_SECRET = "owner.secret"  # noqa: S105  (a file in the data directory)
 _WORLD = 0o077  # rights of everybody but the owner
@@ -29,6 +30,7 @@ def keep_private(data_dir: Path) -> None:
     scopes = data_dir / SCOPES
     scopes.mkdir(exist_ok=True, mode=0o700)
     scopes.chmod(0o700)
+    (data_dir / FILES).mkdir(exist_ok=True, mode=0o700)  # and all that is put into it later
 
 
 def private(path: str, flags: int) -> int:

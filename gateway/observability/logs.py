@@ -86,7 +86,7 @@ def _as_values(_logger: WrappedLogger, _method: str, event: EventDict) -> EventD
     """Numbers, truth values and None stay; everything else becomes text, now: it may change."""
     for name, value in event.items():
         if isinstance(value, str):
-            if len(value) > LONGEST_VALUE:
+            if len(value) > LONGEST_VALUE or not value.isascii():
                 event[name] = _cut(value)
         elif not (value is None or isinstance(value, bool | int | float) or name == "exc_info"):
             event[name] = _cut(str(value))
@@ -103,7 +103,9 @@ def _plain_line(
 
 
 def _cut(text: str, most: int = LONGEST_VALUE) -> str:
-    return text if len(text) <= most else f"{text[:most]}…"
+    """The text, not too long; the bytes of a file's name that are no UTF-8 stand as `\\udcff`."""
+    whole = text if len(text) <= most else f"{text[:most]}…"
+    return whole.encode(errors="backslashreplace").decode()
 
 
 # ── The thread that writes ──────────────────────────────────────────────────────────────

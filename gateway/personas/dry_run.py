@@ -179,7 +179,7 @@ class DryRuns:
 
     async def _ask(self, persona: Persona, room: Room, prompt: str, reply: _Refusing) -> Answer:
         """Raises AgentError. Nothing of the program is left when this returns."""
-        self._data_dir.mkdir(parents=True, exist_ok=True)
+        self._data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         folder = Path(tempfile.mkdtemp(prefix="dry-run-", dir=self._data_dir))
         opener = self._opener.apart(folder)
         try:

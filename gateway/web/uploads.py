@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 
 from contract.chat import Attachment
+from gateway.core.private_folders import make_private, private
 
 ID = re.compile(r"[0-9a-f]{32}")
 SAFE_IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
@@ -38,7 +39,7 @@ class Uploads:
     async def save(self, name: str, chunks: AsyncIterator[bytes]) -> Attachment:
         """Write a file. Raises TooLarge. Nothing is left of a file that was not finished."""
         path = self.root / secrets.token_hex(16) / safe_name(name)
-        await asyncio.to_thread(path.parent.mkdir, parents=True, mode=0o700)
+        await asyncio.to_thread(make_private, path.parent, below=self.root)
         try:
             size = await self._write(path, chunks)
         except BaseException:  # cancelled or refused: take the half-written file away
@@ -48,7 +49,7 @@ class Uploads:
 
     async def _write(self, path: Path, chunks: AsyncIterator[bytes]) -> int:
         size = 0
-        out = await asyncio.to_thread(path.open, "xb")
+        out = await asyncio.to_thread(open, path, "xb", opener=private)
         with out:
             async for chunk in chunks:
                 size += len(chunk)

@@ -86,7 +86,7 @@ class IndexFile:
         self._local = threading.local()
         self._connections: list[sqlite3.Connection] = []
         self._write_lock = threading.Lock()
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         try:
             self._writer = self._prepared()
         except sqlite3.DatabaseError as error:

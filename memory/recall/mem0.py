@@ -250,7 +250,7 @@ def _open(settings: IndexSettings) -> _Opened:
     """Import Mem0, make its parts known to it, and open the store. Takes about a second."""
     folder = settings.folder
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise ConfigError(f"[memory] folder: {folder} can't be made: {error.strerror}") from error
     mem0 = _import_mem0(folder)

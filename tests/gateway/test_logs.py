@@ -6,6 +6,7 @@ import asyncio
 import io
 import json
 import logging
+import os
 import re
 import subprocess
 import sys
@@ -124,6 +125,12 @@ def test_every_line_is_one_line_whatever_its_values_are(first: str, second: str)
 def test_a_value_that_is_too_long_is_cut() -> None:
     [found] = logged(lambda: log.info("a.b", reason="x" * 5_000))
     assert found["reason"] == "x" * LONGEST_VALUE + "…"
+
+
+@pytest.mark.usefixtures("calm")
+def test_a_name_that_is_no_utf_8_can_be_written() -> None:
+    [found] = logged(lambda: log.info("a.b", file=os.fsdecode(b"named-\xff")))
+    assert found["file"].encode() == b"named-\\udcff"
 
 
 @pytest.mark.usefixtures("calm")

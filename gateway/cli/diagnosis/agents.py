@@ -105,7 +105,7 @@ class Preflight:
     @asynccontextmanager
     async def open(cls, config: Config, environment: Mapping[str, str]) -> AsyncIterator[Preflight]:
         """Ready to try; nothing is left behind."""
-        config.gateway.data_dir.mkdir(parents=True, exist_ok=True)
+        config.gateway.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         folder = Path(tempfile.mkdtemp(prefix="preflight-", dir=config.gateway.data_dir))
         try:
             async with HookListener.open(serving_hooks()) as hooks:

@@ -42,7 +42,8 @@ async def export_all(on: MemoryContext) -> int:
     path = Path(on.given.file)
     part = path.with_name(f".{path.name}.part")
     try:
-        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        part.unlink(missing_ok=True)  # one that a killed export left may be open to others
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             await on.store.read(lambda c: work(c, file.write))
         part.replace(path)
