@@ -50,6 +50,37 @@ def closed(folder: Path, *hosts: str) -> str:
     return f'[sandbox]\nnetwork = "none"\nhosts = {json.dumps(hosts)}\n{config}'
 
 
+SPEAK = (
+    "python3 -c 'import os, socket, sys, urllib.parse as u; "
+    's = socket.create_connection(("127.0.0.1", u.urlsplit(os.environ["HTTP_PROXY"]).port), 20); '
+    's.sendall(sys.argv[1].encode().decode("unicode_escape").encode()); '
+    "print(s.makefile().readline())'"
+)
+
+
+async def test_no_name_and_no_odd_request_leads_elsewhere(tmp_path: Path) -> None:
+    async with host("welcome") as mine, host("secret") as other:
+        name = "127.1"  # which every machine takes for its own loopback
+        config = closed(tmp_path, f"{name}:{other}", f"127.0.0.1:{mine}")
+        async with service(tmp_path, config) as moot:
+            by_proxy = f"NO_PROXY= no_proxy= {ASK}"
+            assert "403" in await told(moot, f"{by_proxy} http://{name}:{other}/")
+            for head, status in {
+                f"CONNECT {name}:{other} HTTP/1.1": "403",
+                f"CONNECT 127.0.0.1:{other} HTTP/1.1": "403",
+                f"CONNECT 127.0.0.1:{mine}@127.0.0.1:{other} HTTP/1.1": "HTTP/1.1 40",
+                f"GET http://127.0.0.1:{mine}@127.0.0.1:{other}/ HTTP/1.1": "HTTP/1.1 40",
+                f"GET / HTTP/1.1\\r\\nHost: 127.0.0.1:{mine}": "403",
+                f"GET http://127.0.0.1:{mine}/ HTTP/1.1\\r\\nHost : evil": "400",
+                f"GET http://127.0.0.1:{mine}/ HTTP/1.1\\r\\nA: b\\nHost: evil": "400",
+                f"GET http://127.0.0.1:{mine}/ HTTP/1.1\\r\\nA: b\\r\\n Host: evil": "400",
+                f"GET http://127.0.0.1:{mine}/ x HTTP/1.1": "400",
+                f"GET http://127.0.0.1:{mine}/ HTTP/1.1": "200",
+            }.items():
+                said = await told(moot, f'{SPEAK} "{head}\\r\\n\\r\\n"')
+                assert status in said, (head, said)
+
+
 async def test_only_hosts_that_an_administrator_named_are_reached(tmp_path: Path) -> None:
     async with host("welcome") as mine, host("secret") as other:
         config = closed(tmp_path, f"127.0.0.1:{mine}", "*.example.invalid")

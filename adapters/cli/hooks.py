@@ -6,6 +6,7 @@ import asyncio
 import json
 import secrets
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
@@ -28,6 +29,7 @@ MOST_VALUES = (
 )
 SLOW_S = 0.02  # to parse one; after it the same session's next one waits
 PAUSE = 10  # times as long
+HELD = 32  # of one session, at a time; a program asks for a few permissions, and waits
 
 
 class HookListener:
@@ -40,6 +42,7 @@ class HookListener:
 
     def __init__(self) -> None:
         self._receivers: dict[str, Receive] = {}
+        self._held: Counter[str] = Counter()
         self._reading: dict[str, asyncio.Lock] = {}  # one payload of a session at a time
         self.secret = secrets.token_hex(12)
         self._port = 0
@@ -78,6 +81,18 @@ class HookListener:
         receive = self._receivers.get(key)
         if receive is None:
             raise web.HTTPNotFound
+        if self._held[key] >= HELD:  # others have use for the listener's connections
+            raise web.HTTPTooManyRequests(text="too many hooks of this session wait")
+        self._held[key] += 1
+        try:
+            return web.json_response(dict(await receive(await self._payload(key, request))))
+        finally:
+            self._held[key] -= 1
+            if not self._held[key]:
+                del self._held[key]
+
+    async def _payload(self, key: str, request: web.Request) -> Mapping[str, Any]:
+        """What a hook brings. Raises HTTPBadRequest."""
         async with self._reading[key]:
             data = await request.read()
             began = time.monotonic()
@@ -86,7 +101,7 @@ class HookListener:
             if spent_s > SLOW_S:  # an agent that sends such all the time leaves time to others
                 await asyncio.sleep(spent_s * PAUSE)
         log.debug("hook.heard", name=payload.get("hook_event_name", "without a name"))
-        return web.json_response(dict(await receive(payload)))
+        return payload
 
 
 def _parsed(data: bytes) -> Mapping[str, Any]:

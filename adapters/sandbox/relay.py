@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import ipaddress
+import re
 import shutil
+import socket
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -29,6 +32,10 @@ OWN = ("proxy-", "connection:", "keep-alive:", "host:")  # headers that are for 
 HTTP_PORT, HTTPS_PORT = 80, 443
 
 LOOPBACK = "127.0.0.1"
+# Where clouds tell their machines secrets, and that is not link-local.
+METADATA = frozenset({"fd00:ec2::254", "100.100.100.200", "168.63.129.16"})
+_HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\x00-\x08\x0a-\x1f\x7f]*")
+_REQUEST = re.compile(r"[A-Z]+ [\x21-\x7e]+ HTTP/1\.[01]")
 
 Endpoint = tuple[str, int]
 
@@ -135,9 +142,11 @@ class Relay:
                 head = await reader.readuntil(b"\r\n\r\n")
             except asyncio.LimitOverrunError:
                 return
-        first, _, rest = head.decode("latin-1").partition("\r\n")
-        method, _, remainder = first.partition(" ")
-        address, _, version = remainder.rpartition(" ")
+        first, *headers = head.decode("latin-1").removesuffix("\r\n\r\n").split("\r\n")
+        if not _REQUEST.fullmatch(first) or not all(map(_HEADER.fullmatch, headers)):
+            await _answer(writer, "400 Bad Request", "This is no request of HTTP/1.1.\n")
+            return  # another reader could find a second request in it
+        method, address, version = first.split(" ")
         target = _target(method, address)
         if target is None or not any(one.covers(target) for one in self.allowed):
             self._note(target)
@@ -146,6 +155,10 @@ class Relay:
         try:
             async with asyncio.timeout(CONNECT_S):
                 there, out = await self._connect(target)
+        except _LedIn as error:
+            self._note((str(error), target[1]))
+            await _answer(writer, "403 Forbidden", _led_in(target, str(error)))
+            return
         except (OSError, TimeoutError, ValueError, asyncio.IncompleteReadError) as error:
             log.info("sandbox.host_failed", host=target[0], port=target[1], error=str(error))
             await _answer(writer, "502 Bad Gateway", f"{target[0]} can't be reached: {error}\n")
@@ -154,7 +167,7 @@ class Relay:
             if method == "CONNECT":
                 writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
             else:
-                out.write(_own_form(method, address, version, rest).encode("latin-1"))
+                out.write(_own_form(method, address, version, headers).encode("latin-1"))
             await _carry((reader, out), (there, writer))
         finally:
             out.close()
@@ -162,7 +175,7 @@ class Relay:
     async def _connect(self, target: Endpoint) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         host, port = target
         if not self.upstream or Allowed(host, port).loopback:
-            return await asyncio.open_connection(host, port)
+            return await asyncio.open_connection(await self._address(target), port)
         proxy = urlsplit(self.upstream if "://" in self.upstream else f"http://{self.upstream}")
         there, out = await asyncio.open_connection(
             proxy.hostname, proxy.port or HTTP_PORT, ssl=proxy.scheme == "https" or None
@@ -177,6 +190,18 @@ class Relay:
             out.close()
             raise ConnectionError(f"the proxy refuses: {said[:80]!r}")
         return there, out
+
+    async def _address(self, target: Endpoint) -> str:
+        """The first address of a host. Raises OSError; _LedIn where it leads to this machine or to
+        what is told to it alone: whoever answers for a name may say what they like."""
+        found = await asyncio.get_running_loop().getaddrinfo(*target, type=socket.SOCK_STREAM)
+        addresses = [str(address[0]) for *_, address in found]
+        for address in addresses:
+            if _is_inward(address) and not any(
+                one.covers((_plain(address), target[1])) for one in self.allowed
+            ):
+                raise _LedIn(address)
+        return addresses[0]
 
     def _note(self, target: Endpoint | None) -> None:
         """Log it once a host: an agent may try many, and often."""
@@ -206,11 +231,24 @@ def _plain(host: str) -> str:
     return LOOPBACK if plain in ("localhost", "::1") else plain
 
 
-def _own_form(method: str, address: str, version: str, headers: str) -> str:
+class _LedIn(Exception):
+    """A name stands for an address that it may not."""
+
+
+def _is_inward(address: str) -> bool:
+    """True for loopback, link-local, and where clouds tell machines their secrets."""
+    found = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped:
+        found = found.ipv4_mapped
+    inward = found.is_loopback or found.is_link_local or found.is_unspecified
+    return inward or found.is_multicast or str(found) in METADATA
+
+
+def _own_form(method: str, address: str, version: str, headers: Sequence[str]) -> str:
     """The request as the host itself expects it; the connection serves no other."""
     parts = urlsplit(address)
     path = parts._replace(scheme="", netloc="", fragment="").geturl() or "/"
-    kept = [line for line in headers.split("\r\n") if line and not line.lower().startswith(OWN)]
+    kept = [line for line in headers if not line.lower().startswith(OWN)]
     host = f"Host: {parts.netloc}"  # the one that is allowed, whatever the caller wrote
     return "\r\n".join((f"{method} {path} {version}", host, *kept, "Connection: close", "", ""))
 
@@ -218,6 +256,13 @@ def _own_form(method: str, address: str, version: str, headers: str) -> str:
 def _refusal(target: Endpoint | None) -> str:
     where = f"{target[0]}:{target[1]}" if target else "This address"
     return f"{where} is not among the hosts of this sandbox; an administrator may add it.\n"
+
+
+def _led_in(target: Endpoint, address: str) -> str:
+    return (
+        f"{target[0]} leads to {address}, which no name may; an administrator may add "
+        f"{address}:{target[1]}.\n"
+    )
 
 
 async def _answer(writer: asyncio.StreamWriter, status: str, text: str) -> None:

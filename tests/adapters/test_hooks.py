@@ -9,7 +9,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from adapters.cli.hooks import HookListener
+from adapters.cli.hooks import HELD, HookListener
 from gateway.web.listening.listener import serving_hooks
 
 
@@ -43,6 +43,32 @@ async def test_a_payload_reaches_its_session_and_no_other(
     async with http.post(url, json={"a": "é"}) as response:
         assert await response.json() == {"got": {"a": "é"}}
     assert seen == []
+
+
+async def test_one_session_does_not_hold_all_connections(
+    listener: HookListener, http: aiohttp.ClientSession
+) -> None:
+    done = asyncio.Event()
+
+    async def wait(_: Mapping[str, Any]) -> Mapping[str, Any]:
+        await done.wait()
+        return {}
+
+    greedy, other = listener.register(wait), listener.register(echo)
+
+    async def post() -> int:
+        async with http.post(greedy, json={}) as response:
+            return response.status
+
+    held = [asyncio.create_task(post()) for _ in range(90)]
+    async with asyncio.timeout(20):
+        while sum(task.done() for task in held) < 90 - HELD:
+            await asyncio.sleep(0.01)
+    async with http.post(other, json={}) as response:
+        assert response.status == 200
+    done.set()
+    assert sorted(await asyncio.gather(*held)) == [200] * HELD + [429] * (90 - HELD)
+    assert await post() == 200
 
 
 async def test_it_listens_on_loopback_alone(listener: HookListener) -> None:
