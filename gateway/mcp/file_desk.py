@@ -15,7 +15,6 @@ from bots.kit.files import safe_name
 from composer.guard import flat
 from contract.chat import Attachment
 from contract.work import HandedFile
-from gateway.core.private_folders import make_private
 
 log = structlog.stdlib.get_logger("moot.mcp")
 
@@ -104,7 +103,7 @@ class FileDesk:
 
     def _keep(self, name: str, data: bytes) -> Attachment:
         path = self._kept.absolute() / secrets.token_hex(16) / name
-        make_private(path.parent, below=self._kept.absolute())
+        path.parent.mkdir(parents=True, mode=0o700)
         path.touch(mode=0o600)
         path.write_bytes(data)
         guess, encoding = _TYPES.guess_type(name)
