@@ -123,6 +123,7 @@ class Launch:
     and settings the program is given; None: it has its own. driver: None: the agent's own.
     sandbox: the program's; account: the number of the account that it runs under; neither: it may
     do what Moot's own account may. files: what one of these lets it see of attachments, read-only.
+    file_bytes: the most of a file that its account writes; 0: no limit.
     learn: told of what is secret in the login, before the program has it.
     """
 
@@ -142,6 +143,7 @@ class Launch:
     sandbox: Sandbox | None = None
     account: int | None = None
     files: Path | None = None
+    file_bytes: int = 0
     learn: Callable[[Sequence[str]], None] = _nobody
 
 

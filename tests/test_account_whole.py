@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -12,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from adapters.sandbox.account import reachable
+from adapters.agent import Launch
+from adapters.pty.terminal import StartCommand
+from adapters.sandbox.account import reachable, under_account
 from tests.doubles.cells import SHELL
 from tests.doubles.obedience import furnish, say
 from tests.doubles.processes import until_gone
@@ -132,6 +135,20 @@ async def test_memory_in_a_folder_of_all_counts_and_goes(open_folder: Path) -> N
         async with asyncio.timeout(20):
             while filler.exists():
                 await asyncio.sleep(0.05)
+
+
+def test_it_begins_with_the_limit_of_a_files_size(open_folder: Path) -> None:
+    """The watcher's own limit comes later, and not at all where Moot lacks CAP_SYS_RESOURCE."""
+    python = shutil.which("python3", path="/usr/local/bin:/usr/bin:/bin")
+    if python is None or not reachable([Path(python)]):
+        pytest.skip("there is no Python here that other accounts can run")
+    launch = Launch(open_folder, open_folder, file_bytes=50_000)
+    script = 'with open("big", "wb", 0) as file: file.write(b"x" * 50_000); file.write(b"x")'
+    command = StartCommand((python, "-I", "-S", "-c", script), {}, open_folder)
+    words = under_account(launch, 52_001, "Ash", command).line
+    ran = subprocess.run(words, cwd=open_folder, env={}, capture_output=True, check=False)
+    assert b"File too large" in ran.stderr
+    assert (open_folder / "big").stat().st_size == 50_000
 
 
 async def test_a_closed_place_is_told(tmp_path: Path) -> None:

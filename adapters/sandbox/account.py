@@ -28,9 +28,11 @@ _ENTER, _READ = 0o001, 0o005  # by others; what may be run need not be readable
 
 TAKE_ACCOUNT = (
     """
-import ctypes, os, stat, sys
-_, account, group, locale, *argv = sys.argv
+import ctypes, os, resource, stat, sys
+_, account, group, most_bytes, locale, *argv = sys.argv
 account = int(account)
+if int(most_bytes):  # now, as nobody may limit another account's processes without a capability
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(most_bytes), int(most_bytes)))
 for fd in (0, 1, 2):  # so that the program may open its terminal once more, by its name
     if os.isatty(fd) or stat.S_ISFIFO(os.fstat(fd).st_mode):
         os.fchown(fd, account, -1)
@@ -99,7 +101,7 @@ def under_account(launch: Launch, account: int, title: str, command: StartComman
         raise AgentError("missing", f"account: {hidden} is closed to others", say=say)
     give(launch.home, account, of=os.geteuid())
     words = (PYTHON, "-I", "-S", "-c", TAKE_ACCOUNT)
-    told = (str(account), str(AGENTS), command.env.get("LC_CTYPE", ""))
+    told = (str(account), str(AGENTS), str(launch.file_bytes), command.env.get("LC_CTYPE", ""))
     return replace(command, as_account=(*words, *told))
 
 

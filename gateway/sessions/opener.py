@@ -86,7 +86,8 @@ class Opener:
         bounds, relay = self._bounds(persona), None
         try:
             relay = await _relay(launch, program, bounds)
-            launch = replace(launch, sandbox=bounds.around(launch.sandbox, relay))
+            sandbox = bounds.around(launch.sandbox, relay)
+            launch = replace(launch, sandbox=sandbox, file_bytes=bounds.disk_bytes)
             agent = await self._start(program, launch)
         except BaseException:
             await self._shut(admission, relay)
