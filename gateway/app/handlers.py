@@ -19,6 +19,7 @@ from gateway.commands.recall import RecallCommands
 from gateway.commands.retry import RetryCommand, StartTurn
 from gateway.commands.roles import RoleCommands
 from gateway.commands.schedules import ScheduleCommands
+from gateway.commands.sessions import SessionCommands
 from gateway.commands.status import Queued, StatusCommands
 from gateway.commands.usage import UsageCommands
 from gateway.core.clock import clock
@@ -66,6 +67,7 @@ def make_commands(
         "retry": RetryCommand(context.ledger, transcript, access, accounting, start, clock).run,
         "roles": RoleCommands(access, admissions.grants, admissions.pairings, people, permits).run,
         "schedules": ScheduleCommands(schedules, access, clock).run,
+        "sessions": SessionCommands(context.ledger, transcript, sessions, zone, ended).run,
         "status": _status(context, sessions, settings, queue).run,
         "usage": UsageCommands(usage, access, clock, zone).run,
     }

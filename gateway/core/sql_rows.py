@@ -49,6 +49,28 @@ LAST_QUESTION = (
     .order_by(turns.c.seq.desc())
     .limit(1)
 )
+_SESSION = turns.c.record["session"].as_string().label("session")
+_RECENT = (  # of a persona in a scope; so many that reading their records takes no time
+    select(turns.c.seq, _SESSION)
+    .where(turns.c.scope == bindparam("scope"), turns.c.persona == bindparam("persona"))
+    .where(turns.c.kind == "ask", turns.c.state == "posted")
+    .order_by(turns.c.seq.desc())
+    .limit(1_000)
+    .subquery()
+)
+_PAST = (
+    select(_RECENT.c.session, func.min(_RECENT.c.seq).label("first"), func.count().label("number"))
+    .where(_RECENT.c.session.is_not(None))
+    .group_by(_RECENT.c.session)
+    .order_by(func.max(_RECENT.c.seq).desc())
+    .limit(bindparam("most"))
+    .subquery()
+)
+PAST_SESSIONS = (
+    TURNS.add_columns(_PAST.c.number.label("turns_taken"))
+    .join(_PAST, _PAST.c.first == turns.c.seq)
+    .order_by(turns.c.seq.desc())
+)
 TURNS_OF = TURNS.where(turns.c.message_seq == bindparam("seq"))
 SAVE = (
     update(turns)

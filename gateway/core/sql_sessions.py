@@ -3,24 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
+from dataclasses import dataclass
 from datetime import datetime
 from operator import methodcaller
 
 from sqlalchemy import Connection
 
-from gateway.core.ledger import UnusedSession
+from gateway.core.ledger import Turn, UnusedSession
 from gateway.core.sql_rows import (
     END_SESSION,
     IDLE_SESSIONS,
     ONE_SESSION,
+    PAST_SESSIONS,
     RETIRE_SESSION,
     SESSION,
     USED_FIRST,
     ended_of,
+    turn_of,
 )
 from store.database import Store, insert_of
 from store.schema import sessions
 from store.timestamps import micros, moment
+
+LISTED = 20  # more than people go back to
+
+
+@dataclass(frozen=True, slots=True)
+class PastSession:
+    """A session that an agent has answered in. first: the turn that began it; turns: how many."""
+
+    first: Turn
+    turns: int
+
+    @property
+    def agent(self) -> str:
+        """The name of its program."""
+        return str(self.first.record.get("agent"))
+
+    @property
+    def id(self) -> str:
+        """The id by which its program knows it."""
+        return str(self.first.record.get("session"))
 
 
 class SqlSessions:
@@ -77,6 +100,16 @@ class SqlSessions:
             return None if row is None else ended_of(row)
 
         return await self._store.write(work)
+
+    async def past_sessions(self, persona: str, scope: str) -> list[PastSession]:
+        """The last sessions that can be told apart by their agents' ids, the newest first."""
+        where = {"persona": persona, "scope": scope, "most": LISTED}
+
+        def work(connection: Connection) -> list[PastSession]:
+            rows = connection.execute(PAST_SESSIONS, where)
+            return [PastSession(turn_of(row), row.turns_taken) for row in rows]
+
+        return await self._store.read(work)
 
     async def idle_sessions(self, since: datetime) -> list[UnusedSession]:
         """Sessions not used after `since` of which the memory knows no end, longest idle first."""

@@ -252,6 +252,12 @@ class SessionPool:
             live.retire = True
         return await self._ledger.retire_session(persona, scope)
 
+    async def resume(self, persona: Persona, scope: str, session_id: str) -> UnusedSession | None:
+        ended = await self.renew(persona.name, scope)
+        name = self.opener.programs(persona.front.agent).name
+        await self._ledger.keep_session(persona.name, scope, name, session_id, self._clock())
+        return ended
+
     # ── Their ends ──────────────────────────────────────────────────────────────────────
 
     async def run(self) -> None:

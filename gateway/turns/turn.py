@@ -107,7 +107,13 @@ class AgentCaller:
             answer_source=answer.source,
             ended_by=answer.ended_by,
             fault=fault,
-            record={**record, "tools": list(answer.tools), **reply.recorded()},
+            record={
+                **record,
+                "tools": list(answer.tools),
+                "agent": session.context.program.name,
+                "session": session.agent.session_id,
+                **reply.recorded(),
+            },
         )
         return Outcome(outcome, None if fault else _lesson(turn, asked, session, answer))
 

@@ -88,6 +88,12 @@ def find_sessions(connection: Connection, plan: ErasurePlan, said: ErasedMessage
     plan.knowing |= set(said.since)
     plan.knowing -= plan.own
     plan_rows(connection, plan, sessions.c.scope, plan.knowing)
+    of = turns.c
+    for some in chunks(plan.knowing):
+        for turn in connection.execute(select(of.seq, of.record).where(of.scope.in_(some))):
+            if turn.record and turn.record.get("session"):
+                changed = plan.changed["turns"].setdefault((turn.seq,), {"record": turn.record})
+                changed["record"].pop("session", None)
     at = agent_sessions.c
     for row in connection.execute(select(at.id, at.scope, at.ended_at)):
         if row.scope in plan.knowing:

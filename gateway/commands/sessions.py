@@ -1,0 +1,83 @@
+"""`!sessions` and `!resume`: which conversations an agent has had here, and going back to one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import tzinfo
+
+from contract.chat import unaddressed
+from gateway.core.ledger import UnusedSession
+from gateway.core.quoting import number_in, quoted
+from gateway.core.sql_ledger import SqlLedger
+from gateway.core.sql_sessions import PastSession
+from gateway.sessions.pool import SessionPool
+from gateway.settings.personas.personas import Persona
+from gateway.turns.commands import CommandRequest
+from store.timestamps import moment
+from store.transcript import Transcript
+
+QUOTED_CHARS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class SessionCommands:
+    """Handles them. ended: called with every session that `!resume` ends."""
+
+    ledger: SqlLedger
+    transcript: Transcript
+    sessions: SessionPool
+    zone: tzinfo
+    ended: Callable[[UnusedSession], object]
+
+    async def run(self, request: CommandRequest) -> str:
+        """List them, or go back to one."""
+        if request.name == "resume":
+            return await self._resume(request)
+        wanted = request.argument.removeprefix("@").lower()
+        chosen = [one for one in request.here if not wanted or wanted in one.names]
+        if not chosen:
+            return f"There is no persona {request.argument!r} here."
+        return "\n\n".join([await self._list(one, request.scope(one)) for one in chosen])
+
+    async def _list(self, persona: Persona, scope: str) -> str:
+        program = self.sessions.program(persona)
+        past = await self.ledger.past_sessions(persona.name, scope)
+        if not past:
+            return f"@{persona.name} has no session here that could be told apart."
+        current = await self.ledger.agent_session(persona.name, scope, program.name)
+        lines = [await self._line(one, is_current=one.id == current) for one in past]
+        return "\n".join([f"@{persona.name}'s sessions here:", *lines])
+
+    async def _line(self, one: PastSession, *, is_current: bool) -> str:
+        asked = await self.transcript.get(one.first.message_seq)
+        words = "a message that is gone"
+        if asked is not None and not asked.deleted:
+            text = unaddressed(asked.content) or asked.content
+            words = f'"{quoted(text, QUOTED_CHARS)}"'
+        began = moment(one.first.states[0][1]).astimezone(self.zone)
+        took = "1 turn" if one.turns == 1 else f"{one.turns} turns"
+        now = ", the one of now" if is_current else ""
+        return f"- {one.first.seq}: {began:%Y-%m-%d %H:%M}, {took}, {words}{now}"
+
+    async def _resume(self, request: CommandRequest) -> str:
+        number = number_in(request.argument)
+        for persona in request.here:
+            scope = request.scope(persona)
+            for one in await self.ledger.past_sessions(persona.name, scope):
+                if one.first.seq == number:
+                    return await self._go_back(persona, scope, one)
+        return f"There is no session {request.argument!r} here; `!sessions` lists them."
+
+    async def _go_back(self, persona: Persona, scope: str, one: PastSession) -> str:
+        program = self.sessions.program(persona)
+        if one.agent != program.name:
+            return f"That was a session of {one.agent}; @{persona.name} is {program.title} now."
+        if not program.resumes:
+            return f"@{persona.name}: {program.title} can't go back to an earlier session."
+        if one.id == await self.ledger.agent_session(persona.name, scope, program.name):
+            return f"@{persona.name} is in session {one.first.seq} now."
+        ended = await self.sessions.resume(persona, scope, one.id)
+        if ended is not None:
+            self.ended(ended)
+        return f"The next turn of @{persona.name} goes on with session {one.first.seq}."
