@@ -79,9 +79,7 @@ async def _run(
     access = Access(config.access)
     bots = make_bots(config, environment, personas, access, redactor.learn_one)
     secrets = _page_secrets(config, environment)
-    OPEN_FILES.raise_limit()
-    log_shortage(asyncio.get_running_loop())
-    gc.freeze()  # what is imported stays: to look through it for garbage takes 80 ms each time
+    _prepare_process()
     async with (
         open_model(config, environment) as model,
         Store.open(config.store_url) as store,
@@ -108,6 +106,12 @@ async def _run(
             )
 
         await _serve(make_app, started, ends, notify)
+
+
+def _prepare_process() -> None:
+    OPEN_FILES.raise_limit()
+    log_shortage(asyncio.get_running_loop())
+    gc.freeze()  # what is imported stays: to look through it for garbage takes 80 ms each time
 
 
 def _page_secrets(config: Config, environment: Mapping[str, str]) -> PageSecrets:

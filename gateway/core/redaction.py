@@ -40,7 +40,7 @@ _QUERY = re.compile(
     r"[?&;](?:[a-z_-]{0,30}(?:token|key|password|secret|signature)|guid|sig|auth)=([^&;#\s]{1,500})",
     re.IGNORECASE,
 )
-_WORDS = re.compile(r"[A-Za-z]+(?:[ _.-]?[A-Za-z]+)*")
+_WORDS = re.compile(r"[A-Za-z]+(?:[ _.-][A-Za-z]+)*")
 
 Value = TypeVar("Value")
 Rows = Sequence[Sequence[tuple[str, str]]]

@@ -38,19 +38,10 @@ def anthropic_program(
     async def start(launch: Launch) -> Agent:
         if not key:
             raise AgentError("login", f"{name}: no {KEY}", say=SAY)
-        agent = ApiAgent(
-            settings,
-            launch,
-            api_key=key,
-            base_url=settings.base_url or env.get(URL) or API,
-            connections=connections,
+        base_url = settings.base_url or env.get(URL) or API
+        return await _started(
+            ApiAgent(settings, launch, api_key=key, base_url=base_url, connections=connections)
         )
-        try:
-            await agent.start()
-        except BaseException:
-            await agent.close()
-            raise
-        return agent
 
     return AgentProgram(
         name=name,
@@ -65,6 +56,15 @@ def anthropic_program(
         runs=False,
         prepare=connections.load if connections and key else None,
     )
+
+
+async def _started(agent: ApiAgent) -> ApiAgent:
+    try:
+        await agent.start()
+    except BaseException:
+        await agent.close()
+        raise
+    return agent
 
 
 API_PROGRAMS = {"anthropic": anthropic_program}

@@ -56,7 +56,9 @@ async def examined(folder: Path, name: str, *, asks: bool = True) -> tuple[Agent
 async def test_an_agent_that_answers_is_well(folder: Path) -> None:
     health, doing = await examined(folder, "tiny")
     assert health.well
-    assert (health.version, health.logged_in, health.trouble) == ("1.2.3", True, "")
+    assert health.trial is not None
+    assert health.trial.logged_in
+    assert (health.version.found, health.trouble) == ("1.2.3", "")
     assert doing == ["asking its version", "starting", "asking it", ""]
     assert str(health).startswith("✓ tiny")
     assert 'answers "ok"' in str(health)
@@ -64,7 +66,7 @@ async def test_an_agent_that_answers_is_well(folder: Path) -> None:
 
 async def test_the_demo_agent_is_well(folder: Path) -> None:
     health, _ = await examined(folder, "demo")
-    assert (health.well, health.version, health.trouble) == (True, None, "")
+    assert (health.well, health.version.found, health.trouble) == (True, None, "")
 
 
 async def test_another_answer_is_told(folder: Path) -> None:
@@ -89,7 +91,8 @@ async def test_an_agent_that_is_not_here_says_how_to_get_it(folder: Path) -> Non
 
 async def test_looking_only_starts_nothing(folder: Path) -> None:
     health, doing = await examined(folder, "tiny", asks=False)
-    assert (health.version, health.started_s) == ("1.2.3", None)
+    assert health.trial is None
+    assert health.version.found == "1.2.3"
     assert "starting" not in doing
 
 

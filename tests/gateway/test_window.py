@@ -109,7 +109,7 @@ async def test_the_examples_header_comes_out_to_the_byte(tmp_path: Path) -> None
             "[14:03 | Andi] yes, users complained\n"
             "\n"
             "[CURRENT INVOCATION]\n"
-            "Respond to Andi and Budi in room #auth-team.\n"
+            "Respond to Andi and Budi in room #auth-team, to the message of 14:02.\n"
         )
 
 

@@ -43,48 +43,61 @@ Told = Callable[[str, str], None]
 
 
 @dataclass(frozen=True, slots=True)
+class AgentVersion:
+    """found: as the program reports it; tested: the one that Moot was tested with. too_old: Moot
+    can't work with it."""
+
+    found: str | None = None
+    tested: str = ""
+    too_old: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """An agent was to answer. started_s, answered_s: seconds, None: it didn't. logged_in: None: not
+    found out."""
+
+    started_s: float | None = None
+    answered_s: float | None = None
+    logged_in: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class AgentHealth:
     """Findings about one agent.
 
-    version: as the program reports it; tested: the one that Moot was tested with. too_old: Moot
-    can't work with it. asked: it was to answer, not only looked for. started_s,
-    answered_s: seconds, None: it didn't. logged_in: None: not found out. trouble: one sentence
-    with what to do; "": it is well.
+    trial: None: it was only looked for. trouble: one sentence with what to do; "": it is well.
     """
 
     name: str
     title: str
     installed: bool = False
-    version: str | None = None
-    tested: str = ""
-    too_old: bool = False
-    asked: bool = False
-    started_s: float | None = None
-    logged_in: bool | None = None
-    answered_s: float | None = None
+    version: AgentVersion = AgentVersion()
+    trial: Trial | None = None
     trouble: str = ""
 
     @property
     def well(self) -> bool:
         """True if it answered."""
-        return self.answered_s is not None
+        return self.trial is not None and self.trial.answered_s is not None
 
     @property
     def fine(self) -> bool:
         """True if nothing is wrong with it, as far as it was to be found out."""
-        return self.well if self.asked else self.installed and not self.too_old
+        return self.well if self.trial else self.installed and not self.version.too_old
 
     def __str__(self) -> str:
         mark = "✓" if self.fine else "✗"
-        facts = [self.version or ("installed" if self.installed else "not here")]
-        if self.version and self.tested and self.version != self.tested:
-            facts.append(f"tested with {self.tested}")
-        if self.started_s is not None:
-            facts.append(f"starts in {self.started_s:.1f} s")
-        if self.logged_in is not None:
-            facts.append("logged in" if self.logged_in else "not logged in")
-        if self.answered_s is not None:
-            facts.append(f'answers "ok" in {self.answered_s:.1f} s')
+        version, trial = self.version, self.trial or Trial()
+        facts = [version.found or ("installed" if self.installed else "not here")]
+        if version.found and version.tested and version.found != version.tested:
+            facts.append(f"tested with {version.tested}")
+        if trial.started_s is not None:
+            facts.append(f"starts in {trial.started_s:.1f} s")
+        if trial.logged_in is not None:
+            facts.append("logged in" if trial.logged_in else "not logged in")
+        if trial.answered_s is not None:
+            facts.append(f'answers "ok" in {trial.answered_s:.1f} s')
         line = f"{mark} {self.name:<12} {self.title}: {', '.join(facts)}"
         return f"{line}\n  {self.trouble}" if self.trouble else line
 
@@ -128,7 +141,9 @@ class Preflight:
 
     async def _examine(self, name: str, told: Told, asks: bool) -> AgentHealth:
         program = self._programs(name)
-        health = AgentHealth(name, program.title, installed=program.available, asked=asks)
+        health = AgentHealth(
+            name, program.title, program.available, trial=Trial() if asks else None
+        )
         if not program.available:
             return replace(health, trouble=program.hint)
         told(name, "asking its version")
@@ -148,13 +163,12 @@ class Preflight:
         home = self._folder / "version"
         home.mkdir(exist_ok=True, mode=0o700)
         env = {**self._programs.environment_of(profile, table), "HOME": str(home)}
-        version = await find_version(profile, command, env, home)
-        health = replace(health, version=version, tested=profile.setup.tested)
+        found = await find_version(profile, command, env, home)
         least = profile.setup.at_least
-        if version and least and is_older(version, least):
-            say = f"Moot needs {least} or newer: update it."
-            return replace(health, too_old=True, trouble=say)
-        return health
+        too_old = bool(found and least and is_older(found, least))
+        say = f"Moot needs {least} or newer: update it." if too_old else ""
+        version = AgentVersion(found, profile.setup.tested, too_old)
+        return replace(health, version=version, trouble=say)
 
     async def _asked(self, health: AgentHealth, program: AgentProgram, told: Told) -> AgentHealth:
         told(health.name, "starting")
@@ -163,21 +177,25 @@ class Preflight:
         agent: Agent | None = None
         try:
             agent = await program.open(Launch(home=folder / "home", workspace=folder / "work"))
-            health = replace(health, started_s=time.monotonic() - began)
+            started_s = time.monotonic() - began
+            health = replace(health, trial=Trial(started_s))
             told(health.name, "asking it")
             began = time.monotonic()
             async with asyncio.timeout(ANSWER_S):
                 answer = await agent.ask(PROMPT, NullReply())
         except AgentError as error:
-            logged_in = False if error.kind == "login" else None
             say = error.say.replace("\n", " ")
-            return replace(health, logged_in=logged_in, trouble=health.trouble or say)
+            trial = health.trial or Trial()
+            if error.kind == "login":
+                trial = replace(trial, logged_in=False)
+            return replace(health, trial=trial, trouble=health.trouble or say)
         except TimeoutError:
             return replace(health, trouble=f"It gave no answer within {ANSWER_S:.0f} s.")
         finally:
             if agent:
                 await agent.close()
-        answered = replace(health, answered_s=time.monotonic() - began, logged_in=True)
+        trial = Trial(started_s, time.monotonic() - began, logged_in=True)
+        answered = replace(health, trial=trial)
         if "ok" not in answer.text.lower():
             words = " ".join(answer.text.split())[:80]
             return replace(answered, trouble=f"It answered something else: {words}")
@@ -198,10 +216,10 @@ async def check_agents(of: Installation) -> list[Finding]:
 
 
 def _finding(health: AgentHealth, *, asked: bool) -> Finding:
-    what, text = f"agent {health.name}", f"{health.title} {health.version or ''}".rstrip()
+    what, text = f"agent {health.name}", f"{health.title} {health.version.found or ''}".rstrip()
     if not health.installed:
         return Finding("⚠", what, f"{text} is not here", health.trouble)
-    if health.too_old:
+    if health.version.too_old:
         return Finding("✗", what, f"{text} is too old", health.trouble)
     if not asked:
         return Finding("✓", what, f"{text} is here")

@@ -173,7 +173,7 @@ class Wizard:
         here = [health for health in healths if health.installed]
         here.sort(key=lambda health: health.name != usual)
         options = [
-            (health.name, f"{health.name}: {health.title} {health.version or ''}".rstrip())
+            (health.name, f"{health.name}: {health.title} {health.version.found or ''}".rstrip())
             for health in here
         ]
         missing = ", ".join(health.name for health in healths if not health.installed)
