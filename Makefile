@@ -1,12 +1,13 @@
 # `make run` sets up and starts Moot; `make test` sets up and passes every test but those that drive
-# every command-line agent there is: `make test-agents` sets up and passes these.
+# every command-line agent there is, which `make test-agents` sets up and passes, and the long matrices, which
+# `make test-long` does.
 # Both need Python 3.11 or newer and make; the tests use Node and a Chromium where they are there.
 
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: run test test-agents check bench lock clean
+.PHONY: run test test-agents test-agents-latest test-long check bench lock clean
 
 run: .venv/run
 	@$(BIN)/moot run $(ARGS)
@@ -18,12 +19,21 @@ ALONE := --last-failed --last-failed-no-failures none
 # database and a browser of its own.
 WORKERS = $$($(BIN)/python -c "import os; print(min((os.cpu_count() or 1) * 3 // 2, 8) or 1)")
 test: .venv/dev .venv/node check
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations=15 $(ARGS) || \
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations=15 -m "not long" $(ARGS) || \
 		$(BIN)/python -m pytest $(ALONE) $(ARGS)
 
 test-agents: .venv/dev .venv/agents
-	$(BIN)/python -m pytest tests/every_agent -n 3 --dist loadgroup --durations=15 $(ARGS) || \
+	$(BIN)/python -m pytest tests/every_agent -n 3 --dist loadgroup --durations=15 -m "not long" $(ARGS) || \
 		$(BIN)/python -m pytest tests/every_agent $(ALONE) $(ARGS)
+
+# What is left of the matrices of which the two above run a sample.
+test-long: .venv/dev .venv/node .venv/agents
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations=15 -m long $(ARGS)
+	$(BIN)/python -m pytest tests/every_agent -n 3 --dist loadgroup --durations=15 -m long $(ARGS)
+
+# The newest releases instead, in a folder of their own; a table of what broke.
+test-agents-latest: .venv/dev .venv/agents .venv/node
+	$(BIN)/python -m tests.every_agent.latest $(ARGS)
 
 check: .venv/dev .venv/page
 	$(BIN)/ruff check .

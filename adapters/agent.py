@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from contract.agent import Answer, Question
+from contract.chat import Attachment
 from contract.errors import AgentError
 from contract.work import Work
 
@@ -43,19 +44,23 @@ class Sandbox:
 
 
 Driver = Literal["terminal", "acp"]
+Mode = Literal["plan", "ask", "auto"]
+"""How much an agent may do: look and say what it would do; ask before it does more; do it."""
 ACP_SESSION = "acp:"  # begins the ids of such sessions: a terminal may know nothing of them
 
 
 @dataclass(frozen=True, slots=True)
 class TurnContext:
-    """A turn's circumstances, for an agent that is called by API, beside its prompt.
+    """A turn's circumstances beside its prompt; the first two are for an agent called by API.
 
     context: one line on where and to whom it speaks, "" for none; it differs from turn to turn, so
-    it stands behind what a cache may keep. small_talk: the message needs no thinking.
+    it stands behind what a cache may keep. small_talk: the message needs no thinking. pictures:
+    those of the messages that are new to it, oldest first; the prompt names them too.
     """
 
     context: str = ""
     small_talk: bool = False
+    pictures: tuple[Attachment, ...] = ()
 
 
 class Reply(Protocol):
@@ -121,6 +126,7 @@ class Launch:
     memory: None when the session's program has no look into the memory. tools: the same for an
     agent that runs no program. login: a HOME whose login
     and settings the program is given; None: it has its own. driver: None: the agent's own.
+    mode: "": as the program begins by itself.
     sandbox: the program's; account: the number of the account that it runs under; neither: it may
     do what Moot's own account may. files: what one of these lets it see of attachments, read-only.
     file_bytes: the most of a file that its account writes; 0: no limit.
@@ -140,6 +146,7 @@ class Launch:
     tools: Tools | None = None
     login: Path | None = None
     driver: Driver | None = None
+    mode: Mode | Literal[""] = ""
     sandbox: Sandbox | None = None
     account: int | None = None
     files: Path | None = None

@@ -39,7 +39,8 @@ class Setting:
     env: Mapping[str, str] = field(default_factory=dict)
     """The program's whole environment."""
     memory: MemoryServer | None = None
-    """See `adapters.agent.Launch`."""
+    mode: str = ""
+    """See `adapters.agent.Launch`, for both."""
 
     def fill(self, template: str) -> str:
         """The template with its words replaced, in one pass: values are never templates."""
@@ -78,6 +79,8 @@ class ReadySigns:
     bracketed_paste: bool = True
     title: re.Pattern[str] | None = None
     state: State | None = None
+    stateless_s: float | None = None
+    """An older release that tells no state at all is ready after so much quiet; None: it isn't."""
     quiet_s: float = 0.6
     """Seconds without output. Claude Code swallows an Enter within 1 s of its prompt; after 0.6 s
     of quiet 35 of 35 were good. A program that is ready by `state` needs none."""
@@ -102,6 +105,9 @@ class Program:
     """Argv template; empty for a program that resumes no session."""
     options: tuple[tuple[str, ...], ...] = ()
     """Groups appended to both, each left out when one of its words is empty."""
+    newer: tuple[str, ...] = ()
+    """Options, of the argv or of `Acp`, that older releases don't know and do without. One with a
+    value is one word, `--option=value`."""
     chooses_id: bool = False
     """{session_id} in `begin` names the new session; else a SessionNamed event reports it."""
     ready: ReadySigns = field(default_factory=ReadySigns)
@@ -225,6 +231,9 @@ class Profile:
     shown: Shown = field(default_factory=Shown)
     controls: Controls = field(default_factory=Controls)
     acp: Acp = field(default_factory=Acp)
+    modes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """What is appended to the argv for each mode that it has: see `adapters.agent.Mode`. The HOME
+    files may say more of one."""
 
     @property
     def takes_model(self) -> bool:
@@ -239,5 +248,6 @@ class Profile:
         groups = [g for g in program.options if all(setting.fill(w) for w in g)]
         if memory and setting.memory:
             groups.append(memory.options)
+        groups.append(self.modes.get(setting.mode, ()))
         tail = [setting.fill(w) for w in (*words[1:], *(w for g in groups for w in g))]
         return (*(command or words[:1]), *tail)

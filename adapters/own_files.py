@@ -17,12 +17,18 @@ from typing import BinaryIO
 
 def open_own(path: Path, folder: Path) -> BinaryIO:
     """A plain file that lies in the folder, wherever links inside it lead. Never waits for a
-    writer. Raises OSError."""
+    writer. In a folder of another account's, a hard link to what that account doesn't own is none:
+    it may be unable to read it, and not every kernel refuses to make such a link. Raises OSError.
+    """
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     file = os.fdopen(handle, "rb")
     try:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode):
             raise OSError(errno.EINVAL, "it is no plain file", str(path))
+        owner = folder.stat().st_uid
+        if found.st_nlink > 1 and found.st_uid != owner != os.geteuid():
+            raise OSError(errno.EPERM, "it is a link to another account's file", str(path))
         if not _lies_in(handle, folder):
             raise OSError(errno.EXDEV, "it leads out", str(path))
     except BaseException:

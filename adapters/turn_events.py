@@ -135,6 +135,8 @@ class ReplyEnded:
     """It was broken off by Esc or the like."""
     recorded: bool = False
     """The record has all of it by now: one more look at it is enough; errors are on the screen."""
+    well: bool = False
+    """With `recorded`: it comes after no error, so none is waited for."""
     restore: Callable[[str], str] = str
     """Puts back what the record leaves out of the text that it holds; pure."""
     turn: str = ""

@@ -37,6 +37,18 @@ class PromptText:
 
 
 @dataclass(frozen=True, slots=True)
+class PastedPicture:
+    """A program that takes the pasted path of a picture for the picture itself."""
+
+    path: re.Pattern[str]
+    """Matches the whole of a path that it takes so."""
+    taken: re.Pattern[str]
+    """Found on the screen once for each that it has taken."""
+    wait_s: float = 5.0
+    """How long that may take, before the prompt goes without it."""
+
+
+@dataclass(frozen=True, slots=True)
 class PromptTyping:
     """The keys and waits with which a prompt goes in."""
 
@@ -63,6 +75,8 @@ class PromptTyping:
     turn before it reads again."""
     before: bytes = b""
     """Keys pressed ahead of each prompt."""
+    picture: PastedPicture | None = None
+    """None: it is only told where a picture is."""
 
 
 # ── The signs of a turn ─────────────────────────────────────────────────────────────────
@@ -98,6 +112,9 @@ class RecordFormat:
     opens: bool = False
     """Each turn has a PromptTaken with its id, and rows without an id belong to the turn that began
     last: so late rows of the turn before are not taken for this one's."""
+    ahead: bool = False
+    """It has all of a turn before the state tells that this is done, and then the footer's `idle`
+    shows that it waits for the next prompt."""
     segments: bool = False
     """It goes on in other files of the glob, whose names sort by time."""
 

@@ -2,11 +2,11 @@
 
     python -I -S bench/redrawing.py (record SESSION | screen)
 
-It takes a pasted prompt `work SECONDS still AFTER redraw SECONDS`: works for so long, drawing
-frames of about 2 KB, shows nothing new in the 2.6 s from AFTER on (0: never), answers with the
-moment of its end on the machine's clock, and goes on drawing for the second time. With `record`
-it writes a record and tells its state like the demo agent; with `screen` nothing but the screen
-tells. What it wrote, with its times, is kept in HOME/output for the bench.
+It takes a pasted prompt that ends with `work SECONDS still AFTER redraw SECONDS`: works for so
+long, drawing frames of about 2 KB, shows nothing new in the 2.6 s from AFTER on (0: never), answers
+with the moment of its end on the machine's clock, and goes on drawing for the second time. With
+`record` it writes a record and tells its state like the demo agent; with `screen` nothing but the
+screen tells. What it wrote, with its times, is kept in HOME/output for the bench.
 """
 
 import json
@@ -95,10 +95,11 @@ class Program:
 
     def work(self, prompt: str) -> float:
         """One turn; until when to go on drawing."""
-        seconds, still, redraw = (float(word) for word in prompt.split()[1::2])
+        asked = prompt[prompt.rindex("work ") :].split()[:6]
+        seconds, still, redraw = (float(word) for word in asked[1::2])
         self.turn += 1
         self.write(type="prompt")
-        self.frame([f"❯ {prompt}", ""], [], after=self.state("working"))
+        self.frame([f"❯ {' '.join(asked)}", ""], [], after=self.state("working"))
         began = time.monotonic()
         while (now := time.monotonic()) < began + seconds:
             if not (still and began + still < now < began + still + STILL_S):

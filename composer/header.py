@@ -6,7 +6,7 @@ Pure and deterministic.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from composer.budget import Part, Record, fit, limit, shed_notes
 from composer.labels import MENTIONS, Labels
@@ -14,7 +14,7 @@ from composer.layers import landmarks, notes, observations, recall, summary
 from composer.scene import invocation, session, zone
 from composer.thread import thread
 from composer.transcript import transcript, transcript_heading, window
-from contract.briefing import Briefing, Header, Section
+from contract.briefing import Briefing, Fact, Header, Section, TranscriptLine
 
 JOINER = "\u2060"
 """Word joiner: behind an `@` it makes it text, for Claude Code reads `@/any/file` without asking.
@@ -53,8 +53,12 @@ def compose(briefing: Briefing) -> Header:
         shed_notes(recommendations, pins, briefing.budget.notes, record)
     said = transcript(briefing, messages, asked, labels, where, record)
     parts = [session(briefing, messages, labels, where, record)]
+    recalled: tuple[Part, ...] = ()
+    hits: Sequence[Fact] = ()
     if briefing.recall:
-        parts.append(recall(briefing, record))
+        part, hits = recall(briefing, record)
+        recalled = (part,)
+    parts += recalled
     parts += about_people
     if briefing.landmarks:
         parts.append(landmarks(briefing, record))
@@ -71,7 +75,14 @@ def compose(briefing: Briefing) -> Header:
         said.render()
     sections = tuple(Section(part.name, part.text, part.source) for part in parts if part.text)
     text = "\n\n".join(section.text for section in sections) + "\n"
-    return Header(text, sections, tuple(record.trims))
+    lines, facts = _stayed(messages, said), _stayed(hits, *recalled)
+    return Header(text, sections, tuple(record.trims), lines, facts)
+
+
+def _stayed(items: Sequence[TranscriptLine | Fact], *shown: Part) -> Sequence[str]:
+    """The ids of those whose units were not trimmed. shown: the part that they are in, if any."""
+    gone = {index for part in shown for index in part.gone}
+    return [item.id for index, item in enumerate(items) if index not in gone]
 
 
 # ── Typed ───────────────────────────────────────────────────────────────────────────────

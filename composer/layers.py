@@ -19,15 +19,15 @@ _Scored = TypeVar("_Scored", Fact, Note)
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
-def recall(briefing: Briefing, record: Record) -> Part:
-    """The best hits, best first: `- text (kind, YYYY-MM-DD, origin)`."""
+def recall(briefing: Briefing, record: Record) -> tuple[Part, Sequence[Fact]]:
+    """The best hits, best first: `- text (kind, YYYY-MM-DD, origin)`; one unit is one fact."""
     budget = briefing.budget
     best = _best(briefing.recall, budget.recall_shown, headings.RECALL, record)
     units = [
         f"- {_text(fact.text, budget.recall_text, headings.RECALL, record)}{_provenance(fact)}"
         for fact in best
     ]
-    return _part(headings.RECALL, "mem0", units, range(len(units))[::-1])
+    return _part(headings.RECALL, "mem0", units, range(len(units))[::-1]), best
 
 
 def _provenance(fact: Fact) -> str:

@@ -16,6 +16,10 @@ class Option:
     refuses: bool = False
 
 
+GONE = "gone"
+"""The message with which a question's asking is cancelled when its program asks no more."""
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """A question that the agent's program asks in mid-turn: its title, details and real choices.

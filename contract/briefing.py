@@ -41,6 +41,8 @@ class Fact:
     """Where it was learned, e.g. "DM" or "#room"."""
     score: float = 0.0
     """Relevance; the best are shown, best first."""
+    id: str = ""
+    """Names it among those that a living session was given."""
 
     __pydantic_config__ = _FORBID
 
@@ -194,8 +196,13 @@ class Trim:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The composed header: `text` is what the agent gets, one newline at its end."""
+    """The composed header: `text` is what the agent gets, one newline at its end.
+
+    lines, facts: ids of the transcript's lines, and of the recalled facts, that it shows.
+    """
 
     text: str
     sections: Sequence[Section]
     trims: Sequence[Trim] = ()
+    lines: Sequence[str] = ()
+    facts: Sequence[str] = ()

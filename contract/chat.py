@@ -159,6 +159,11 @@ THROUGH = "through"
 """A key of the metadata that Moot alone writes: the program that said it in the sender's name."""
 
 
+def through_as(program: Speaker | None) -> dict[str, Any]:
+    """The part of the metadata that names it; nothing where there is none."""
+    return {THROUGH: {"id": program.id, "name": program.name}} if program else {}
+
+
 def through_of(metadata: Mapping[str, Any]) -> Speaker | None:
     """The program that said it; None: the sender did."""
     told = metadata.get(THROUGH)
@@ -265,7 +270,8 @@ class Chosen:
     """Somebody pressed a button of a question. option: index into its options, from 0.
 
     digest: of the question that it stood under (`Question.digest`); "": the button doesn't tell.
-    place: where it was pressed, as far as the platform tells.
+    place: where it was pressed, as far as the platform tells. post_id: of the own message that it
+    stood under, where nothing else tells the question; then `question_id` is "".
     """
 
     question_id: str
@@ -273,6 +279,7 @@ class Chosen:
     by: Speaker
     digest: str
     place: Destination | None = None
+    post_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ import structlog
 from contract.agent import ToolUse
 from contract.briefing import Fact, Landmark, Note, Observation
 from contract.chat import Room, Speaker
+from memory.given import NOTHING, GivenText
 from memory.scopes import Invocation
 
 if TYPE_CHECKING:
@@ -33,17 +34,17 @@ OWN_TOOLS = "mcp__moot__"  # how an agent's program calls those that read the me
 class BriefRequest:
     """A request for all that the layers have to say before a turn.
 
-    text: the message that triggered. recalls: whether recall may run for it. shown_from: seq of
-    the oldest message that the prompt shows anyway; what was made from those need not be
-    recalled. covered: seq of the last message that the wanted summary has to cover, because the
-    prompt leaves it out; 0: no summary is wanted. peek: nobody is given it; nothing may change.
+    text: the message that triggered. recalls: whether recall may run for it. given: what the
+    prompt shows anyway, and what the session was given before; neither need be recalled. covered:
+    seq of the last message that the wanted summary has to cover, because the prompt leaves it out;
+    0: no summary is wanted. peek: nobody is given it; nothing may change.
     """
 
     invocation: Invocation
     text: str
     at: datetime
     recalls: bool = True
-    shown_from: int = 2**62
+    given: GivenText = NOTHING
     covered: int = 0
     peek: bool = False
 

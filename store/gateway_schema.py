@@ -18,6 +18,7 @@ from sqlalchemy import (
     Table,
     Text,
     false,
+    text,
 )
 
 from store.schema import SEQUENCE
@@ -138,8 +139,12 @@ room_settings = Table(  # what was chosen in a room with a command
     "room_settings",
     metadata,
     Column("scope", String, primary_key=True),
-    Column("persona", String, primary_key=True),
+    Column("persona", String, primary_key=True),  # "": for every persona
+    Column("thread_id", String, primary_key=True),  # "": for the whole scope
     Column("model", String),  # `!model`; null: the persona's own
+    Column("sessions", String),  # room, thread; null: as moot.toml says
+    Column("workspace", String),  # name of one that an administrator listed; null: its own
+    Column("mode", String),  # plan, ask, auto; null: as its agent begins
     Column("by_id", String, nullable=False),
     Column("at", BigInteger, nullable=False),
 )
@@ -160,6 +165,8 @@ schedules = Table(  # those of moot.toml have a key; people's have an author
     Column("missed", String, nullable=False),  # once, skip
     Column("by_id", String, nullable=False),
     Column("by_name", String, nullable=False),
+    Column("through_id", String),  # the program that made it in their name; null: they did
+    Column("through_name", String),
     Column("created_at", BigInteger, nullable=False),
     Column("due_at", BigInteger),  # the next run; null: none any more
     Column("ran_at", BigInteger),  # the moment for which it ran last
@@ -229,6 +236,8 @@ page_links = Table(  # links that sign in once and were not used yet
     Column("role", String),  # which they get; null: as they have
     Column("created_at", BigInteger, nullable=False),
     Column("expires_at", BigInteger, nullable=False),
+    Column("by_id", String, nullable=False, server_default=text("''")),  # "": nobody wrote it down
+    Column("by_name", String, nullable=False, server_default=text("''")),
 )
 
 page_subjects = Table(  # who of a provider of OpenID Connect is who on the page

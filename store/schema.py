@@ -112,6 +112,7 @@ turns = Table(
     Column("fault", String),  # an AgentFault when the agent could not answer
     # seq of the message that had it asked again; 0: it is the first
     Column("again", BigInteger, nullable=False, server_default=text("0")),
+    Column("session_thread", String, nullable=False, server_default=""),  # see SessionKey
     Index(
         "ix_turns_once",
         "message_seq",
@@ -145,6 +146,7 @@ sessions = Table(
     metadata,
     Column("persona", String, primary_key=True),
     Column("scope", String, primary_key=True),
+    Column("thread_id", String, primary_key=True),  # "": the scope's own
     Column("agent", String, nullable=False),  # "": not to be resumed any more
     Column("agent_session_id", String),
     Column("used_at", BigInteger, nullable=False),  # end of its last turn

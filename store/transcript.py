@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import partial
@@ -14,7 +14,6 @@ from sqlalchemy import (
     Select,
     and_,
     bindparam,
-    exists,
     func,
     or_,
     select,
@@ -24,8 +23,9 @@ from sqlalchemy import (
 from contract.briefing import TranscriptLine
 from contract.chat import Attachment, Deleted, Edited, Inbound, Room, Speaker, through_of
 from store.database import Store, insert_of
-from store.schema import messages, rooms, turns
+from store.schema import messages, rooms
 from store.timestamps import micros, moment
+from store.window import MESSAGES, THERE, WINDOW, WITHIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,37 +57,23 @@ class StoredMessage:
 
 # Statements are built once: building costs more than running them.
 _C = messages.c
-_MESSAGES = select(*(column for column in _C if column.name != "received_at"))
-_BY_SEQ = _MESSAGES.where(_C.seq == bindparam("of"))
-_BY_ID = _MESSAGES.where(_C.room_id == bindparam("room"), _C.message_id == bindparam("id"))
+_BY_SEQ = MESSAGES.where(_C.seq == bindparam("of"))
+_BY_ID = MESSAGES.where(_C.room_id == bindparam("room"), _C.message_id == bindparam("id"))
 _SEQ_BY_ID = select(_C.seq).where(_C.room_id == bindparam("room"), _C.message_id == bindparam("id"))
-_THERE = _C.deleted_at.is_(None)
-_WAITING = exists().where(
-    turns.c.message_seq == _C.seq,
-    turns.c.persona == bindparam("persona"),
-    turns.c.state == "queued",
-)
-_NEWEST = (
-    select(_C.seq)
-    .where(_C.scope == bindparam("scope"), _C.seq > bindparam("after"), _THERE, ~_WAITING)
-    .order_by(_C.seq.desc())
-    .limit(bindparam("size"))
-)
-_WINDOW = _MESSAGES.where(
-    or_(
-        _C.seq.in_(_NEWEST.scalar_subquery()),
-        and_(_C.seq == bindparam("trigger"), _C.scope == bindparam("scope"), _THERE),
-    )
-).order_by(_C.seq)
 _THREAD = (
-    _MESSAGES.where(_C.room_id == bindparam("room"), _C.scope == bindparam("scope"))
-    .where(_C.seq < bindparam("before"), _THERE)
-    .where(or_(_C.thread_id == bindparam("thread"), _C.message_id == bindparam("thread")))
+    MESSAGES.where(_C.room_id == bindparam("room"), _C.scope == bindparam("scope"))
+    .where(_C.seq < bindparam("before"), THERE)
+    .where(
+        or_(
+            _C.thread_id == bindparam("thread"),
+            _C.message_id == bindparam("thread"),
+        )
+    )
     .order_by(_C.seq.desc())
     .limit(15)
 )
 _PAGE = (
-    _MESSAGES.where(_C.room_id == bindparam("room"), _THERE)
+    MESSAGES.where(_C.room_id == bindparam("room"), THERE)
     .where(_C.seq < bindparam("before"))
     .order_by(_C.seq.desc())
     .limit(bindparam("size"))
@@ -264,22 +250,36 @@ class Transcript:
         return await self._store.write(work)
 
     async def window(
-        self, scope: str, *, persona: str = "", size: int, after: int, trigger: int
+        self,
+        scope: str,
+        *,
+        persona: str = "",
+        thread: str = "",
+        size: int,
+        after: int,
+        trigger: int,
     ) -> list[StoredMessage]:
         """The newest `size` messages of a scope with seq > after, and the trigger; oldest first.
 
         Deleted messages are left out, the trigger included: it may have been deleted meanwhile.
-        So are those that wait for an answer of their own by `persona`: they come with their own
-        turn, or an agent would answer them now and again then.
+        So are those that wait for an answer of their own in the session of `persona` and `thread`:
+        they come with their own turn, or an agent would answer them now and again then. What
+        another session is at is left out where it stands after the trigger, and might pass for it.
         """
-        where = {
-            "scope": scope,
-            "persona": persona,
-            "size": size,
-            "after": after,
-            "trigger": trigger,
-        }
-        return await self._store.read(partial(_messages, query=_WINDOW, where=where), small=True)
+        where: dict[str, Any] = {"scope": scope, "size": size, "after": after, "trigger": trigger}
+        where |= {"persona": persona, "session_thread": thread}
+        return await self._store.read(partial(_messages, query=WINDOW, where=where), small=True)
+
+    async def seqs_within(
+        self, scope: str, first: int, last: int, persona: str, thread: str
+    ) -> Sequence[int]:
+        """The seqs of a scope from one to another, without those that wait for their own turn in
+        the session of `persona` and `thread`."""
+        where = {"scope": scope, "first": first, "last": last, "persona": persona}
+        where["session_thread"] = thread
+        return await self._store.read(
+            lambda c: c.execute(WITHIN, where).scalars().all(), small=True
+        )
 
     async def thread(
         self, room_id: str, scope: str, thread_id: str, before: int

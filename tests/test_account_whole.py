@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
-import shutil
+import re
 import subprocess
-import sys
-import tempfile
+import termios
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,9 +15,9 @@ import pytest
 
 from adapters.agent import Launch
 from adapters.pty.terminal import StartCommand
-from adapters.sandbox.account import reachable, under_account
-from tests.doubles.cells import SHELL
-from tests.doubles.obedience import furnish, say
+from adapters.sandbox.account import under_account
+from tests.doubles.accounts import furnished, open_python, open_to_all, without_bubblewrap
+from tests.doubles.obedience import TYPES, furnish, say
 from tests.doubles.processes import until_gone
 from tests.doubles.service import Service, service
 
@@ -26,43 +26,8 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="who gives accounts aw
 
 @pytest.fixture
 def open_folder() -> Iterator[Path]:
-    """A folder that other accounts may enter, as pytest's own is not."""
-    folder = Path(tempfile.mkdtemp(prefix="moot-account-"))
-    folder.chmod(0o755)
-    yield folder
-    shutil.rmtree(folder)
-
-
-def furnished(folder: Path) -> str:
-    """The text of moot.toml, with an agent that every account can run."""
-    python = shutil.which("python3", path="/usr/local/bin:/usr/bin:/bin")
-    if python is None or not reachable([Path(python)]):
-        pytest.skip("there is no Python here that other accounts can run")
-    program = folder / "shell.py"
-    shutil.copyfile(SHELL, program)
-    return furnish(folder, "auto").replace(sys.executable, python).replace(str(SHELL), str(program))
-
-
-def without_bubblewrap(folder: Path) -> str:
-    """A PATH with what an agent's shell needs, and no sandbox."""
-    tools = folder / "bin"
-    tools.mkdir(mode=0o755)
-    for name in (
-        "sh",
-        "cat",
-        "id",
-        "ls",
-        "tr",
-        "grep",
-        "touch",
-        "stat",
-        "kill",
-        "sleep",
-        "setsid",
-        "head",
-    ):
-        (tools / name).symlink_to(shutil.which(name) or name)
-    return str(tools)
+    with open_to_all() as folder:
+        yield folder
 
 
 async def told(moot: Service, who: str, command: str) -> str:
@@ -137,11 +102,80 @@ async def test_memory_in_a_folder_of_all_counts_and_goes(open_folder: Path) -> N
                 await asyncio.sleep(0.05)
 
 
+NAMESPACE = """
+import ctypes, sys
+library = ctypes.CDLL(None, use_errno=True)
+clone, clone3 = {"x86_64": (56, 435), "aarch64": (220, 435)}[sys.argv[1]]
+NEW_USER, SIGCHLD = 0x10000000, 17
+def tell(result):
+    print(ctypes.get_errno() if result < 0 else "made", flush=True)
+tell(library.syscall(clone3, None, 0))
+if (child := library.syscall(clone, NEW_USER | SIGCHLD, 0, 0, 0, 0)) == 0:
+    library._exit(0)
+tell(child)
+tell(library.unshare(NEW_USER))
+tell(library.mount(b"none", b"/tmp", b"tmpfs", 0, None))
+"""
+
+
+async def test_it_makes_no_namespace_in_which_it_were_root(open_folder: Path) -> None:
+    """There it could mount folders of memory that nobody counts."""
+    config = furnished(open_folder)
+    script, python = open_folder / "namespace.py", open_python()
+    script.write_text(NAMESPACE)
+    async with service(open_folder, config, PATH=without_bubblewrap(open_folder)) as moot:
+        said = await told(moot, "ana", f"{python} {script} {os.uname().machine}")
+        refused = (errno.ENOSYS, errno.EPERM, errno.EPERM, errno.EPERM)
+        assert said == " | ".join(map(str, refused))
+
+
+async def test_what_it_started_does_not_type_its_answers(open_folder: Path) -> None:
+    config = furnished(open_folder)
+    command = TYPES.format(python=open_python(), request=termios.TIOCSTI)
+    async with service(open_folder, config, PATH=without_bubblewrap(open_folder)) as moot:
+        assert await told(moot, "ana", command) == str(errno.EPERM)
+
+
+SHARED = """
+import ctypes
+library = ctypes.CDLL(None)
+library.shmat.restype = ctypes.c_void_p
+number = library.shmget(0, 150_000_000, 0o1600)
+at = library.shmat(number, None, 0)
+ctypes.memset(at, 1, 150_000_000)
+library.shmdt(ctypes.c_void_p(at))
+library.msgget(0, 0o1600)
+library.semget(0, 1, 0o1600)
+"""
+
+
+def kept_by(account: str) -> list[str]:
+    """What an account has made by System V's means, and is still there."""
+    rows = [
+        (kind, row.split())
+        for kind in ("shm", "msg", "sem")
+        for row in Path("/proc/sysvipc", kind).read_text().splitlines()
+    ]
+    at = {kind: row.index("cuid") for kind, row in rows if "cuid" in row}
+    return [kind for kind, row in rows if row[at[kind]] == account]
+
+
+async def test_memory_that_no_process_has_counts_and_goes(open_folder: Path) -> None:
+    config = f"[sandbox]\nmemory_gb = 0.1\n{furnished(open_folder)}"
+    script, python = open_folder / "shared.py", open_python()
+    script.write_text(SHARED)
+    async with service(open_folder, config, PATH=without_bubblewrap(open_folder)) as moot:
+        account = await told(moot, "ana", "id -u")
+        said = await told(moot, "ana", f"{python} {script}; sleep 28; echo alive")
+        assert "used more than 100 MB of memory and was stopped." in said
+        async with asyncio.timeout(20):
+            while kept_by(account):
+                await asyncio.sleep(0.05)
+
+
 def test_it_begins_with_the_limit_of_a_files_size(open_folder: Path) -> None:
     """The watcher's own limit comes later, and not at all where Moot lacks CAP_SYS_RESOURCE."""
-    python = shutil.which("python3", path="/usr/local/bin:/usr/bin:/bin")
-    if python is None or not reachable([Path(python)]):
-        pytest.skip("there is no Python here that other accounts can run")
+    python = open_python()
     launch = Launch(open_folder, open_folder, file_bytes=50_000)
     script = 'with open("big", "wb", 0) as file: file.write(b"x" * 50_000); file.write(b"x")'
     command = StartCommand((python, "-I", "-S", "-c", script), {}, open_folder)
@@ -159,3 +193,18 @@ async def test_a_closed_place_is_told(tmp_path: Path) -> None:
         assert "bubblewrap is not installed" in said
         assert "move it to /var/lib/moot" in said
         assert list(tmp_path.rglob("there")) == []
+
+
+async def test_an_interpreter_in_a_closed_place_is_told(open_folder: Path) -> None:
+    config = furnished(open_folder)
+    closed = open_folder / "closed"
+    closed.mkdir(mode=0o700)
+    (closed / "python3").symlink_to("/bin/sh")
+    program = open_folder / "shell.py"
+    program.write_text(f"#!{closed}/python3\n")
+    program.chmod(0o755)
+    command = f'command = ["{program}"]'
+    config = re.sub(r"^command = .*", command, config, flags=re.MULTILINE)
+    async with service(open_folder, config, PATH=without_bubblewrap(open_folder)) as moot:
+        said = await told(moot, "ana", "id")
+        assert f"which can't get at {closed}. An administrator installs it" in said

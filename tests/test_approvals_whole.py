@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
-import sqlite3
-from collections.abc import Callable
-from contextlib import closing
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
+from tests.doubles.approvals import ALLOWED, answers, until
 from tests.doubles.service import service
 from tests.doubles.slack import (
     ASH,
@@ -44,18 +40,11 @@ env = {{ MOOT_DEMO_PACE = "0" }}
 EARLY = "Olivia, your answer stands before that question: read it, and answer again."
 CLOSED = "Olivia, that question is closed already."
 CHANGED = "Olivia, that button is of an earlier form of the question"
-ALLOWED = "You allowed it. Time passes, and the clock is fine."
 
 
 def installation(slack: SlackDouble) -> tuple[str, dict[str, str]]:
     config = CONFIG.format(api_url=slack.api_url, olivia=OLIVIA, ash=ASH)
     return config, {"SLACK_BOT_TOKEN": slack.bot_token, "SLACK_APP_TOKEN": slack.app_token}
-
-
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(60):
-        while not condition():
-            await asyncio.sleep(0.05)
 
 
 def open_questions(slack: SlackDouble) -> list[dict[str, Any]]:
@@ -73,14 +62,6 @@ async def asked(slack: SlackDouble) -> dict[str, Any]:
 
 def allowed(slack: SlackDouble) -> int:
     return sum(ALLOWED in text for text in slack.texts())
-
-
-def answers(folder: Path) -> list[tuple[str, str, str]]:
-    """Every answer, and refusal of one, in the audit log: by whom, and why it was refused."""
-    with closing(sqlite3.connect(folder / "data" / "moot.db")) as database:
-        rows = database.execute("SELECT act, by_id, detail FROM audit ORDER BY seq").fetchall()
-    told = [(act, by, json.loads(detail).get("reason", "")) for act, by, detail in rows if detail]
-    return [row for row in told if row[0] in ("answer", "deny")]
 
 
 async def test_late_replayed_and_forged_answers_allow_nothing(tmp_path: Path) -> None:

@@ -153,9 +153,10 @@ async def test_elsewhere_the_webhook_is_open_and_the_page_is_not_and_a_question_
             assert answer.status == 401
         await posted(server, 1)
         await server.say("!1")
-        await posted(server, 2)
+        await posted(server, 3)
         await settled(server)
-        question, answered_, *_ = server.own()  # and a line about its work
+        question, answered_, work = server.own()
+        assert work["text"] == "1 tool"
         assert "!1" in question["text"]
         assert "!2" in question["text"]
         assert "!1" not in answered_["text"]

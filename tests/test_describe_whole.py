@@ -16,6 +16,7 @@ from adapters.cli.session import CliAgent
 from adapters.profiles.generic import GenericSettings, generic_profile
 from contract.errors import AgentError
 from tests.doubles.described import DESCRIBED, HOUSE, Decided, answers, command, reply_to
+from tests.doubles.matrix import sampled
 from tests.doubles.replies import Replies
 
 TOML = """# what I wrote stays
@@ -63,7 +64,7 @@ async def described(folder: Path, program: str, *options: str) -> dict[str, Any]
     return settings
 
 
-@pytest.mark.parametrize("program", DESCRIBED)
+@pytest.mark.parametrize("program", sampled(DESCRIBED, "pico"))
 async def test_a_program_works_by_what_describe_wrote(tmp_path: Path, program: str) -> None:
     """Its replies are exact, but that curses drops joiners."""
     settings = await described(tmp_path, program, "--permission-prompt", "please perm")

@@ -46,8 +46,9 @@ def installed(folder: Path) -> str:
 
 def test_every_description_is_known() -> None:
     named = {name for example in DESCRIPTIONS for name in tables(example)}
-    assert named == {"pi", "mine"}
-    assert len(DESCRIPTIONS) == 3
+    # claude-acp is driven by tests/every_agent/test_acp_adapter.py
+    assert named == {"pi", "mine", "claude-acp"}
+    assert len(DESCRIPTIONS) == 4
 
 
 @pytest.mark.parametrize(

@@ -108,6 +108,20 @@ async def test_a_question_without_choices_is_shown_as_it_stands_and_can_be_refus
         assert lines(tmp_path, "ANSWERED") == ["no", "yes"]
 
 
+async def test_a_program_that_answers_itself_was_not_refused(tmp_path: Path) -> None:
+    """And nobody is said to have done so: not in the room, and not in the audit log."""
+    async with service(tmp_path, furnish(tmp_path, "keyed", KEYED, "hasty")) as moot:
+        await say(moot.url, "ana", "please perm", wait=None)
+        question = await asked(moot)
+        (workspace,) = tmp_path.glob("data/scopes/dm-web-ana*/ash/work")
+        (workspace / "GO").touch()
+        await last_words(moot, "answered nothing")
+        async with program_at(moot.url) as client, client.get("/api/audit") as response:
+            rows = (await response.json())["items"]
+        (lapse,) = [row for row in rows if row["act"] == "lapse"]
+        assert (lapse["detail"]["question"], lapse["detail"]["reason"]) == (question["id"], "gone")
+
+
 async def test_a_program_that_goes_on_is_not_said_to_be_stopped(tmp_path: Path) -> None:
     """It hears no Esc: where it isn't idle, it is ended, and the next message begins afresh."""
     async with service(tmp_path, furnish(tmp_path, "pico", PICO)) as moot:
@@ -142,3 +156,20 @@ async def test_a_program_that_prints_nothing_has_nothing_posted_for_it(tmp_path:
         for text, said in (("the time?", "It is late."), ("hello", none), ("time", "It is late.")):
             await say(moot.url, "ana", text)
             assert (await messages(moot.url, "ana"))[-1] == said
+
+
+async def test_a_program_below_the_floor_of_its_profile_is_not_driven(tmp_path: Path) -> None:
+    folder = tmp_path / "moot"
+    config = furnish(folder, "pico", {})
+    old = tmp_path / "qwen"
+    starts = "printf '\\033[?2004h> Type your message'; exec sleep 600"
+    old.write_text(f"#!/bin/sh\n[ $1 != --version ] || exec echo 0.15.0\n{starts}\n")
+    old.chmod(0o755)
+    head, tail = config.split("[agents.mine]")[0], config.split("[access]")[1]
+    config = f'{head}[agents.mine]\nprofile = "qwen"\ncommand = "{old}"\n[access]{tail}'
+    async with service(folder, config) as moot:
+        told = await say(moot.url, "ana", "hello")
+    (reply,) = told["replies"]
+    assert "Qwen Code was not started. It is version 0.15.0; Moot needs 0." in reply["text"]
+    assert reply["text"].endswith(" or newer: update it.")
+    assert "\n" not in reply["text"]

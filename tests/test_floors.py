@@ -33,7 +33,7 @@ PACKAGES: Mapping[str, Sequence[set[str]]] = {
         {"platforms"},
     ),
     "adapters": (
-        {"agent", "own_files", "turn_events", "screen", "screen_profile", "demo"},
+        {"agent", "images", "own_files", "turn_events", "screen", "screen_profile", "demo"},
         {"turn_signs"},
         {"cli_profile", "pty"},
         {"reading", "records", "sandbox"},
@@ -44,7 +44,7 @@ PACKAGES: Mapping[str, Sequence[set[str]]] = {
         {"describing"},
     ),
     "memory": (
-        {"scopes", "private", "text", "model", "cursors", "members", "strict"},
+        {"scopes", "given", "private", "text", "model", "cursors", "members", "strict"},
         {"anthropic_model"},
         {"layers"},
         {"readable", "landmarks", "recall", "observations", "insights"},

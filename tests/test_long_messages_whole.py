@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from tests.doubles.api_stage import KEY, BareAPI
+from tests.doubles.model_steps import ToolUse
 from tests.doubles.service import service
 from tests.test_api_whole import CONFIG, folder, get, say
 
@@ -19,7 +20,7 @@ async def test_the_room_is_told_what_is_cut_and_a_program_finds_the_whole_as_a_f
     async with BareAPI.open() as api:
         api.when("health", "Healthy.")
         environment = {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": api.url}
-        async with service(tmp_path, CONFIG, **environment) as moot:
+        async with service(tmp_path, f"{CONFIG}[memory]\nmcp = false\n", **environment) as moot:
             text = f"is this healthy?\n{LOG}password: {KEY}"
             told = (
                 f"✂️ A message of {len(text) + 8:,} characters is too long for one prompt: @claude "
@@ -28,6 +29,7 @@ async def test_the_room_is_told_what_is_cut_and_a_program_finds_the_whole_as_a_f
             assert notice["text"] == f"{told}gets its beginning and its end only."
             header = (await get(moot.url, f"/api/turns/{answer['turn_id']}"))["header"]
             assert "whole-message" not in header
+            assert "tools" not in api.requests[-1].body
 
             text = f"@demo {text}"
             notice, answer = (await say(moot.url, 2, text))["replies"]
@@ -49,3 +51,39 @@ async def test_the_room_is_told_what_is_cut_and_a_program_finds_the_whole_as_a_f
             assert "as a file; @claude gets its beginning and its end only." in notice["text"]
             assert len(answers) == 2
             assert len((await say(moot.url, 4, "@demo and now?"))["replies"]) == 1
+
+
+async def test_an_agent_by_api_reads_the_whole_with_a_tool_and_no_other_file(
+    tmp_path: Path,
+) -> None:
+    async with BareAPI.open() as api:
+        environment = {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": api.url}
+        async with service(folder(tmp_path), CONFIG, **environment) as moot:
+            text = f"@claude is this healthy?\n{LOG}{LOG}password: {KEY}"
+            api.when("healthy", "Let me see.")
+            notice, answer = (await say(moot.url, 1, text))["replies"]
+            assert notice["text"].endswith("its beginning and its end, and all of it as a file.")
+            header = (await get(moot.url, f"/api/turns/{answer['turn_id']}"))["header"]
+            [path] = re.findall(r"whole-message.txt, text/plain, \d+ bytes\] (\S+)", header)
+
+            uses: list[dict[str, object]] = [{"path": path}, {"path": path, "start": 20_000}]
+            uses += [{"path": "/etc/passwd"}, {"path": str(tmp_path / "moot.toml")}, {"file": path}]
+            read = [ToolUse("mcp__moot__read_message", use) for use in uses]
+            api.when("whole of it", *read, "Healthy.")
+            [reply] = (await say(moot.url, 2, "@claude look at the whole of it"))["replies"]
+            assert reply["text"] == "Healthy."
+            results = [
+                (block["content"][0]["text"], block.get("is_error", False))
+                for message in api.requests[-1].body["messages"]
+                for block in message["content"]
+                if block["type"] == "tool_result"
+            ]
+            whole = text.replace(KEY, "[secret removed]")
+            first, second, *others = results
+            size = f"{len(whole):,}"
+            more = f"\n\n(characters 0 to 20,000 of {size}; go on with start=20000)"
+            assert first == (whole[:20_000] + more, False)
+            assert second == (f"{whole[20_000:]}\n\n(characters 20,000 to {size} of {size})", False)
+            assert [failed for _, failed in others] == [True, True, True]
+            assert "There is no such message" in others[0][0]
+            assert others[1] == others[0]

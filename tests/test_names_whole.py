@@ -10,10 +10,11 @@ from typing import Any
 
 import aiohttp
 
+from tests.doubles.approvals import until
 from tests.doubles.credentials import program_at
 from tests.doubles.service import service
 from tests.doubles.slack import ASH, GENERAL, OLIVIA, SlackDouble
-from tests.test_approvals_whole import allowed, asked, installation, until
+from tests.test_approvals_whole import allowed, asked, installation
 
 PROGRAM = ("moot:shell", "the command line")
 

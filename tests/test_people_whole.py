@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
@@ -150,6 +150,82 @@ async def test_a_closed_owner_has_no_invitation_left_to_come_back_by(tmp_path: P
         acts = (await page.send("GET", "/api/audit?act=invite", ash))["items"]
         told = (acts[0]["by"]["id"], acts[0]["detail"]["person"], acts[0]["detail"]["withdrawn"])
         assert told == ("web:ash", "web:puppet", "yes")
+
+
+async def demoted(page: Visitor, person_id: str) -> None:
+    """By an owner's hand, through the API."""
+    grants = (await page.send("GET", "/api/access", page.at.headers))["grants"]
+    [seq] = [one["seq"] for one in grants if one["person_id"] == person_id]
+    await page.send("DELETE", f"/api/access/grants/{seq}", page.at.headers)
+
+
+async def ruled_out(page: Visitor, person_id: str) -> None:
+    """By a role in the chat that takes the place of the one before."""
+    ash = await page.person("Ash", "owner")
+    body = {"content": f"!role {person_id} member everywhere", "room": "web:general", "wait": 30}
+    await page.send("POST", "/api/submit", ash, body)
+
+
+@pytest.mark.parametrize("ends", [demoted, ruled_out])
+async def test_who_is_no_owner_any_more_lets_nobody_in_by_an_older_invitation(
+    tmp_path: Path, ends: Callable[[Visitor, str], Awaitable[None]]
+) -> None:
+    async with visited(tmp_path) as page:
+        eve, program = await page.person("Eve", "owner"), page.at.headers
+        door = await page.invited("Puppet", "owner", eve)
+        shown = (await page.send("GET", "/api/page/users", program))["invitations"]
+        assert [(one["person_name"], one["by_name"]) for one in shown] == [("Puppet", "Eve")]
+        await ends(page, "web:eve")
+        code = {"code": door["url"].partition("#")[2]}
+        told = await page.send("POST", "/api/sign-in", {}, code, 401)
+        assert "who made it is no owner any more" in told["error"]["message"]
+        assert (await page.send("GET", "/api/page/users", program))["invitations"] == []
+        await page.at.stop()
+        await page.at.start()
+        async with aiohttp.ClientSession(page.at.url) as client:
+            await Visitor(page.at, client).send("POST", "/api/sign-in", {}, code, 401)
+
+
+async def test_what_a_token_that_was_revoked_invited_comes_to_nothing(tmp_path: Path) -> None:
+    async with visited(tmp_path) as page:
+        token = await printed(page.at, "token", "--name", "ci")
+        by = {"Authorization": f"Bearer {token}"}
+        door = await page.invited("Puppet", "owner", by)
+        link = await page.send("POST", "/api/page/links", by, {}, 201)
+        await printed(page.at, "token", "revoke", "ci")
+        await printed(page.at, "token", "--name", "ci")  # another token of the same name
+        for made in (door, link):
+            code = {"code": made["url"].partition("#")[2], "name": "Puppet"}
+            await page.send("POST", "/api/sign-in", {}, code, 401)
+
+
+async def test_a_link_makes_nobody_somebody_else_without_asking(tmp_path: Path) -> None:
+    async with visited(tmp_path) as page:
+        mia, gus = await page.person("Mia", "member"), await page.invited("Gus", "guest")
+        code = {"code": gus["url"].partition("#")[2]}
+        for asked in ("GET", "HEAD", "GET"):  # a preview of the link, whoever is signed in
+            async with page.client.request(asked, "/sign-in", headers=mia) as response:
+                assert response.status == 200
+        told = await page.send("POST", "/api/sign-in", mia, code, 409)
+        assert (told["needs"], told["here"], told["person"]) == ("switch", "Mia", "Gus")
+        assert (await page.send("GET", "/api/me", mia))["name"] == "Mia"
+        own = {"code": (await page.invited("Mia"))["url"].partition("#")[2]}
+        assert (await page.send("POST", "/api/sign-in", mia, own))["name"] == "Mia"  # she is it
+        go = {**code, "switch": True}
+        assert (await page.send("POST", "/api/sign-in", mia, go))["name"] == "Gus"
+        await page.send("GET", "/api/me", mia, want=401)  # that browser is Gus's now
+        await page.send("POST", "/api/sign-in", {}, code, 401)
+
+
+async def test_the_audit_log_names_who_invited(tmp_path: Path) -> None:
+    async with visited(tmp_path) as page:
+        eve = await page.person("Eve", "owner")
+        await page.enter(await page.invited("Mia", "member", eve))
+        found = await page.send("GET", "/api/audit?act=sign_in", page.at.headers)
+        assert found["items"][0]["by"]["id"] == "web:mia"
+        assert found["items"][0]["detail"]["invited_by"] == "web:eve"
+        found = await page.send("GET", "/api/audit?act=grant", page.at.headers)
+        assert found["items"][0]["by"]["id"] == "web:eve"
 
 
 async def test_an_owner_no_more_is_shown_no_terminal_any_more(tmp_path: Path) -> None:

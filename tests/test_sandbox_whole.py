@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import errno
 import os
 import shutil
 import sys
+import termios
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -22,7 +24,7 @@ from tests.doubles.cells import bwrap
 from tests.doubles.credentials import program_at
 from tests.doubles.messages_api import MessagesAPI
 from tests.doubles.model_steps import ToolUse
-from tests.doubles.obedience import PERSONA, furnish, say
+from tests.doubles.obedience import PERSONA, TYPES, furnish, say
 from tests.doubles.service import HOUSE, Service, service
 
 NOW = datetime(2026, 4, 21, 12, tzinfo=UTC)
@@ -255,3 +257,14 @@ async def test_keys_of_who_started_moot_are_not_an_agents(tmp_path: Path, mode: 
     async with service(tmp_path, furnish(tmp_path, mode)) as moot:
         said = await told(moot.url, "ana", FIND.format(python=PYTHON, keyctl=keyctl))
         assert said == ("nothing" if mode == "on" else "found")
+
+
+async def test_what_an_agent_started_does_not_type_its_answers(tmp_path: Path) -> None:
+    """Where its permission questions are answered. A kernel that refuses that by itself says so in
+    other words."""
+    bwrap()
+    high = termios.TIOCSTI | 1 << 32  # the kernel looks at the lower half
+    async with service(tmp_path, furnish(tmp_path, "on")) as moot:
+        for request in (termios.TIOCSTI, high, 0x541C):
+            said = await told(moot.url, "ana", TYPES.format(python=PYTHON, request=request))
+            assert said == str(errno.EPERM)

@@ -12,6 +12,7 @@ from typing import Any
 import aiohttp
 
 from tests.doubles.service import Service, service
+from tests.test_signin_whole import printed
 from tests.test_upkeep_whole import say
 
 CONFIG = """
@@ -73,6 +74,28 @@ async def test_a_kill_around_its_moment_runs_it_once(tmp_path: Path) -> None:
         await asyncio.sleep(1.0)  # for whatever would come twice
         assert await answered(running) == 5
         assert await asked(running) == 5
+
+
+async def test_what_a_schedule_of_a_token_asks_is_the_tokens_act(tmp_path: Path) -> None:
+    async with service(tmp_path, CONFIG) as running:
+        await say(running.url, "andi", "!status")
+        token = await printed(running, "token", "--name", "ci")
+        wish = {"room_id": "web:general", "persona": "demo", "when": "month 0:00", "text": "hello"}
+        by = {"Authorization": f"Bearer {token}"}
+        async with (
+            aiohttp.ClientSession(running.url, headers=by) as ci,
+            ci.post("/api/schedules", json={**wish, "by": "web:andi"}) as response,
+        ):
+            made = await response.json()
+        assert made["by"]["id"] == "web:andi"
+        await running.stop()
+        bring_forward(tmp_path / "data" / "moot.db", made["id"])
+        await running.start()
+        async with asyncio.timeout(60):
+            while not (rows := (await api(running, "/api/audit?act=invoke"))["items"]):
+                await asyncio.sleep(0.2)
+        assert rows[0]["by"]["id"] == "moot:token-ci"
+        assert rows[0]["detail"]["in_name_of"] == "web:andi"
 
 
 async def asked(running: Service) -> int:

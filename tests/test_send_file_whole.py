@@ -1,4 +1,5 @@
-"""A file that the real Claude Code hands over: in Slack, on the page, and once."""
+"""A file that an agent hands over, the real Claude Code or one by API: in Slack, on the page, and
+once."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from typing import Any, Literal
 
 import pytest
 
+from tests.doubles.api_stage import BareAPI
 from tests.doubles.credentials import program_at
 from tests.doubles.messages_api import MessagesAPI
 from tests.doubles.model_steps import ToolUse
@@ -122,3 +124,36 @@ async def test_a_file_is_posted_once_through_a_kill(
         assert shared(slack) == [("The prices", ["plot.png"], asked)]
         assert slack.texts().count(SAID) == 1
         assert len(api.turns) == turns
+
+
+async def test_an_agent_by_api_hands_over_a_file_of_its_workspace_once(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "plot.png").write_bytes(PLOT)
+    send = "mcp__moot__send_file"
+    async with SlackDouble.open() as slack, BareAPI.open() as api:
+        uses = {"path": "plot.png", "comment": "The prices"}, {"path": "/etc/passwd"}
+        api.when("plot it", *(ToolUse(send, use) for use in uses), SAID)
+        agent = f"""profile = "anthropic"\nworkspace = "{work}"\n[access]"""
+        config = CONFIG.format(slack=slack.api_url, claude="", api=api.url)
+        before, _, after = config.partition('profile = "claude-code"')
+        config = before + agent + after.partition("[access]")[2]
+        secrets = {"SLACK_BOT_TOKEN": slack.bot_token, "SLACK_APP_TOKEN": slack.app_token}
+        secrets |= {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": api.url}
+        async with service(tmp_path, config, **secrets) as moot, asyncio.timeout(60):
+            await slack.delivery.connected()
+            asked = await slack.say(f"<@{BOT_USER}> plot it")
+            said = await answer(moot)
+            assert said["text"] == SAID
+            assert shared(slack) == [("The prices", ["plot.png"], asked)]
+            assert [file.data for file in slack.files.values()] == [PLOT]
+            (file,) = said["attachments"]
+            async with program_at(moot.url) as client, client.get(file["url"]) as response:
+                assert await response.read() == PLOT
+            told = str(api.requests[-1].body["messages"])
+            assert "plot.png (10,248 bytes) is posted with your answer." in told
+            assert "Not sent: only files in your working directory can be sent" in told
+            await moot.kill()
+            await moot.start()
+            assert (await answer(moot))["attachments"] == [file]
+            assert len(shared(slack)) == 1

@@ -174,20 +174,15 @@ async def proxy(behind: str, certificate: Path) -> AsyncIterator[int]:
 @asynccontextmanager
 async def nginx(behind: str, certificate: Path) -> AsyncIterator[int]:
     """The real one, set up by the example in docs/page.md. Gives its port."""
-    program = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
-    if program is None:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)("nginx is not installed")
-    [server] = re.findall(r"```nginx\n(.*?)```", (HOUSE / "docs/page.md").read_text("utf-8"), re.S)
-    port, folder = free_port(), certificate.parent
-    for written, here in (
+    program, port, folder = installed("nginx"), free_port(), certificate.parent
+    server = documented(
+        "nginx",
         ("listen 443 ssl;", f"listen 127.0.0.1:{port} ssl;"),
         ("moot.example.org;", f"{NAME};"),
         ("/etc/ssl/moot.example.org.pem", str(certificate)),
         ("/etc/ssl/moot.example.org.key", str(certificate)),
         ("http://127.0.0.1:8377", behind.rstrip("/")),
-    ):
-        assert server.count(written) == 1, written
-        server = server.replace(written, here)
+    )
     kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     folders = "".join(f"{kind}_temp_path {folder}/{kind};\n" for kind in kinds)
     user = "user root;\n" if os.geteuid() == 0 else ""
@@ -195,17 +190,57 @@ async def nginx(behind: str, certificate: Path) -> AsyncIterator[int]:
         f"daemon off;\n{user}pid {folder}/nginx.pid;\nerror_log stderr;\nevents {{}}\n"
         f"http {{\naccess_log off;\n{folders}{server}\n}}\n"
     )
-    log = (folder / "nginx.log").open("wb")
-    process = await asyncio.create_subprocess_exec(
-        program, "-p", str(folder), "-c", str(folder / "nginx.conf"), "-e", "stderr", stderr=log
+    words = (program, "-p", str(folder), "-c", str(folder / "nginx.conf"), "-e", "stderr")
+    async with running_proxy(folder, port, *words):
+        yield port
+
+
+@asynccontextmanager
+async def caddy(behind: str, certificate: Path) -> AsyncIterator[int]:
+    """The same of Caddy, with our certificate in place of one that it would fetch."""
+    program, port, folder = installed("caddy"), free_port(), certificate.parent
+    server = documented(
+        "caddy",
+        (
+            "moot.example.org {",
+            f"https://{NAME}:{port} {{\nbind 127.0.0.1\ntls {certificate} {certificate}",
+        ),
+        ("127.0.0.1:8377", behind.rstrip("/").removeprefix("http://")),
     )
-    log.close()
+    (folder / "Caddyfile").write_text(f"{{\nadmin off\nauto_https disable_redirects\n}}\n{server}")
+    words = (program, "run", "--config", str(folder / "Caddyfile"), "--adapter", "caddyfile")
+    async with running_proxy(folder, port, *words):
+        yield port
+
+
+def installed(name: str) -> str:
+    program = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin")
+    if program is None:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"{name} is not installed")
+    return program
+
+
+def documented(proxy: str, *changes: tuple[str, str]) -> str:
+    """The example in docs/page.md, with what is different here."""
+    page = (HOUSE / "docs/page.md").read_text("utf-8")
+    [example] = re.findall(rf"```{proxy}\n(.*?)```", page, re.S)
+    for written, here in changes:
+        assert example.count(written) == 1, written
+        example = example.replace(written, here)
+    return str(example)
+
+
+@asynccontextmanager
+async def running_proxy(folder: Path, port: int, *words: str) -> AsyncIterator[None]:
+    log, environment = folder / "proxy.log", {"PATH": os.environ["PATH"], "HOME": str(folder)}
+    with log.open("wb") as out:
+        process = await asyncio.create_subprocess_exec(*words, stderr=out, env=environment)
     try:
         async with asyncio.timeout(30):
             while not await listens(port):
-                assert process.returncode is None, (folder / "nginx.log").read_text()
+                assert process.returncode is None, log.read_text()
                 await asyncio.sleep(0.05)
-        yield port
+        yield
     finally:
         if process.returncode is None:
             process.terminate()
@@ -222,13 +257,13 @@ async def listens(port: int) -> bool:
     return True
 
 
-@pytest.mark.parametrize("before", [proxy, nginx])
+@pytest.mark.parametrize("before", [proxy, nginx, caddy])
 async def test_behind_a_proxy_with_a_name_and_tls(
     tmp_path: Path,
     certificate: Path,
     before: Callable[[str, Path], AbstractAsyncContextManager[int]],
 ) -> None:
-    """A small proxy does what the page's documentation tells nginx to do, and nginx itself, too."""
+    """A small proxy does what the page's documentation tells nginx to do; nginx and Caddy, too."""
     async with (
         service(tmp_path / "moot", CONFIG) as at,
         before(at.url, certificate) as port,
@@ -248,11 +283,22 @@ async def test_behind_a_proxy_with_a_name_and_tls(
         async with client.post(f"{page}/api/sign-in", json=body, headers=own) as response:
             assert response.status == 200, await response.text()
             cookie = response.headers["Set-Cookie"]
+        assert cookie.startswith("__Host-moot-")
         assert "Secure" in cookie
         ash = {"Cookie": cookie.partition(";")[0], **own}
         async with client.get(f"{page}/api/me/sessions", headers=ash) as response:
             [session] = (await response.json())["sessions"]
         assert session["address"] == "127.0.0.7"
+        name, _, value = ash["Cookie"].removeprefix("__Host-").partition("=")
+        older = {"Cookie": f"{name}={value}", **own}  # as it was named before
+        async with client.get(f"{page}/", headers=older) as response:
+            assert response.status == 200
+            given = response.headers.getall("Set-Cookie")
+        assert any(one.startswith(f"__Host-{name}={value};") for one in given)
+        assert any(one.startswith(f'{name}="";') for one in given)
+        planted = {"Cookie": f"{name}={value}; __Host-{name}=none", **own}
+        async with client.get(f"{page}/api/me", headers=planted) as response:
+            assert response.status == 401
         form = aiohttp.FormData()
         form.add_field("file", BytesIO(bytes(3 << 20)), filename="large.bin")
         async with client.post(f"{page}/api/files", data=form, headers=ash) as response:

@@ -72,14 +72,20 @@ async def test_of_a_person_who_is_deleted_no_byte_stays_in_the_data_directory(
         await say(running.url, "andi", f"!share my {word} is what I like best")
         await say(running.url, "andi", f"!every day 9:00 what is {word}?")
         await say(running.url, "andi", f"@demo !once tomorrow 9:00 tell me of {word}")
+        await say(running.url, "andrea", f"@demo {word} is here as well")
         await say(running.url, "budi", f"@demo and {other}?")
         assert len(holding(data, word)) >= 3  # the database, the file, the agents' records
 
         (data / "backups").mkdir()
         (data / "backups" / "moot-20260421-030000.tar.gz").touch()
-        words = ("memory", "delete-person", "web:andi")
+        (data / "backups" / ".moot-20260422-030000.tar.gz.partial").touch()
+        (data / ".backup-killed").mkdir()
+        (tmp_path / ".restoring-1").mkdir()
+        words = ("memory", "delete-person", "web:andi", "web:andrea")
         look = await asyncio.to_thread(moot, *words, "--json", cwd=tmp_path)
-        assert json.loads(look.stdout)["rows"]["messages"] >= 4
+        one, also = [json.loads(line) for line in look.stdout.splitlines()]
+        assert one["rows"]["messages"] >= 4
+        assert also["rows"]["messages"] >= 1
         refused = await asyncio.to_thread(moot, *words, "--yes", cwd=tmp_path)
         assert (refused.returncode, refused.stdout) == (2, "")
         assert f"process {running.pid}" in refused.stderr
@@ -91,9 +97,12 @@ async def test_of_a_person_who_is_deleted_no_byte_stays_in_the_data_directory(
         done = await asyncio.to_thread(moot, *words, "--yes", cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         assert re.search(r"made before: .*/backups/moot-20260421-030000.tar.gz\n", done.stdout)
+        for killed in (".moot-20260422-030000.tar.gz.partial", ".backup-killed", ".restoring-1"):
+            assert re.search(rf"made before: .*/{re.escape(killed)}\n", done.stdout)
         assert holding(data, word) == []
         assert holding(data, "Andi Unlikely") == []
         assert holding(data, "web:andi") == []
+        assert holding(data, "web:andrea") == []
         assert holding(data, other) != []
 
         await running.start()

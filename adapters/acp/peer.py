@@ -23,6 +23,7 @@ from pydantic import ValidationError
 
 from adapters.acp.json_lines import JsonLinesProcess
 from adapters.agent import MemoryServer
+from adapters.images import Picture
 from adapters.pty.terminal import StartCommand
 
 log = structlog.stdlib.get_logger("moot.adapters.acp")
@@ -163,9 +164,15 @@ class AcpPeer:
             return True
         return False
 
-    async def prompt(self, session_id: str, texts: Sequence[str]) -> str:
+    @property
+    def looks(self) -> bool:
+        """True when a prompt may hold pictures."""
+        can = self._can.prompt_capabilities
+        return can is not None and bool(can.image)
+
+    async def prompt(self, session_id: str, parts: Sequence[str | Picture]) -> str:
         """Have it answer; the reason why it stopped."""
-        blocks = [{"type": "text", "text": text} for text in texts]
+        blocks = [_block(part) for part in parts]
         answer = await self._request("session/prompt", sessionId=session_id, prompt=blocks)
         return str(answer.get("stopReason"))
 
@@ -202,6 +209,12 @@ def _server(memory: MemoryServer) -> Json:
     program, *arguments = memory.command
     env = [{"name": name, "value": value} for name, value in memory.env]
     return {"name": MEMORY_SERVER, "command": program, "args": arguments, "env": env}
+
+
+def _block(part: str | Picture) -> Json:
+    if isinstance(part, str):
+        return {"type": "text", "text": part}
+    return {"type": "image", "mimeType": part.mime, "data": part.data}
 
 
 def _told_id(meta: object) -> str:

@@ -17,6 +17,7 @@ from adapters.acp.question import CANCELLED, question_of, selected
 from adapters.acp.turn import AcpTurn
 from adapters.agent import Reply
 from adapters.cli_profile import Profile
+from adapters.images import Picture
 from adapters.session.session import BREAK_OFF_S, DRAFT_S, EXIT_S, RoomQuestions, chosen, readable
 from contract.agent import Answer, Usage
 from contract.errors import AgentError
@@ -28,13 +29,18 @@ class AcpRun:
     """Sends a prompt, shows drafts, lets the room answer questions. `run` is called once."""
 
     def __init__(
-        self, profile: Profile, peer: AcpPeer, session_id: str, texts: Sequence[str], reply: Reply
+        self,
+        profile: Profile,
+        peer: AcpPeer,
+        session_id: str,
+        parts: Sequence[str | Picture],
+        reply: Reply,
     ) -> None:
         self.turn = AcpTurn(profile.acp.again, last_message=profile.acp.last_message)
         self._profile = profile
         self._peer = peer
         self._session_id = session_id
-        self._texts = texts
+        self._parts = parts
         self._reply = reply
         self._asking = RoomQuestions(reply)
         self._loop = asyncio.get_running_loop()
@@ -47,7 +53,7 @@ class AcpRun:
 
     async def run(self) -> Answer:
         """The answer. Raises AgentError. Cancelled, it leaves the program working."""
-        prompt = self._peer.prompt(self._session_id, self._texts)
+        prompt = self._peer.prompt(self._session_id, self._parts)
         self._prompting = asyncio.create_task(prompt, name=f"prompt-{self._session_id}")
         self._prompting.add_done_callback(_heard)
         try:

@@ -20,10 +20,12 @@ from adapters.acp.run import AcpRun
 from adapters.acp.turn import AcpTurn, lines_of
 from adapters.agent import ACP_SESSION, Launch, MemoryServer, Reply
 from adapters.cli_profile import Profile, Setting
+from adapters.images import Picture, pictures_of
 from adapters.sandbox.enclosure import enclose
 from adapters.session.login import give_back
 from adapters.session.session import EXIT_S, AgentSession
 from adapters.session.startup import prepare, setting_of
+from adapters.session.version import complains_of_option
 from contract.agent import Answer
 from contract.errors import AgentError
 
@@ -63,9 +65,11 @@ class AcpAgent(AgentSession[AcpRun]):
         await self._settled()
         await self.start()
         assert self._peer
-        texts = [self._untold, prompt] if self._untold else [prompt]
+        parts: list[str | Picture] = [self._untold, prompt] if self._untold else [prompt]
+        if self.looks:
+            parts += await pictures_of(reply.occasion.pictures)
         self._untold = ""
-        run = AcpRun(self._profile, self._peer, self._session, texts, reply)
+        run = AcpRun(self._profile, self._peer, self._session, parts, reply)
         self._run, self._turn = run, run.turn
         try:
             return await run.run()
@@ -103,8 +107,9 @@ class AcpAgent(AgentSession[AcpRun]):
         setting = setting_of(profile, launch, session_id, resumes=False, hook_url="")
         began = time.monotonic()
         try:
+            command = enclose(profile, launch, prepare(profile, launch, setting))
             self._peer = await AcpPeer.start(
-                enclose(profile, launch, prepare(profile, launch, setting)),
+                command,
                 AcpPlace(launch.workspace, self._untold_memory(setting)),
                 on_update=self._on_update,
                 on_permission=self._on_permission,
@@ -115,8 +120,11 @@ class AcpAgent(AgentSession[AcpRun]):
         self._half_started = True
         try:
             await self._open(self._peer, session_id)
-        except AgentError:
+        except AgentError as error:
             await self._end()
+            if complains_of_option(profile, command.argv, error.say):
+                await self._launch_program(session_id)
+                return
             raise
         self._half_started = False
         told = not launch.persona or settings_differ(profile, setting, replace(setting, persona=""))
@@ -199,6 +207,11 @@ class AcpAgent(AgentSession[AcpRun]):
     def alive(self) -> bool:
         """See `Agent.alive`."""
         return self._peer is not None and self._peer.alive()
+
+    @property
+    def looks(self) -> bool:
+        """True when the program that runs takes pictures beside a prompt."""
+        return self._peer is not None and self._peer.looks
 
     def picture(self) -> Sequence[Sequence[tuple[str, str]]]:
         """Its words and deeds in this turn or the one before, as far as they fit."""

@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from itertools import dropwhile, groupby
 from pathlib import Path
 from typing import Literal
@@ -19,10 +19,13 @@ from typing import Literal
 import structlog
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from contract.chat import Attachment
+
 log = structlog.stdlib.get_logger("moot.conversation")
 
 MOST_BYTES = 4 << 20  # of a file before it is rewritten: about 70 of the longest prompts
 FOLDER = Path(".moot", "conversations")
+PICTURE_CHARS = 5_000  # it takes as many tokens as a text of so many
 SESSION_ID = re.compile(r"[A-Za-z0-9-]{1,64}")  # it becomes a file's name
 
 Role = Literal["user", "assistant"]
@@ -30,15 +33,16 @@ Role = Literal["user", "assistant"]
 
 @dataclass(frozen=True, slots=True)
 class ConversationMessage:
-    """The words of one side in one go: its text blocks, none of them blank."""
+    """The words of one side in one go: its text blocks, none of them blank, and the pictures."""
 
     role: Role
     texts: tuple[str, ...]
+    pictures: tuple[Attachment, ...] = ()
 
     @property
     def chars(self) -> int:
         """Its size in characters."""
-        return sum(map(len, self.texts))
+        return sum(map(len, self.texts)) + PICTURE_CHARS * len(self.pictures)
 
 
 class _StoredLine(BaseModel):
@@ -48,6 +52,7 @@ class _StoredLine(BaseModel):
 
     role: Role = "user"
     texts: tuple[str, ...] = ()
+    pictures: tuple[Attachment, ...] = ()
     forget: int = 0
     retract: int = 0
 
@@ -79,15 +84,22 @@ class Conversation:
         """The conversation in turns: what a side said twice in a row is one message."""
         begun = dropwhile(lambda said: said.role != "user", self._said)
         for role, run in groupby(begun, key=lambda said: said.role):
-            yield ConversationMessage(role, tuple(text for said in run for text in said.texts))
+            every = list(run)
+            texts = tuple(text for said in every for text in said.texts)
+            pictures = tuple(picture for said in every for picture in said.pictures)
+            yield ConversationMessage(role, texts, pictures)
 
-    def say(self, role: Role, *texts: str) -> None:
+    def say(self, role: Role, *texts: str, pictures: Sequence[Attachment] = ()) -> None:
         """Add what one side says. The API takes neither blank texts, which are left out, nor half
-        of a surrogate pair, which becomes a question mark."""
+        of a surrogate pair, which becomes a question mark. Each picture is kept once, by its
+        path."""
         kept = tuple(text.encode(errors="replace").decode() for text in texts if text.strip())
         if kept:
-            self._said.append(ConversationMessage(role, kept))
-            self._write({"role": role, "texts": kept})
+            held = {picture for said in self._said for picture in said.pictures}
+            new = tuple(picture for picture in pictures if picture not in held)
+            self._said.append(ConversationMessage(role, kept, new))
+            shown = {"pictures": [asdict(picture) for picture in new]} if new else {}
+            self._write({"role": role, "texts": kept, **shown})
 
     def retract(self) -> None:
         """Take back what was said last."""
@@ -148,7 +160,7 @@ class Conversation:
         fresh = Conversation(new)
         new.unlink(missing_ok=True)
         for said in self._said:
-            fresh.say(said.role, *said.texts)
+            fresh.say(said.role, *said.texts, pictures=said.pictures)
         if len(fresh) == len(self._said) and not fresh.failed:
             new.replace(self._path)
 
@@ -159,7 +171,7 @@ class Conversation:
             log.warning("conversation.line_skipped", file=self._path.name)
             return
         if line.texts:
-            self._said.append(ConversationMessage(line.role, line.texts))
+            self._said.append(ConversationMessage(line.role, line.texts, line.pictures))
         if line.retract:
             del self._said[-line.retract :]
         del self._said[: line.forget]

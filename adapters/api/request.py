@@ -1,17 +1,21 @@
 """A request to the Messages API, made of a conversation. Pure.
 
 Up to three breakpoints of the prompt cache: behind the system prompt, behind the first block that a
-user said, and behind the first block of the newest message. The line on the occasion differs from
-turn to turn and comes last in its message, so what stands before it is read from the cache again.
+user said, and behind the first block of the newest message. Pictures follow that block. The line on
+the occasion differs from turn to turn and comes last in its message, so what stands before it is
+read from the cache again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from adapters.api.conversation import ConversationMessage
+from adapters.images import Picture
+from contract.chat import Attachment
 
 Json = Mapping[str, Any]
 
@@ -35,12 +39,14 @@ def make_request(
     form: Json,
     *,
     last_round: bool,
+    pictures: Mapping[Attachment, Picture | str] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """since: what the model and its tools said in this turn. last_round: it may use no more tools.
 
-    form: the parameters that say how much to think.
+    form: the parameters that say how much to think. pictures: those of the conversation, or the
+    sentence that stands for one.
     """
-    messages = [_message(one) for one in said] + [dict(message) for message in since]
+    messages = [_message(one, pictures) for one in said] + [dict(message) for message in since]
     for message in (messages[0], messages[-1]):
         message["content"] = [message["content"][0] | EPHEMERAL, *message["content"][1:]]
     request: dict[str, Any] = {
@@ -65,8 +71,19 @@ def tool_result(use_id: str, text: str, *, failed: bool) -> dict[str, Any]:
     return block | ({"is_error": True} if failed else {})
 
 
-def _message(said: ConversationMessage) -> dict[str, Any]:
-    return {"role": said.role, "content": [_text(text) for text in said.texts]}
+def _message(
+    said: ConversationMessage, pictures: Mapping[Attachment, Picture | str]
+) -> dict[str, Any]:
+    texts = [_text(text) for text in said.texts]
+    shown = [_picture(pictures[one]) for one in said.pictures]
+    return {"role": said.role, "content": [*texts[:1], *shown, *texts[1:]]}
+
+
+def _picture(picture: Picture | str) -> dict[str, Any]:
+    if isinstance(picture, str):
+        return _text(picture)
+    source = {"type": "base64", "media_type": picture.mime, "data": picture.data}
+    return {"type": "image", "source": source}
 
 
 def _text(text: str) -> dict[str, Any]:

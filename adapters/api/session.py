@@ -13,6 +13,7 @@ import json
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import structlog
@@ -21,6 +22,7 @@ from adapters.agent import Launch, Reply, ToolReply
 from adapters.api.conversation import SESSION_ID, Conversation
 from adapters.api.faults import agent_error
 from adapters.api.memory_tools import PREFIX, NamedTools
+from adapters.api.pictures import shown_pictures
 from adapters.api.request import Frame, make_request, tool_result
 from adapters.api.settings import MODEL, ApiSettings, Thinking, ThinkingForm, forms
 from adapters.api.speech import Speech
@@ -113,9 +115,10 @@ class ApiAgent(AgentSession["_Turn"]):
 
     async def _ask(self, prompt: str, reply: Reply) -> Answer:
         turn = self._run = _Turn(Speech(reply.draft, self._clock), reply.work)
-        self._conversation.say("user", prompt, reply.occasion.context)
+        occasion = reply.occasion
+        self._conversation.say("user", prompt, occasion.context, pictures=occasion.pictures)
         try:
-            thinking = "off" if reply.occasion.small_talk else self._settings.thinking
+            thinking = "off" if occasion.small_talk else self._settings.thinking
             return self._answer(turn, await self._converse(turn, thinking))
         except ApiError as error:
             failure = agent_error(error, self._frame.model)
@@ -142,9 +145,14 @@ class ApiAgent(AgentSession["_Turn"]):
                 turn.begin_again()
 
     async def _rounds(self, turn: _Turn, thinking: Thinking) -> ModelAnswer:
+        said = list(self._conversation.messages())
+        pictures = await shown_pictures(said)  # read once, however often the model uses tools
         for number in range(ROUNDS):
             last = number == ROUNDS - 1
-            message = await self._send(turn, thinking, last_round=last)
+            request = partial(
+                make_request, self._frame, said, turn.since, last_round=last, pictures=pictures
+            )
+            message = await self._send(turn, thinking, request)
             if message.stop_reason not in ("tool_use", "pause_turn") or last:
                 break
             turn.speech.show()
@@ -154,15 +162,14 @@ class ApiAgent(AgentSession["_Turn"]):
                 turn.since.append({"role": "user", "content": results})
         return message
 
-    async def _send(self, turn: _Turn, thinking: Thinking, *, last_round: bool) -> ModelAnswer:
+    async def _send(
+        self, turn: _Turn, thinking: Thinking, request: Callable[..., dict[str, Any]]
+    ) -> ModelAnswer:
         """One message of the model, in the first form of the request that the API takes."""
         refused: ApiError | None = None
         for form in self._forms(thinking):
-            said = self._conversation.messages()
-            parameters = form.parameters()
-            request = make_request(self._frame, said, turn.since, parameters, last_round=last_round)
             try:
-                message = await self._stream(request, turn.speech)
+                message = await self._stream(request(form=form.parameters()), turn.speech)
                 turn.calls.append(message.usage)
             except ApiError as error:
                 if error.fault != "refused":

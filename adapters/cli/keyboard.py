@@ -9,6 +9,7 @@ import unicodedata
 
 import structlog
 
+from adapters.agent import Reply
 from adapters.cli_profile import Profile
 from adapters.pty.console import Console
 from adapters.reading.queries import text_on
@@ -85,6 +86,29 @@ async def echoed(profile: Profile, console: Console, keys: bytes) -> None:
     if typing.settle_s:
         limit_s = LIMIT_S + len(keys) / ECHO_BYTES_S
         await console.wait_quiet(typing.settle_s, limit_s, from_now=True)
+
+
+async def attach(profile: Profile, console: Console, reply: Reply) -> None:
+    """Paste where the turn's pictures are, each by itself, into a program that takes them so.
+
+    One that it does not take stands in its box as the path that it is.
+    """
+    picture = profile.typing.picture
+    if picture is None:
+        return
+    paths = [file.path or "" for file in reply.occasion.pictures]
+    for path in filter(picture.path.fullmatch, paths):
+        if not path.isprintable():
+            continue
+        before = len(picture.taken.findall(text_on(await console.screen())))
+        await console.write(BEGIN + b"\n" + END + BEGIN + path.encode() + END)
+        end = time.monotonic() + picture.wait_s
+        while len(picture.taken.findall(text_on(await console.screen()))) <= before:
+            if time.monotonic() > end or not console.alive:
+                log.warning("picture.not_taken", agent=profile.name)
+                break
+            await console.wait_change(LOOK_S)
+        await console.wait_quiet(profile.typing.settle_s, LIMIT_S, from_now=True)
 
 
 async def _shown(typing: PromptTyping, holding: re.Pattern[str], console: Console) -> bool:

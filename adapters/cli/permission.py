@@ -24,7 +24,7 @@ from adapters.screen.screen import Screen
 from adapters.session.session import RoomQuestions, chosen
 from adapters.turn_events import State
 from adapters.turn_signs import DialogRule, Permission
-from contract.agent import Question
+from contract.agent import GONE, Question
 from contract.errors import AgentError
 
 Phase = Literal["start", "turn"]
@@ -234,7 +234,7 @@ class ScreenPrompt:
 
     def _withdraw(self) -> None:
         if self._task:
-            self._task.cancel()
+            self._task.cancel(GONE)
         self._task, self._answered, self._send_at, self._pressed = None, 0.0, 0.0, b""
         self._wanted, self._refused_at = None, 0.0
 

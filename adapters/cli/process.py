@@ -17,11 +17,13 @@ from adapters.cli.record import Follower, follow
 from adapters.cli_profile import Profile, Setting
 from adapters.pty.console import Console
 from adapters.pty.terminal import StartCommand
+from adapters.reading.queries import text_on
 from adapters.reading.standing import SettledQuestions
 from adapters.sandbox.enclosure import enclose
 from adapters.screen.signals import Signal
 from adapters.session.causes import explain, told_when_full
 from adapters.session.startup import prepare, setting_of
+from adapters.session.version import age_of, complains_of_option
 from contract.errors import AgentError
 
 log = structlog.stdlib.get_logger("moot.adapters.cli")
@@ -102,7 +104,13 @@ class CliProcess:
         self.console = console
         self.settled = SettledQuestions()
         self.follower = self._follow(setting)
-        await self._wait_ready(console)
+        try:
+            await self._wait_ready(console)
+        except AgentError:
+            said = text_on(console.glance())
+            if console.exit_code and complains_of_option(profile, command.argv, said):
+                return await self._run(session_id, resumes=resumes)
+            raise
         log.info("program.ready", agent=profile.name, in_s=round(time.monotonic() - began, 2))
         return console
 
@@ -112,16 +120,25 @@ class CliProcess:
         except AgentError as error:
             await self.end()
             raise await self.explained(error) from error.__cause__
+        if age := await self._aged():  # it would start, and work by half
+            await self.end()
+            title = self._profile.title
+            raise AgentError("startup", f"{title}: {age}", say=f"{title} was not started. {age}")
         console.ready = True
 
     async def explained(self, error: AgentError) -> AgentError:
         """The error, with what the machine shows to be behind it."""
+        return await explain(error, self._profile, self._launch.home, self._aged)
+
+    async def _aged(self) -> str:
+        """What it is too old for. What a program loads from HOME may be an agent's: it is confined,
+        as it was when it was started."""
         command, launch = self._command, self._launch
         if command is None:
-            return error
-        words = command.argv[: len(launch.command) or 1]
+            return ""
         within = (*command.enclosure, *command.as_account)
-        return await explain(error, self._profile, words, command.env, launch.home, within)
+        words = command.argv[: len(launch.command) or 1]
+        return await age_of(self._profile, words, command.env, launch.home, within)
 
     def _follow(self, setting: Setting) -> Follower | None:
         record = self._profile.signs.record

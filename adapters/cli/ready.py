@@ -69,7 +69,8 @@ class _Start:
             return "it doesn't ask for pastes to be marked"
         if ready.title and not ready.title.search(console.title):
             return f"its title is {console.title!r}"
-        if ready.state and console.state not in (ready.state, "done"):
+        mute = console.state is None and console.quiet_s() >= (ready.stateless_s or NEVER_S)
+        if ready.state and console.state not in (ready.state, "done") and not mute:
             return f"it doesn't tell the state {ready.state!r}"
         return ""
 

@@ -49,6 +49,9 @@ class Follower(Protocol):
         Of very much the beginning: the next look goes on.
         """
 
+    def folder(self) -> Path | None:
+        """The folder that it reads in; None: not known yet."""
+
 
 def follow(record: RecordFormat, home: Path, glob: str) -> Follower:
     """The follower for the record's format. glob: filled in, relative to home."""
@@ -84,6 +87,13 @@ class _Search:
         self._glob = glob
         self._found: list[Path] = []
         self._due_at = 0.0
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of all of them, where it has a name, else that of the newest."""
+        if not _WILD.search(folder := str(Path(self._glob).parent)):
+            return self._home / folder
+        return self._found[0].parent if self._found else None
 
     async def files(self, *, now: bool = False) -> Sequence[Path]:
         """Those that are there; now: at this moment, however long it takes."""
@@ -164,6 +174,9 @@ class _Lines:
             await asyncio.sleep(0)
         found, self._found = self._found, []
         return found
+
+    def folder(self) -> Path | None:
+        return self._path.parent if self._path else self._search.folder
 
     def _added(self) -> bytes:
         """The lines that a chunk completes."""
@@ -250,6 +263,9 @@ class _Segments:
         found, self._found = self._found, []
         return found
 
+    def folder(self) -> Path | None:
+        return self._search.folder
+
     async def _all(self, *, now: bool = False) -> Sequence[_Lines]:
         """The files in order of their names, without those that are gone."""
         found = sorted(await self._search.files(now=now), key=lambda path: path.name)
@@ -284,6 +300,9 @@ class _Table:
         for row in rows:
             self._last = next(iter(row.values()))
         return [event for row in rows for event in self._record.read(row)]
+
+    def folder(self) -> Path | None:
+        return (self._home / self._glob).parent
 
     def _query(self, query: str) -> list[dict[str, Any]] | None:
         """The rows; none where there is no table yet; None when they can't be read now."""

@@ -94,7 +94,7 @@ class TurnResult:
         """
         profile = self._profile
         exact = profile.signs.exact
-        if exact:  # it told its end before it drew it
+        if exact and not self._turn.proven():  # it told its end before it drew it
             await self._console.wait_quiet(DRAWN_S, DRAWN_LIMIT_S)
         screen = await self._console.screen()
         if fault := self._fault(screen):

@@ -13,9 +13,10 @@ import structlog
 
 from adapters.agent import Reply
 from adapters.cli.interruption import Interruption
-from adapters.cli.keyboard import echoed, keystrokes, pastes, prompted, rested
+from adapters.cli.keyboard import attach, echoed, keystrokes, pastes, prompted, rested
 from adapters.cli.permission import ScreenPrompt
 from adapters.cli.record import Follower
+from adapters.cli.record_watch import RecordWatch
 from adapters.cli.result import TurnResult
 from adapters.cli.turn import Sign, Source, TurnState
 from adapters.cli_profile import Profile
@@ -31,6 +32,8 @@ from contract.agent import Answer, Usage
 
 log = structlog.stdlib.get_logger("moot.adapters.exchange")
 
+FIRST_S = 0.02  # until its record is looked at first, and listened to from then on
+READ_REST = 4  # times as long as it took to read is not read, while it grows all the time
 HURRY_S = 0.01  # between looks at a record that is about to have the end
 NOTES = 500  # of the record's events between two turns of the loop: 4 ms
 UNSEEN_S = 10.0  # a program that shows no more than before is done after that
@@ -77,7 +80,7 @@ class PromptRun:
         self._since = console.scrolled
         self._drafted = ""
         self._record_due = self._sight_due = self._draft_due = self._confirm_due = 0.0
-        self._drafted_at = self._entered_at = 0.0
+        self._drafted_at = self._entered_at = self._rested_at = 0.0
         self._tries = profile.typing.tries
         self._unbegun = 0  # looks that found no sign of its turn
         self._seen_bytes = 0
@@ -86,6 +89,7 @@ class PromptRun:
         self._answered = False
         self._last_reply = ""
         self._idle_gone = False  # the screen stopped showing that it waits
+        self._watching: RecordWatch | None = None
 
     # ── The turn ────────────────────────────────────────────────────────────────────────
 
@@ -105,6 +109,8 @@ class PromptRun:
         except PtyClosed:
             return await self._after_exit()
         finally:
+            if self._watching:
+                self._watching.close()
             if self.turn.work is not None:
                 self._show_work(self.turn.work)
             await self._asking.close()
@@ -122,11 +128,12 @@ class PromptRun:
         if profile.shown.permission and profile.shown.permission.certain:
             self._settled.type(self._prompt)
         await echoed(profile, console, keys)
+        await attach(profile, console, self._reply)
         await self._unlocked()
         self.submitted = True
         now = self._entered_at = self._time()
         self._poll_s = profile.signs.record.poll_s if profile.signs.record else float("inf")
-        self._record_due = now + self._poll_s
+        self._record_due = now + min(self._poll_s, FIRST_S)
         self._sight_due = now + SIGHT_S
         self._draft_due = now + SCREEN_DRAFT_S
         self._confirm_due = now + typing.confirm_s
@@ -198,7 +205,11 @@ class PromptRun:
         """The sign that ended it."""
         now = self._time()
         if self.turn.ending or now >= self._record_due:
+            if self.follower and not self.turn.ending:  # one that is over at once needs no watch
+                self._watching = self._watching or RecordWatch(self._record_grew)
+                self._watching.follow(self.follower.folder())
             await self._read_record()
+            self._rested_at = self._time() + READ_REST * (self._time() - now)
             self._record_due = now + self._poll_s
         if self.turn.work is not None:
             self._show_work(self.turn.work)
@@ -206,10 +217,15 @@ class PromptRun:
             await self._watch(now)
         return self.turn.over(self._time())
 
+    def _record_grew(self) -> None:
+        self._record_due = min(self._record_due, self._rested_at)
+        self._console.changed.set()
+
     async def _watch(self, now: float) -> None:
         """Look for what its exact signs do not tell: questions, other signs, and how far it is."""
         decided = self._prompt_seen is not None and self._prompt_seen.decided()
-        if now >= self._sight_due or decided or self.turn.due(now) == 0:
+        due = now >= self._sight_due or self.turn.due(now) == 0 or self.turn.awaits_prompt()
+        if due or decided:
             await self._see(now, decided=decided)
             self._sight_due = self._time() + SIGHT_S
         if not self.turn.began and now >= self._confirm_due:

@@ -274,7 +274,9 @@ class TurnState:
     def exact(self, sign: Sign) -> Answer | None:
         """The answer, where the program's own signs say that it ended well: no error shows then."""
         ended = self.ended
-        if ended is None or ended.recorded or ended.interrupted or self.failed:
+        if ended is None or ended.interrupted or self.failed:
+            return None
+        if ended.recorded and not ended.well:
             return None
         text = self.text()
         return self.answer(text, "record", sign) if text.strip() else None
@@ -293,17 +295,34 @@ class TurnState:
             return self._ended_by if now >= self._ended_at + waits else None
         if self.blocked:
             return None
-        for sign, since in self._idle_since.items():
+        for sign, since in self._idle().items():
             if now >= since + self._patience_s(sign):
                 return sign
         return None
+
+    def _idle(self) -> dict[Sign, float]:
+        """The signs that show it idle, and since when. A title that shows it busy is believed
+        before a footer, which some releases leave out now and then."""
+        titled = "title" in self._busy_seen and "title" not in self._idle_since
+        if titled and self._signs.exact:
+            return {sign: since for sign, since in self._idle_since.items() if sign != "footer"}
+        return self._idle_since
 
     def due(self, now: float) -> float | None:
         """Seconds until `over` may say something else by time alone."""
         if self._ended_by:
             return max(self._ended_at + self._grace_s() - now, 0.0)
-        times = [since + self._patience_s(sign) for sign, since in self._idle_since.items()]
+        times = [since + self._patience_s(sign) for sign, since in self._idle().items()]
         return max(min(times) - now, 0.0) if times else None
+
+    def awaits_prompt(self) -> bool:
+        """True when it told that it is done, and what it shows then is proof of it."""
+        record = self._signs.record
+        return bool(record and record.ahead) and self.state == "done" and bool(self.text().strip())
+
+    def proven(self) -> bool:
+        """True when it waits for the next prompt, and its record has all of this turn."""
+        return self.awaits_prompt() and "footer" in self._idle_since
 
     def finished(self) -> bool:
         """True when the program's own signs say that it is done."""
@@ -328,7 +347,7 @@ class TurnState:
     def _patience_s(self, sign: Sign) -> float:
         """The time for which an inexact sign must hold before it ends the turn."""
         if sign == "state" and self.state in ("done", "error"):
-            return self._grace_s()
+            return 0.0 if self.proven() else self._grace_s()
         if self._signs.exact:
             return self._signs.fallback_s
         return self._signs.footer.debounce_s if self._signs.footer else 0.5

@@ -13,14 +13,14 @@ from adapters.describing.reply_rows import ReplyPlace, reply_place
 from adapters.describing.rows import (
     common_part,
     escaped,
-    letters,
     spinner,
     whole_row,
-    words_of,
 )
 from adapters.describing.watch import Frame, WatchedPrompt
 from adapters.profiles.generic import KEYS
 from adapters.reading.choices import keys_on
+from adapters.reading.reply import letters_of
+from adapters.reading.standing import words_of
 
 FOOT_ROWS = 15  # an input box with its footer is not longer
 BEGUN_S, ENDING_S = 0.15, 0.05  # frames so near to Enter and to the end show neither
@@ -270,4 +270,4 @@ def _question_pattern(row: str) -> str:
         parts += [escaped(asked[at : found.start()]), ".+"]
         at = found.end()
     whole = "".join([*parts, escaped(asked[at:])])
-    return f"^{whole}" if letters(whole) else whole
+    return f"^{whole}" if letters_of(whole) else whole

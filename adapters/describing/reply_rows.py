@@ -7,8 +7,9 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from adapters.describing.rows import escaped, letters, whole_row
+from adapters.describing.rows import escaped, whole_row
 from adapters.describing.watch import WatchedPrompt
+from adapters.reading.reply import letters_of
 from adapters.reading.visible import columns
 
 HEAD, TAIL = 24, 12  # letters by which a prompt's line is found
@@ -62,8 +63,8 @@ def _lines(turn: WatchedPrompt) -> list[str]:
 
 
 def _last_row_with(rows: Sequence[str], text: str, before: int) -> int | None:
-    wanted = letters(text)
-    found = [i for i in range(before) if wanted and wanted in letters(rows[i])]
+    wanted = letters_of(text)
+    found = [i for i in range(before) if wanted and wanted in letters_of(rows[i])]
     return found[-1] if found else None
 
 
@@ -71,10 +72,10 @@ def _echo_end(turn: WatchedPrompt, chrome: int) -> int | None:
     """The row behind the prompt's echo; None: it isn't there."""
     rows = turn.end.filled
     size = len(rows) - chrome
-    tail = letters(_lines(turn)[-1])[-TAIL:]
+    tail = letters_of(_lines(turn)[-1])[-TAIL:]
     found = _last_row_with(rows, tail, size)
     if found is None:
-        found = _last_row_with(rows, letters(_lines(turn)[0])[:HEAD], size)
+        found = _last_row_with(rows, letters_of(_lines(turn)[0])[:HEAD], size)
     return None if found is None else found + 1
 
 
@@ -85,7 +86,7 @@ def _echo(turns: Sequence[WatchedPrompt], chrome: int) -> str:
     for turn in turns:
         rows = turn.end.filled
         for number, line in enumerate(_lines(turn)):
-            at = _last_row_with(rows, letters(line)[:HEAD], len(rows) - chrome)
+            at = _last_row_with(rows, letters_of(line)[:HEAD], len(rows) - chrome)
             if at is not None and (cut := rows[at].find(line.strip()[:4])) >= 0:
                 (others if number else firsts).add(rows[at][:cut])
     marks = [mark for mark in firsts if mark.strip()]
@@ -177,9 +178,13 @@ def _echo_sizes(
     """The columns of text in rows of the echo that go on in the next row."""
     rows = turn.end.filled
     end = _echo_end(turn, chrome)
-    said = letters(turn.prompt)
+    said = letters_of(turn.prompt)
     for row in rows[:end]:
-        if letters(row)[-TAIL:] in said and columns(row) > ECHO_WIDE * cols and row not in wrapped:
+        if (
+            letters_of(row)[-TAIL:] in said
+            and columns(row) > ECHO_WIDE * cols
+            and row not in wrapped
+        ):
             mark = re.match(place.echo.removesuffix("(.+)"), row) if place.echo else None
             left = mark.end() if mark else len(row) - len(row.lstrip(" "))
             yield columns(row) - max(left, place.margin)

@@ -9,16 +9,6 @@ _RUN = re.compile(r"(.)\1{4,}")
 _SPINNERS = ("⠀-⣿", "◐◓◑◒", "◴◷◶◵", "▁-█", "✢✳✶✻✽·", r"|/\\-")
 
 
-def letters(text: str) -> str:
-    """Its letters and digits."""
-    return "".join(filter(str.isalnum, text))
-
-
-def words_of(text: str) -> str:
-    """Its letters: counters, clocks and spinners have none."""
-    return "".join(filter(str.isalpha, text))
-
-
 def escaped(text: str) -> str:
     """A pattern for exactly this text, in which numbers and the lengths of rules may differ."""
     parts, at = [], 0

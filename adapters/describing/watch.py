@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from adapters.agent import Launch
 from adapters.cli.keyboard import echoed, keystrokes, pastes
 from adapters.cli_profile import Profile
-from adapters.describing.rows import words_of
 from adapters.pty.console import Console
+from adapters.reading.standing import words_of
 from adapters.sandbox.enclosure import enclose
 from adapters.screen.screen import Screen
 from adapters.session.session import last_words

@@ -239,7 +239,12 @@ AIDER = profile.Profile(
     ),
     signs=signs.TurnSigns(
         record=signs.RecordFormat(
-            ".moot/aider/{session_id}.log", read_line, format="text", heads=HEADS, grace_s=0.5
+            ".moot/aider/{session_id}.log",
+            read_line,
+            format="text",
+            heads=HEADS,
+            grace_s=0.5,
+            ahead=True,
         ),
         paste_mode=True,
         footer=signs.Footer(busy=None, idle=PROMPT),

@@ -41,6 +41,10 @@ HOOKED = (
 MEMORY_SERVER = "moot"
 MEMORY_TOOLS = f"mcp__{MEMORY_SERVER}__*"  # they read, or send what it could say: nobody is asked
 
+# `bypassPermissions` refuses to begin as root, `auto` asks a model of its own.
+MODES = {"plan": "plan", "ask": "default", "auto": "dontAsk"}
+UNASKED = ("Bash", "Edit", "Write", "NotebookEdit", "Read", "WebFetch", "WebSearch", "Skill")
+
 # ── Its start ───────────────────────────────────────────────────────────────────────────
 
 
@@ -67,8 +71,11 @@ def settings_file(setting: profile.Setting, _present: str) -> str:
         {
             "hooks": {name: [{"hooks": [hook]}] for name in HOOKED} if setting.hook_url else {},
             "permissions": {
-                "defaultMode": "default",
-                "allow": [MEMORY_TOOLS] if setting.memory else [],
+                "defaultMode": MODES.get(setting.mode, "default"),
+                "allow": [
+                    *([MEMORY_TOOLS] if setting.memory else []),
+                    *(UNASKED if setting.mode == "auto" else []),
+                ],
             },
             "prefersReducedMotion": True,
             "spinnerTipsEnabled": False,
@@ -279,7 +286,8 @@ CLAUDE_CODE = profile.Profile(
     program=profile.Program(
         begin=("claude", "--session-id", "{session_id}"),
         # else 2.1.330 sends the system prompt that the conversation began with
-        resume=("claude", "--resume", "{session_id}", "--system-prompt-snapshot", "off"),
+        resume=("claude", "--resume", "{session_id}", "--system-prompt-snapshot=off"),
+        newer=("--system-prompt-snapshot",),  # 2.1.197 knows it not, and sends the present one
         options=(
             ("--settings", "{home}/.moot/settings.json"),
             ("--append-system-prompt-file", "{home}/.moot/persona.md"),
@@ -311,6 +319,9 @@ CLAUDE_CODE = profile.Profile(
     model=profile.ModelChoice(own="default", context_tokens=200_000),
     typing=signs.PromptTyping(
         text=signs.PromptText(harmless=harmless, pieces=pieces),
+        picture=signs.PastedPicture(
+            re.compile(r"/.+\.(?i:png|jpe?g|gif|webp)"), re.compile(r"\[Image #\d+\]")
+        ),
         settle_s=0.15,  # its paste is over 100 ms after the last byte; an Enter before is lost
         holding=re.compile(
             rf"^(?!❯?\s*$)(?!─).+\n{LINE}.*\n(?:(?!─).*\n){{0,7}}(?:(?!─).*)?\Z", re.MULTILINE
@@ -339,4 +350,10 @@ CLAUDE_CODE = profile.Profile(
         tells_compacted=True,
         clear="/clear",
     ),
+    # a session that is resumed has the mode that it was in, unless an option says another
+    modes={
+        "plan": ("--permission-mode", "plan"),
+        "ask": (),
+        "auto": ("--permission-mode", "dontAsk"),
+    },
 )

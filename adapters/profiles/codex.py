@@ -227,9 +227,13 @@ CODEX = profile.Profile(
         begin=("codex", "--no-daemon", "--no-alt-screen"),
         resume=("codex", "resume", "{session_id}", "--no-daemon", "--no-alt-screen"),
         options=(("-C", "{workspace}"), ("--model", "{model}")),
+        newer=("--no-daemon",),  # those that know it not have no daemon
         # the box shows while it is still loading, so its state counts
         ready=profile.ReadySigns(
-            prompt=re.compile(r"^› (?!\d\. )", re.MULTILINE), state="idle", quiet_s=0.3
+            prompt=re.compile(r"^› (?!\d\. )", re.MULTILINE),
+            state="idle",
+            stateless_s=3.0,
+            quiet_s=0.3,
         ),
         nests=True,
         reads=("/etc/codex",),
@@ -250,8 +254,7 @@ CODEX = profile.Profile(
         logins=(".codex/auth.json",),
         renewals=(RENEWAL,),
         configs=(".codex/config.toml",),
-        # older ones were not seen to tell their state, nor to know `--no-daemon`
-        at_least="0.169.0",
+        at_least="0.151.0",  # which tells no state: after a stop it is ended, and resumed
         tested="0.169.0",
     ),
     # 95 % of 272,000, as it counts itself
@@ -280,4 +283,9 @@ CODEX = profile.Profile(
         tells_compacted=True,
         clear="/clear",
     ),
+    modes={
+        "plan": ("-a", "never", "-s", "read-only"),
+        "ask": ("-a", "on-request", "-s", "read-only"),
+        "auto": ("-a", "never", "-s", "workspace-write"),
+    },
 )

@@ -142,6 +142,7 @@ COPILOT = profile.Profile(
         begin=("copilot", "--session-id={session_id}"),
         resume=("copilot", "--resume={session_id}"),
         options=OPTIONS,
+        newer=("--disable-client-telemetry", "--no-remote-export"),
         chooses_id=True,
         ready=profile.ReadySigns(
             prompt=re.compile(rf"^❯[^\n]*\n{LINE}\n(?! *{SPINNER} Loading)", re.MULTILINE),
@@ -167,7 +168,7 @@ COPILOT = profile.Profile(
         missing="Install npm's `@github/copilot`, or say where it is with `command`.",
         login="Give Moot a COPILOT_GITHUB_TOKEN, an API by COPILOT_PROVIDER_BASE_URL, or a login.",
         configs=(".copilot/config.json", ".copilot/settings.json", ".copilot/mcp-config.json"),
-        at_least="1.0.102",
+        at_least="1.0.70",
         tested="1.0.102",
     ),
     typing=signs.PromptTyping(
@@ -212,4 +213,9 @@ COPILOT = profile.Profile(
         fault=re.compile(rf"(?<=\AError: )(?:{FAULTS}).*"),
         again=re.compile(r"Info: [^\n]* [Rr]etrying\.\.\."),
     ),
+    modes={
+        "plan": ("--mode", "plan"),
+        "ask": ("--mode", "interactive"),
+        "auto": ("--mode", "interactive", "--allow-all-tools"),
+    },
 )

@@ -184,7 +184,7 @@ LOOK = ScreenProfile(
     name="gemini",
     prompt=PromptRows(
         echo=re.compile(r" > (.+)"),
-        input=re.compile(r"[ │]{1,2}>(?:\s*$|\s{2,}Type your message)"),
+        input=re.compile(r"(?:[ │]{1,2}>| \*)(?:\s*$|\s{2,}Type your message)"),
         above=re.compile(rf"{RULE}|╭{RULE}|\s{{30}}| (?:Shift\+Tab|YOLO|auto-accept|shift\+tab)\b"),
     ),
     reply=ReplyRows(bullet=re.compile(r"✦(?: |$)"), margin=2, numbered=True),
@@ -205,7 +205,8 @@ GEMINI = profile.Profile(
         options=(("--model", "{model}"),),
         chooses_id=True,
         ready=profile.ReadySigns(
-            prompt=re.compile(r"^ > +Type your message", re.MULTILINE),
+            # ` *` in the mode that asks nobody
+            prompt=re.compile(r"^ [>*] +Type your message", re.MULTILINE),
             title=re.compile("Ready"),
         ),
         reads=("/etc/gemini-cli", sys.executable, relay.__file__),
@@ -243,7 +244,7 @@ GEMINI = profile.Profile(
         login="Give Moot a GEMINI_API_KEY, or log in once with `gemini` and share its HOME.",
         logins=(".gemini/oauth_creds.json", ".gemini/google_accounts.json"),
         configs=(".gemini/settings.json",),
-        at_least="0.61.0",
+        at_least="0.47.0",
         tested="0.61.0",
     ),
     model=profile.ModelChoice(context_tokens=1_048_576),
@@ -251,7 +252,7 @@ GEMINI = profile.Profile(
         text=signs.PromptText(harmless=harmless, tab="    "),
         echo_s=5.0,
         settle_s=0.3,  # an Enter within 40 ms of a paste is a newline
-        holding=re.compile(r"^ > +(?!Type your message)\S(?![\s\S]*^ > )", re.MULTILINE),
+        holding=re.compile(r"^ [>*] +(?!Type your message)\S(?![\s\S]*^ [>*] )", re.MULTILINE),
     ),
     signs=signs.TurnSigns(
         hooks=signs.Hooks(gemini.from_hook),
@@ -275,4 +276,9 @@ GEMINI = profile.Profile(
     ),
     # it offers only its own list of models
     acp=profile.Acp(command=("gemini", "--acp"), options=(("--model", "{model}"),)),
+    modes={
+        "plan": ("--approval-mode", "plan"),
+        "ask": ("--approval-mode", "default"),
+        "auto": ("--approval-mode", "yolo"),
+    },
 )

@@ -62,6 +62,8 @@ def relied_file(setting: profile.Setting, _present: str) -> str:
         "agent": {"title": {"disable": True}},  # a request a session, for a title nobody sees
         "experimental": {"continue_loop_on_deny": True},  # a refusal is not the end of a turn
     }
+    if setting.mode:  # over what the administrator's own files allow
+        relied["permission"] = ASKS if setting.mode != "auto" else ASKS | {"*": "allow"}
     if setting.persona:
         relied["instructions"] = [str(setting.home / PERSONA)]
     if setting.memory:
@@ -242,7 +244,7 @@ OPENCODE = profile.Profile(
         logins=(".local/share/opencode/auth.json",),
         renewals=(RENEWAL,),
         configs=(".config/opencode/opencode.json", ".config/opencode/opencode.jsonc"),
-        at_least="1.18.0",
+        at_least="1.17.0",
         tested="1.18.33",
     ),
     model=profile.ModelChoice(in_files=True),
@@ -282,4 +284,9 @@ OPENCODE = profile.Profile(
         clear="/new",
     ),
     acp=profile.Acp(command=("opencode", "acp"), last_message=True),
+    modes={
+        "plan": ("--agent", "plan"),
+        "ask": ("--agent", "build"),
+        "auto": ("--agent", "build"),
+    },
 )

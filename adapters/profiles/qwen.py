@@ -64,13 +64,14 @@ def settings_file(setting: profile.Setting, present: str) -> str:
 
 # ── The whole ───────────────────────────────────────────────────────────────────────────
 
-BOX = r"^[ │]{0,2}> "
+BOX = r"^[ │]{0,2}[>*] "  # `*` in the mode that asks nobody
+READY = re.compile(rf"{BOX} *Type your message", re.MULTILINE)
 
 LOOK = look.ScreenProfile(
     name="qwen",
     prompt=look.PromptRows(
         echo=re.compile(r"  > (.+)"),
-        input=re.compile(r"[ │]{0,2}>(?:\s*$|\s{2,}Type your message)"),
+        input=re.compile(r"(?:[ │]{0,2}>| {0,2}\*)(?:\s*$|\s{2,}Type your message)"),
     ),
     reply=look.ReplyRows(
         bullet=re.compile(r"  [◆✦]\ufe0e?(?: |$)"), margin=4, spare=3, numbered=True
@@ -92,9 +93,7 @@ QWEN = profile.Profile(
         resume=("qwen", "--resume", "{session_id}"),
         options=(("--append-system-prompt", "{persona}"), ("--model", "{model}")),
         chooses_id=True,
-        ready=profile.ReadySigns(
-            prompt=re.compile(r"^[ │]{0,2}> +Type your message", re.MULTILINE), timeout_s=120.0
-        ),
+        ready=profile.ReadySigns(prompt=READY, timeout_s=120.0),
         reads=("/etc/qwen-code",),
     ),
     environment=profile.Environment(
@@ -126,7 +125,7 @@ QWEN = profile.Profile(
         login="Give Moot an OPENAI_API_KEY and OPENAI_BASE_URL.",
         logins=(".qwen/oauth_creds.json",),
         configs=(".qwen/settings.json",),
-        at_least="0.24.4",
+        at_least="0.21.2",
         tested="0.24.4",
     ),
     model=profile.ModelChoice(context_tokens=131_072),
@@ -142,6 +141,8 @@ QWEN = profile.Profile(
             ".qwen/projects/*/chats/{session_id}.jsonl", telling(qwen.from_record, by_qwen)
         ),
         title=signs.Title(busy=re.compile("^[◐◑◒◓✳]"), idle=re.compile("^(?![◐◑◒◓✳])")),
+        # a release whose title says nothing, e.g. 0.21.2, tells of a refusal nowhere else
+        footer=signs.Footer(busy=re.compile(r"\besc to cancel\)"), idle=READY),
         fallback_s=3.0,
     ),
     shown=signs.Shown(
@@ -155,4 +156,9 @@ QWEN = profile.Profile(
         clear="/clear",
     ),
     acp=profile.Acp(command=("qwen", "--acp")),
+    modes={
+        "plan": ("--approval-mode", "plan"),
+        "ask": ("--approval-mode", "default"),
+        "auto": ("--approval-mode", "yolo"),
+    },
 )

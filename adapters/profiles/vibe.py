@@ -260,4 +260,5 @@ VIBE = profile.Profile(
         interrupt=signs.Interrupt(), compact="/compact", tells_compacted=True, clear="/clear"
     ),
     acp=profile.Acp(command=("vibe-acp",)),
+    modes={"ask": ("--agent", "ask"), "auto": ("--agent", "auto-approve", "--auto-approve")},
 )

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from adapters.pty.terminal import PtyClosed, Terminal
+from adapters.pty.turnstile import turnstile
 from adapters.screen.screen import Screen
 from adapters.screen.signals import Signal, Signals
 from adapters.turn_events import State
@@ -127,6 +128,7 @@ class Console:
     ) -> None:
         self._shell = shell
         self._loop = asyncio.get_running_loop()
+        self._turnstile = turnstile()
         self._buffer = OutputBuffer(cols, rows)
         self.look = self._buffer.look  # see there
         self._on_signal = on_signal
@@ -247,7 +249,11 @@ class Console:
             self._terminal.resume()
 
     async def screen(self) -> Screen:
-        """The screen with everything that has been read, drawn without holding the loop."""
+        """The screen with everything that has been read, drawn without holding the loop.
+
+        Whoever asks reads it at once, and many ask at the same moment: each in a turn of its own.
+        """
+        await self._turnstile.through()
         while True:
             if self._draw():
                 return self._buffer.screen

@@ -19,11 +19,20 @@ from pathlib import Path
 from adapters.pty import keeper
 from adapters.pty.keeper import descendants, signal_all
 from adapters.pty.process_table import ProcessRow, read_process
+from adapters.pty.refused_calls import refused_typing
 
 PYTHON = getattr(sys, "_base_executable", sys.executable)  # of no virtual environment
-BECOME = """
+BECOME = f"""
 import ctypes
-keyctl = {"x86_64": 250, "aarch64": 219}.get(os.uname().machine)
+class Filter(ctypes.Structure):
+    _fields_ = [("lines", ctypes.c_ushort), ("at", ctypes.c_char_p)]
+prctl = ctypes.CDLL(None, use_errno=True).prctl
+for calls in (*refused, bytes.fromhex("{refused_typing().hex()}")):
+    if calls and prctl(38, 1, 0, 0, 0):  # PR_SET_NO_NEW_PRIVS: nothing gives it others' rights
+        sys.exit("no_new_privs is refused")
+    if calls and prctl(22, 2, ctypes.byref(Filter(len(calls) // 8, calls)), 0, 0):  # PR_SET_SECCOMP
+        sys.exit(f"seccomp is refused: {{os.strerror(ctypes.get_errno())}}")
+keyctl = {{"x86_64": 250, "aarch64": 219}}.get(os.uname().machine)
 if keyctl:  # keys of whoever started Moot, and of other sessions, are not this one's
     ctypes.CDLL(None).syscall(keyctl, 1, None)  # KEYCTL_JOIN_SESSION_KEYRING
 if locale:
@@ -33,15 +42,17 @@ else:
 try:
     os.execv(argv[0], argv)
 except OSError as error:
-    os.write(2, f"{argv[0]}: {error.strerror}\\n".encode())
+    os.write(2, f"{{argv[0]}}: {{error.strerror}}\\n".encode())
     os._exit(127)
 """
 """The end of the few lines of Python that stand before a program: `argv` becomes it, with the
-`locale` that it was given, as Python itself sets LC_CTYPE in a C locale (PEP 538)."""
+`locale` that it was given, as Python itself sets LC_CTYPE in a C locale (PEP 538). refused: filters
+of calls that it may not make, beside typing into its own terminal."""
 
 ONLY_BECOME = f"""
 import os, sys
 _, locale, *argv = sys.argv
+refused = ()
 {BECOME}"""
 
 LOOK_S = 0.05

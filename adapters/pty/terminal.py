@@ -57,6 +57,7 @@ TAKE_TERMINAL = (
     """
 import fcntl, os, sys, termios
 _, locale, *argv = sys.argv
+refused = ()
 if os.getsid(0) != os.getpid():  # in a sandbox, whose first process leads
     os.setsid()
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)

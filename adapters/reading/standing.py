@@ -43,7 +43,7 @@ class StandingQuestion(NamedTuple):
     @property
     def words(self) -> tuple[str, ...]:
         """Their letters, the asking row's first: counters and spinners have none."""
-        return (_letters(self.asking), *_words(self.raw.split("\n")))
+        return (words_of(self.asking), *_words(self.raw.split("\n")))
 
 
 class _Answered(NamedTuple):
@@ -65,10 +65,11 @@ class _Answered(NamedTuple):
 
 def _words(rows: Sequence[str]) -> tuple[str, ...]:
     """The letters of each row that has some."""
-    return tuple(words for row in rows if (words := _letters(row)))
+    return tuple(words for row in rows if (words := words_of(row)))
 
 
-def _letters(text: str) -> str:
+def words_of(text: str) -> str:
+    """Its letters: counters, clocks and spinners have none."""
     return "".join(filter(str.isalpha, text))
 
 
@@ -81,12 +82,12 @@ class SettledQuestions:
 
     def answer(self, standing: StandingQuestion, pressed: bytes = b"") -> None:
         """It is answered; it counts as settled once something follows its rows."""
-        keys = _letters(pressed.decode("utf-8", "replace"))
+        keys = words_of(pressed.decode("utf-8", "replace"))
         self._answered.append(_Answered(_words(standing.below), standing.boxed, keys))
 
     def type(self, prompt: str) -> None:
         """A prompt is typed: its echo asks nothing."""
-        self._typed.append(_letters(prompt))
+        self._typed.append(words_of(prompt))
 
     def standing(self, screen: Screen, profile: Profile) -> StandingQuestion | None:
         """The last question that waits; None where none does."""
@@ -97,7 +98,7 @@ class SettledQuestions:
     def unechoed(self, screen: Screen, profile: Profile) -> StandingQuestion | None:
         """The same when a prompt was typed, and not entered: its own words ask nothing."""
         for one in self._asking(screen, profile):
-            if self._typed and _letters(one.asking) in self._typed[-1]:
+            if self._typed and words_of(one.asking) in self._typed[-1]:
                 self.answer(one)
             elif not any(old.settles(one) for old in self._answered):
                 return one
@@ -121,7 +122,7 @@ class SettledQuestions:
     def _is_echo(self, row: str, profile: Profile) -> bool:
         """True for a prompt's row as the program shows it: marked so, and typed by us."""
         match = profile.shown.look.prompt.echo.match(row) if profile.shown.look else None
-        said = _letters(match[1] or "") if match else ""
+        said = words_of(match[1] or "") if match else ""
         return bool(said) and any(said in typed for typed in self._typed)
 
 

@@ -176,7 +176,7 @@ def _kind(info: object) -> tuple[str, int]:
 def _remedy(name: str, status: int, message: str) -> tuple[AgentFault, str]:
     if not status and (match := _STATUS.search(message)):
         status = int(match[1])
-    if name == "context_window_exceeded":
+    if name == "context_window_exceeded" or "context_length_exceeded" in message:
         return "context", "Say `!new` to begin a new conversation"
     if name == "unauthorized" or status in (401, 403):
         return "login", "An administrator must check OPENAI_API_KEY, or log in again"

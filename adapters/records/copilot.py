@@ -6,6 +6,7 @@ A turn is known by the id of its prompt's message; rows without one belong to th
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -28,7 +29,9 @@ def from_record(row: Json) -> Sequence[events.TurnEvent]:
     turn = text_of(data.get("originatingMessageId"))
     match row.get("type"):
         case "user.message":
-            return (events.PromptTaken(text_of(data.get("messageId"))),)
+            # 1.0.70 names the row alone, and no message in the rows that belong to it
+            ident = text_of(data.get("messageId")) or text_of(row.get("id"))
+            return (events.PromptTaken(ident),)
         case "assistant.message":
             return _said(data, turn)
         case "tool.execution_start":
@@ -82,6 +85,8 @@ def _done(data: Json) -> events.ToolReport:
     return events.ToolReport(text_of(data.get("toolCallId")), result=text.strip(), failed=failed)
 
 
+_STATUS = re.compile(r"[45]\d\d ")  # in its words, where 1.0.70 tells it nowhere else
+
 REMEDIES: Mapping[AgentFault, str] = {
     "login": "An administrator must check the key, or log in again",
     "limit": "Ask again in a few minutes",
@@ -93,8 +98,9 @@ REMEDIES: Mapping[AgentFault, str] = {
 def failure(data: Json, turn: str = "") -> events.ReplyFailed:
     """The reason why a turn ended without an answer, with one line that says what to do."""
     message = " ".join(text_of(data.get("message")).split())
-    kind = _kind(text_of(data.get("errorType")), data.get("statusCode"), message.lower())
     said = message.partition("Last error: ")[2] or message
+    status = data.get("statusCode") or int(said[:3] if _STATUS.match(said) else 0)
+    kind = _kind(text_of(data.get("errorType")), status, message.lower())
     say = line("Copilot", said.partition(" Check your ")[0], REMEDIES[kind])
     return events.ReplyFailed(kind, f"{text_of(data.get('errorType'))}: {message}", say, turn)
 

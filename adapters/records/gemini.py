@@ -30,7 +30,8 @@ def from_hook(payload: Json) -> Sequence[TurnEvent]:
     if payload.get("hook_event_name") != "AfterAgent":
         return ()
     heard = text_of(payload.get("prompt_response"))
-    return (ReplyEnded(recorded=True, restore=partial(restored, heard=heard)),)
+    restore = partial(restored, heard=heard)
+    return (ReplyEnded(recorded=True, well=bool(heard.strip()), restore=restore),)
 
 
 def restored(recorded: str, heard: str) -> str:

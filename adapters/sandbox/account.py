@@ -15,6 +15,7 @@ from pathlib import Path
 
 from adapters.agent import Launch
 from adapters.pty.process_tree import BECOME, PYTHON
+from adapters.pty.refused_calls import CALLS, refused_namespaces
 from adapters.pty.terminal import StartCommand
 from adapters.sandbox.installation import trail
 from contract.errors import AgentError
@@ -24,12 +25,20 @@ AGENTS = 52_000
 LAST = 59_999
 OPEN_DISKS, OPEN_MEMORY = ("/tmp", "/var/tmp"), ("/dev/shm",)  # noqa: S108
 """Where every account of this machine may write."""
+SHARED = {
+    "shm": {"rss": 1, "swap": 1},
+    "msg": {"cbytes": 1, "qnum": 64},
+    "sem": {"nsems": 64},
+}
+"""Of System V, in /proc/sysvipc: what stays in memory although no process has it, and the bytes
+that one of each column stands for."""
+_LEAST = 512  # bytes that one takes, however empty
 _ENTER, _READ = 0o001, 0o005  # by others; what may be run need not be readable
 
 TAKE_ACCOUNT = (
     """
 import ctypes, os, resource, stat, sys
-_, account, group, most_bytes, locale, *argv = sys.argv
+_, account, group, most_bytes, refused, locale, *argv = sys.argv
 account = int(account)
 if int(most_bytes):  # now, as nobody may limit another account's processes without a capability
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(most_bytes), int(most_bytes)))
@@ -39,8 +48,7 @@ for fd in (0, 1, 2):  # so that the program may open its terminal once more, by 
 os.setgroups([int(group)])
 os.setresgid(account, account, account)
 os.setresuid(account, account, account)
-if ctypes.CDLL(None).prctl(38, 1, 0, 0, 0):  # PR_SET_NO_NEW_PRIVS: nothing gives it others' rights
-    sys.exit("no_new_privs is refused")
+refused = (bytes.fromhex(refused),)
 os.umask(0o077)
 """
     + BECOME
@@ -48,7 +56,7 @@ os.umask(0o077)
 # It runs as the account, so that it can harm no other. One call reaches all of an account at once,
 # those too that only make more of themselves. What it has where all may write goes with them.
 END_ACCOUNT = """
-import os, sys, time
+import ctypes, os, sys, time
 account = int(sys.argv[1])
 os.setgroups([])
 os.setresgid(account, account, account)
@@ -67,6 +75,20 @@ for folder in sys.argv[2:]:
                 left.append(one.path)
     except OSError:  # it is not there, or went away meanwhile
         continue
+library = ctypes.CDLL(None)
+for kind, remove in (
+    ("shm", library.shmctl),
+    ("msg", library.msgctl),
+    ("sem", lambda number, do, _: library.semctl(number, 0, do)),
+):
+    try:
+        with open(f"/proc/sysvipc/{kind}") as rows:
+            names, *rows = [row.split() for row in rows]
+    except OSError:
+        continue
+    for row in rows:
+        if row[names.index("cuid")] == str(account):
+            remove(int(row[1]), 0, None)  # IPC_RMID
 if left:
     os.execv("/bin/rm", ["rm", "-rf", "--", *left[:10_000]])
 """
@@ -76,6 +98,8 @@ def no_accounts(data_dir: Path) -> str:
     """The reason why agents can't have accounts of their own here; "": they can."""
     if sys.platform != "linux" or os.geteuid() != 0:
         return "Moot is not started as root, who could give each session an account of its own"
+    if not refused_namespaces():
+        return f"which calls an account must not make is known for {', '.join(CALLS)} alone"
     if closed := _closed(data_dir.resolve().parent):
         return (
             f"another account can't enter {closed}, where `data_dir` is: move it to /var/lib/moot"
@@ -88,12 +112,15 @@ def reachable(paths: Iterable[Path]) -> bool:
     return not any(_hidden(path) for path in paths)
 
 
-def under_account(launch: Launch, account: int, title: str, command: StartCommand) -> StartCommand:
+def under_account(
+    launch: Launch, account: int, title: str, command: StartCommand, needs: Iterable[Path] = ()
+) -> StartCommand:
     """The command, run by the account, which is given what Moot wrote into its HOME.
 
-    Raises AgentError when it could not run the program; OSError.
+    needs: what the program reads. Raises AgentError when the account can't get at that; OSError.
     """
-    if hidden := _hidden(Path(command.argv[0])):
+    places = map(_hidden, (Path(command.argv[0]), *needs))
+    if hidden := next(filter(None, places), None):
         say = (
             f"{title} can't be started: I run under an account of my own, which can't get at "
             f"{hidden}. An administrator installs it for all accounts, e.g. in /usr/local."
@@ -101,8 +128,8 @@ def under_account(launch: Launch, account: int, title: str, command: StartComman
         raise AgentError("missing", f"account: {hidden} is closed to others", say=say)
     give(launch.home, account, of=os.geteuid())
     words = (PYTHON, "-I", "-S", "-c", TAKE_ACCOUNT)
-    told = (str(account), str(AGENTS), str(launch.file_bytes), command.env.get("LC_CTYPE", ""))
-    return replace(command, as_account=(*words, *told))
+    told = (str(account), str(AGENTS), str(launch.file_bytes), refused_namespaces().hex())
+    return replace(command, as_account=(*words, *told, command.env.get("LC_CTYPE", "")))
 
 
 def give(folder: Path, account: int, *, of: int) -> None:
@@ -138,6 +165,24 @@ def end_account(account: int) -> None:
         )
     except subprocess.TimeoutExpired as error:
         raise TimeoutError(errno.ETIMEDOUT, "what an earlier session left does not end") from error
+
+
+def shared_by(account: int) -> int:
+    """The bytes of memory that an account shares by System V's means, attached or not.
+
+    Who made it counts: it may be given to another one.
+    """
+    found = 0
+    for kind, columns in SHARED.items():
+        try:
+            names, *rows = Path("/proc/sysvipc", kind).read_text(encoding="ascii").splitlines()
+        except (OSError, ValueError):  # this kernel has none
+            continue
+        for row in rows:
+            told = dict(zip(names.split(), row.split(), strict=False))
+            if told["cuid"] == str(account):
+                found += _LEAST + sum(int(told[name]) * each for name, each in columns.items())
+    return found
 
 
 def _hidden(path: Path) -> Path | None:

@@ -30,7 +30,9 @@ def enclose(profile: Profile, launch: Launch, command: StartCommand) -> StartCom
     if sandbox is None:
         if launch.account is None:
             return command
-        return under_account(launch, launch.account, profile.title, command)
+        needs = _installed(profile, launch, command)
+        places = (*(link.parent for link in needs.links), *needs.reads)
+        return under_account(launch, launch.account, profile.title, command, places)
     system = _system(command.env)
     found = _needed(profile, launch, command)
     writes = _written(launch, sandbox, found)
@@ -50,15 +52,21 @@ def enclose(profile: Profile, launch: Launch, command: StartCommand) -> StartCom
 
 
 def _needed(profile: Profile, launch: Launch, command: StartCommand) -> Installation:
-    """The files that the program is started with and reads, beside what every program needs."""
-    found = find_installation(Path(command.argv[0]), command.env.get("PATH", ""))
-    for word in (*(launch.command or profile.program.begin)[1:], *profile.program.reads):
-        if word.startswith("/") and Path(word).exists():
-            found.join(find_installation(Path(word), ""))
+    """The files that are needed beside what every program needs."""
+    found = _installed(profile, launch, command)
     _add_memory(launch, found)
     if launch.files:
         launch.files.mkdir(mode=0o700, parents=True, exist_ok=True)
         found.add(launch.files)
+    return found
+
+
+def _installed(profile: Profile, launch: Launch, command: StartCommand) -> Installation:
+    """The files that the program is started with and reads."""
+    found = find_installation(Path(command.argv[0]), command.env.get("PATH", ""))
+    for word in (*(launch.command or profile.program.begin)[1:], *profile.program.reads):
+        if word.startswith("/") and Path(word).exists():
+            found.join(find_installation(Path(word), ""))
     return found
 
 

@@ -28,6 +28,7 @@ class Grid:
 
     def __init__(self, cols: int, rows: int, history_lines: int) -> None:
         self.cols, self.rows = cols, rows
+        self.nothing = CellRow(cols)  # every plain blank row, until something is written to it
         self.history = Scrollback(history_lines)
         self.alternate = False
         self._main: list[CellRow] = []  # the main screen's rows while the alternate one shows
@@ -46,7 +47,16 @@ class Grid:
         self.tabs = set(range(8, self.cols, 8))
 
     def _blank_rows(self, count: int) -> list[CellRow]:
+        if self.blank is PLAIN:
+            return [self.nothing] * count
         return [CellRow(self.cols, self.blank) for _ in range(count)]
+
+    def _row(self) -> CellRow:
+        """The cursor's row, to be written to."""
+        row = self.lines[self.y]
+        if row is self.nothing:
+            row = self.lines[self.y] = CellRow(self.cols)
+        return row
 
     @property
     def blank(self) -> Style:
@@ -62,6 +72,8 @@ class Grid:
             self._write_cells(run)
         else:
             row = self.lines[self.y]
+            if row is self.nothing:
+                row = self._row()
             chars = row.chars
             if not chars[x]:
                 chars[x - 1] = " "
@@ -99,7 +111,7 @@ class Grid:
 
     def _attach(self, char: str) -> None:
         """Add a character to the cell before the cursor, which may become a wide one by it."""
-        row = self.lines[self.y]
+        row = self._row()
         base = row.base(self.x)
         cluster = row.chars[base] = (row.chars[base] + char)[:CLUSTER_LIMIT]
         narrow = base == self.x - 1
@@ -124,7 +136,7 @@ class Grid:
             count = min(self.cols - self.x, total - done)
             straddles = done + count < total and not cells[done + count]
             part = cells[done : done + count - straddles]
-            row = self.lines[self.y]
+            row = self._row()
             if self.inserting:
                 row.insert(self.x, len(part), self.blank)
             row.put(self.x, part, self.style)
@@ -145,7 +157,7 @@ class Grid:
         return kept
 
     def _wrap(self, how: int) -> None:
-        self.lines[self.y].wrapped = how
+        self._row().wrapped = how
         self.x = 0
         self.index()
 
@@ -234,20 +246,26 @@ class Grid:
     def insert_cells(self, count: int) -> None:
         """Blanks at the cursor."""
         self.x = min(self.x, self.cols - 1)
-        self.lines[self.y].insert(self.x, count, self.blank)
+        self._row().insert(self.x, count, self.blank)
 
     def delete_cells(self, count: int) -> None:
         """Take cells away at the cursor."""
         self.x = min(self.x, self.cols - 1)
-        self.lines[self.y].delete(self.x, count, self.blank)
+        self._row().delete(self.x, count, self.blank)
 
     def erase_cells(self, start: int, end: int) -> None:
         """Blank columns of the cursor's row, from start to before end."""
-        self.lines[self.y].erase(start, end, self.blank)
+        self._row().erase(start, end, self.blank)
 
     def erase_rows(self, start: int, end: int) -> None:
         """Blank whole rows, from start to before end."""
         self.lines[start:end] = self._blank_rows(len(self.lines[start:end]))
+
+    def fill(self, char: str) -> None:
+        """Put one character into every cell."""
+        self.lines = [CellRow(self.cols) for _ in self.lines]
+        for row in self.lines:
+            row.put(0, char * self.cols, PLAIN)
 
     def keep_screen(self) -> None:
         """Move what the main screen shows into the scrollback, blank rows at its end left out."""
@@ -274,6 +292,7 @@ class Grid:
         if not self.alternate:
             self.history.extend(row.line() for row in main[:surplus])
         self.cols = cols
+        self.nothing.resize(cols)
         for lines in (self.lines, self._main):
             if lines:
                 del lines[:surplus]

@@ -17,6 +17,9 @@ class ScreenLine(NamedTuple):
     runs: tuple[tuple[str, Style], ...]
 
 
+BLANK = ScreenLine("", wrapped=False, runs=())
+
+
 class CellRow:
     """One row of cells. A wide character's second cell is "", so that joining gives the text.
 

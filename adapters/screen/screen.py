@@ -25,7 +25,7 @@ from adapters.screen.queries import (
     cursor_report,
     parse,
 )
-from adapters.screen.rows import ScreenLine, join_wrapped
+from adapters.screen.rows import BLANK, ScreenLine, join_wrapped
 from adapters.screen.signals import title
 from adapters.screen.style import PLAIN, Style, restyle
 from adapters.screen.tokens import ASCII, CONTROL, CSI, ESCAPE, OSC, STRING, TEXT, Tokenizer
@@ -151,8 +151,7 @@ class Screen:
         elif text == "H":
             grid.tabs.add(grid.x)
         elif text == "#8":
-            for row in grid.lines:
-                row.put(0, "E" * grid.cols, PLAIN)
+            grid.fill("E")
         elif len(text) == 2 and text[0] in "()":
             graphics = list(self._graphics)
             graphics[text[0] == ")"] = text[1] == "0"
@@ -310,7 +309,10 @@ class Screen:
 
     def display(self) -> list[str]:
         """The screen's rows from top to bottom, without the blanks at their ends."""
-        return ["".join(row.chars).rstrip(" ") for row in self._grid.lines]
+        nothing = self._grid.nothing
+        return [
+            "" if row is nothing else "".join(row.chars).rstrip(" ") for row in self._grid.lines
+        ]
 
     @property
     def scrolled(self) -> int:
@@ -322,7 +324,8 @@ class Screen:
 
         since: what `scrolled` was; lines that had left before are left out.
         """
-        shown = [row.line() for row in self._grid.lines]
+        nothing = self._grid.nothing
+        shown = [BLANK if row is nothing else row.line() for row in self._grid.lines]
         return shown if self.alternate else [*self._grid.history.since(since), *shown]
 
     def text(self) -> list[str]:

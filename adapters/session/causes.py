@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import errno
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from adapters.cli_profile import Profile
-from adapters.session.version import age_of
 from contract.errors import AgentError
 
 SPARE_BYTES = 64 * 1024  # with less left not even a session's record can be written
@@ -45,22 +44,13 @@ _MAYBE_DISK = ("startup", "crash", "timeout", "api")
 
 
 async def explain(
-    error: AgentError,
-    profile: Profile,
-    command: tuple[str, ...],
-    env: Mapping[str, str],
-    home: Path,
-    within: tuple[str, ...] = (),
+    error: AgentError, profile: Profile, home: Path, aged: Callable[[], Awaitable[str]]
 ) -> AgentError:
-    """The error, or what is behind it where the machine shows that.
-
-    command: the program as an absolute path, with the words that always follow it. within: words
-    before them that confine it: what it loads from HOME may be an agent's.
-    """
+    """The error, or what is behind it where the machine shows that. aged: asks `age_of`."""
     if error.kind in _MAYBE_DISK and is_full(home):
         say = f"{profile.title} failed. {when_full(home)}"
         return AgentError("disk", str(error), say=say, partial=error.partial)
-    if error.kind == "startup" and (age := await age_of(profile, command, env, home, within)):
+    if error.kind == "startup" and (age := await aged()):
         say = f"{error.say.rstrip('.')}. {age}"
         return AgentError("startup", f"{error}; {age}", say=say, partial=error.partial)
     return error

@@ -14,6 +14,7 @@ from adapters.own_files import open_own
 from adapters.pty.terminal import StartCommand
 from adapters.sandbox.account import end_account
 from adapters.session.login import share
+from adapters.session.version import without_unknown
 from contract.errors import AgentError
 
 LARGEST = 16 * 1024 * 1024  # of a program's settings, in which some keep what they did
@@ -33,6 +34,7 @@ def setting_of(
         model=launch.model or "",
         hook_url=hook_url,
         memory=launch.memory,
+        mode=launch.mode,
     )
     env = {"PATH": PATH, "TERM": "xterm-256color", "LANG": "C.UTF-8", "HOME": str(launch.home)}
     env |= {name: given.fill(value) for name, value in profile.environment.env}
@@ -62,7 +64,8 @@ def prepare(profile: Profile, launch: Launch, setting: Setting) -> StartCommand:
         write_home_file(setting, file)
     if profile.environment.memory and setting.memory:
         write_home_file(setting, profile.environment.memory.file)
-    return StartCommand((str(program), *argv[1:]), setting.env, launch.workspace)
+    words = without_unknown(str(program), argv[1:])
+    return StartCommand((str(program), *words), setting.env, launch.workspace)
 
 
 def _refuse_links(profile: Profile, launch: Launch, setting: Setting) -> None:

@@ -1,9 +1,9 @@
-"""A program's version, asked of itself, and whether that is new enough."""
+"""A program's version, asked of itself, and what it is too old for."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import structlog
@@ -20,6 +20,7 @@ _VERSION = re.compile(
     r"(?<![\w.])v?(\d+(?:\.\d+)+(?:[-.]?(?:alpha|beta|preview|nightly|rc|dev|post|a|b)\.?\d+)*)"
 )
 _known: dict[tuple[str, ...], str | None] = {}  # by command, path and time of change
+_unknown: dict[tuple[str, str], set[str]] = {}  # options, by path and time of change
 
 
 def parse_version(output: str) -> str | None:
@@ -87,3 +88,19 @@ async def age_of(
     if version is None or not is_older(version, profile.setup.at_least):
         return ""
     return f"It is version {version}; Moot needs {profile.setup.at_least} or newer: update it."
+
+
+def without_unknown(program: str, words: Sequence[str]) -> tuple[str, ...]:
+    """The words behind a program without the options that it said it doesn't know."""
+    unknown = _unknown.get((program, _changed(program)), ())
+    return tuple(word for word in words if word.partition("=")[0] not in unknown)
+
+
+def complains_of_option(profile: Profile, argv: Sequence[str], said: str) -> bool:
+    """True when it ended since it is too old for an option: it may be started again without."""
+    given = {word.partition("=")[0] for word in argv}
+    newer = {word for word in profile.program.newer if word in given and word in said}
+    if newer:
+        log.info("option.unknown", program=argv[0], options=sorted(newer))
+        _unknown.setdefault((argv[0], _changed(argv[0])), set()).update(newer)
+    return bool(newer)

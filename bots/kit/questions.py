@@ -68,6 +68,15 @@ def left_markdown(title: str, persona: str) -> str:
     )
 
 
+def gone_markdown(title: str, persona: str) -> str:
+    """The text in place of a question that the agent's program asks no more."""
+    asked = literal(_cut(title, TITLE_CHARS))
+    return (
+        f"**{asked}**\n\nNobody answered, and the program of @{persona} asks no more. "
+        "It may have gone on by itself."
+    )
+
+
 def fenced(text: str) -> str:
     """The text as it is, in a code block."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)

@@ -24,7 +24,17 @@ from bots.matrix.events import (
 )
 from bots.matrix.files import Files
 from bots.matrix.posts import Posts
-from contract.chat import Chosen, Deleted, Edited, Event, Inbound, Pinned, Room, Speaker
+from contract.chat import (
+    Chosen,
+    Deleted,
+    Destination,
+    Edited,
+    Event,
+    Inbound,
+    Pinned,
+    Room,
+    Speaker,
+)
 
 log = structlog.stdlib.get_logger("moot.bots")
 
@@ -105,20 +115,33 @@ class EventHandler:
                     return [Pinned(room, pin.target, by, pinned=False)]
                 return [Deleted(room, found.id)]
             case AddedReaction():
-                return self._reacted(room, found, by)
+                return await self._reacted(room, found, by)
             case PinnedListChange():
                 added = [Pinned(room, one, by) for one in found.added]
                 return [*added, *(Pinned(room, one, by, pinned=False) for one in found.taken)]
 
-    def _reacted(self, room: Room, found: AddedReaction, by: Speaker) -> list[Event]:
+    async def _reacted(self, room: Room, found: AddedReaction, by: Speaker) -> list[Event]:
         if found.emoji.replace("\ufe0f", "") == PIN:
             pin = PinReaction(room_id=room.external_id, target=found.target)
             self._cursor.place.pins[found.event_id] = pin
             return [Pinned(room, found.target, by)]
-        question, option = self._posts.question(found.target), option_of(found.emoji)
-        if question is None or option is None or option >= len(question.options[: len(DIGITS)]):
+        if (option := option_of(found.emoji)) is None:
+            return []
+        question = self._posts.question(found.target)
+        if question is None:
+            return await self._reacted_to_old(room, found, by, option)
+        if option >= len(question.options[: len(DIGITS)]):
             return []
         return [Chosen(question.id, option, by, question.digest)]
+
+    async def _reacted_to_old(
+        self, room: Room, found: AddedReaction, by: Speaker, option: int
+    ) -> list[Event]:
+        """An own message may ask a question of an earlier process: the gateway knows."""
+        writer = await self._directory.writer(room.external_id, found.target)
+        if writer != self._directory.own.user_id:
+            return []
+        return [Chosen("", option, by, "", Destination(room), found.target)]
 
     async def _message(self, room_id: str, said: NewMessage) -> Inbound:
         """The message with what has to be looked up for it."""

@@ -68,11 +68,13 @@ class NewMessage(SaidMessage):
 
 @dataclass(frozen=True, slots=True)
 class OptionReaction:
-    """Somebody reacted with a digit. option: counted from 0."""
+    """Somebody reacted with a digit to a message of ours. option: counted from 0. is_news: the
+    message was seen before without it; else it may have stood there for long."""
 
     id: str
     by: str
     option: int
+    is_news: bool = True
 
 
 PlatformEvent = (
@@ -125,7 +127,7 @@ def parse_message(
     found: list[PlatformEvent] = []
     if message.u.id != own.user_id:
         found += _new_or_edited(message, before, own, since=since, missed=missed)
-    return [*found, *_reacted(message, before or SeenMessage(), own)]
+    return [*found, *_reacted(message, before, own)]
 
 
 def _new_or_edited(
@@ -161,8 +163,8 @@ def _again(message: WireMessage) -> bool:
     return any(signs)
 
 
-def _reacted(message: WireMessage, before: SeenMessage, own: Account) -> list[PlatformEvent]:
-    now, found = glimpse(message), list[PlatformEvent]()
+def _reacted(message: WireMessage, seen: SeenMessage | None, own: Account) -> list[PlatformEvent]:
+    now, before, found = glimpse(message), seen or SeenMessage(), list[PlatformEvent]()
     if now.pinned != before.pinned and (now.pinned or message.pinned is not None):
         by = message.pinned_by.username if message.pinned_by else None
         found.append(PinChange(message.rid, message.id, by, now.pinned))
@@ -171,8 +173,9 @@ def _reacted(message: WireMessage, before: SeenMessage, own: Account) -> list[Pl
             continue
         if name == PUSHPIN:
             found.append(PinChange(message.rid, message.id, who, pinned=True))
-        else:
-            found.append(OptionReaction(message.id, who, DIGITS.index(name)))
+        elif message.u.id == own.user_id:
+            is_news = seen is not None
+            found.append(OptionReaction(message.id, who, DIGITS.index(name), is_news))
     for who in sorted(who for name, who in before.reactions - now.reactions if name == PUSHPIN):
         found.append(PinChange(message.rid, message.id, who, pinned=False))
     return found

@@ -22,7 +22,7 @@ from bots.rocketchat.events import (
 from bots.rocketchat.files import Files
 from bots.rocketchat.posts import Posts
 from bots.rocketchat.wire import WireMessage, WireRoom
-from contract.chat import Chosen, Deleted, Edited, Event, Inbound, Pinned, Room
+from contract.chat import Chosen, Deleted, Destination, Edited, Event, Inbound, Pinned, Room
 
 _REMEMBERED = 5_000  # messages that may come again: edited, pinned, reacted to
 
@@ -72,14 +72,19 @@ class EventHandler:
                 by = await self._directory.named(found.by)
                 return Pinned(room, found.id, by, found.pinned) if by else None
             case OptionReaction():
-                return await self._choice(found)
+                return await self._choice(found, room)
 
-    async def _choice(self, vote: OptionReaction) -> Chosen | None:
+    async def _choice(self, vote: OptionReaction, room: Room) -> Chosen | None:
+        """Under an own message an earlier process may have asked a question: the gateway knows."""
         question = self._posts.question(vote.id)
-        if question is None or vote.option >= len(question.options):
+        is_known = question is not None and vote.option < len(question.options)
+        if not (is_known or (question is None and vote.is_news)):
             return None
-        by = await self._directory.has_now(vote.by)
-        return Chosen(question.id, vote.option, by, question.digest) if by else None
+        if (by := await self._directory.has_now(vote.by)) is None:
+            return None
+        if question is None:
+            return Chosen("", vote.option, by, "", Destination(room), vote.id)
+        return Chosen(question.id, vote.option, by, question.digest)
 
     async def _message(self, said: NewMessage, room: Room) -> Inbound:
         """The message with what has to be looked up for it, all at once and not for long."""

@@ -26,12 +26,11 @@ from gateway.app.turns import (
     make_schedules,
     make_visibility,
 )
-from gateway.core.clock import clock
 from gateway.core.events import Stopping
 from gateway.core.lock import reached, tell_address
 from gateway.remembering.memories import LEARN_AFTER_S
 from gateway.sessions.sandbox import Sandboxing
-from gateway.sessions.sessions import AgentProgram, RoomSettings
+from gateway.sessions.sessions import AgentProgram
 from gateway.turns.commands import CommandRunner, Commands
 from gateway.turns.turn import TurnRunner
 from gateway.web.page import open_page
@@ -76,11 +75,8 @@ class App:
 
         # What is remembered, and who answers
         self.memories = make_memories(context, index, model, learn_after_s)
-        self.settings = RoomSettings(context.store, clock)
         self.persona_service = make_persona_service(context)
-        self.sessions = make_sessions(
-            context, self.settings, self.memories, programs, hooks, sandboxing
-        )
+        self.sessions = make_sessions(context, self.memories, programs, hooks, sandboxing)
 
         self._make_way(programs)
         # The page
@@ -164,13 +160,12 @@ class App:
             self.context,
             memories=self.memories,
             sessions=self.sessions,
-            settings=self.settings,
             personas=self.persona_service,
             schedules=self.schedules,
             questions=self.questions,
             admissions=self.admissions,
             usage=self.usage,
-            queue=self.queues.queue,
+            queues=self.queues,
             page_url=self.page_url,
             ended=self.idle.end,
             accounting=self.accounting,
@@ -216,6 +211,7 @@ class App:
         """Take up what an earlier process left, and what the configuration says now."""
         config = self.context.config
         await self.admissions.load()
+        await self.context.settings.load()
         await self.visitors.load()
         await self.audit.started(config.file)
         self.context.spawn(self.audit.report(), "audit check")

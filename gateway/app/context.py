@@ -21,6 +21,7 @@ from gateway.core.redaction import Redactor
 from gateway.core.sql_ledger import SqlLedger
 from gateway.observability.metrics import Metrics
 from gateway.observability.telemetry import Telemetry
+from gateway.sessions.room_settings import RoomSettings
 from gateway.settings.config import Config
 from gateway.settings.personas.personas import Personas
 from store.database import Store
@@ -62,7 +63,8 @@ class Context:
         self.telemetry = instruments.telemetry
         self.bus = EventBus()
         self.transcript = Transcript(store)
-        self.ledger = SqlLedger(store, self.transcript)
+        self.settings = RoomSettings(store, clock, config.rooms.sessions, config.agents)
+        self.ledger = SqlLedger(store, self.transcript, self.settings.session_thread)
         self.audit = Audit(store, clock, config.gateway.data_dir / ANCHOR, self.redactor)
         self.presence = Presence(store, self.transcript, clock)
         self.accounts = Accounts(bots, personas, self.presence)

@@ -9,6 +9,7 @@ from gateway.access.people import People
 from gateway.access.permits import Permits
 from gateway.app.context import Context
 from gateway.commands.agents import AgentCommands
+from gateway.commands.choices import ChoiceCommands
 from gateway.commands.help import HelpCommand
 from gateway.commands.memory import RememberCommands
 from gateway.commands.model import ModelCommands
@@ -20,7 +21,7 @@ from gateway.commands.retry import RetryCommand, StartTurn
 from gateway.commands.roles import RoleCommands
 from gateway.commands.schedules import ScheduleCommands
 from gateway.commands.sessions import SessionCommands
-from gateway.commands.status import Queued, StatusCommands
+from gateway.commands.status import StatusCommands
 from gateway.commands.usage import UsageCommands
 from gateway.core.clock import clock
 from gateway.core.ledger import UnusedSession
@@ -31,8 +32,8 @@ from gateway.questions.questions import Questions
 from gateway.remembering.memories import Memories
 from gateway.schedules.schedules import Schedules
 from gateway.sessions.pool import SessionPool
-from gateway.sessions.sessions import RoomSettings
 from gateway.turns.commands import Commands, Handler
+from gateway.turns.queue import TurnQueues
 
 
 def make_commands(
@@ -40,35 +41,35 @@ def make_commands(
     *,
     memories: Memories,
     sessions: SessionPool,
-    settings: RoomSettings,
     personas: PersonaService,
     schedules: Schedules,
     questions: Questions,
     admissions: Admissions,
     usage: UsageBook,
-    queue: Queued,
+    queues: TurnQueues,
     page_url: Callable[[], str],
     ended: Callable[[UnusedSession], object],
     accounting: Accounting,
     start: StartTurn,
 ) -> Commands:
-    """The handlers of commands. queue: see StatusCommands. ended: see AgentCommands. start: see
+    """The handlers of commands. ended: see AgentCommands. start: see
     RetryCommand."""
     access, zone, transcript = context.access, context.zone, context.transcript
     permits = Permits(access, context.audit)
     people = People(transcript, context.rosters, context.bots)
     handlers: Mapping[str, Handler] = {
         **_of_memory(context, memories, sessions),
-        "agents": AgentCommands(context.ledger, sessions, page_url, ended).run,
+        "agents": AgentCommands(context.ledger, sessions, page_url, ended, queues).run,
+        "choices": _choices(context, sessions, ended).run,
         "help": HelpCommand(permits).run,
-        "model": ModelCommands(settings, sessions.program).run,
+        "model": ModelCommands(context.settings, sessions.program).run,
         "personas": PersonaCommands(personas, access, zone, page_url).run,
         "questions": QuestionCommands(questions).run,
         "retry": RetryCommand(context.ledger, transcript, access, accounting, start, clock).run,
         "roles": RoleCommands(access, admissions.grants, admissions.pairings, people, permits).run,
         "schedules": ScheduleCommands(schedules, access, clock).run,
-        "sessions": SessionCommands(context.ledger, transcript, sessions, zone, ended).run,
-        "status": _status(context, sessions, settings, queue).run,
+        "sessions": _sessions(context, sessions, ended).run,
+        "status": _status(context, sessions, queues).run,
         "usage": UsageCommands(usage, access, clock, zone).run,
     }
     return Commands(permits, handlers)
@@ -93,16 +94,41 @@ def _of_memory(
     }
 
 
-def _status(
-    context: Context, sessions: SessionPool, settings: RoomSettings, queue: Queued
-) -> StatusCommands:
+def _choices(
+    context: Context, sessions: SessionPool, ended: Callable[[UnusedSession], object]
+) -> ChoiceCommands:
+    return ChoiceCommands(
+        settings=context.settings,
+        sessions=sessions,
+        ledger=context.ledger,
+        access=context.access,
+        audit=context.audit,
+        ended=ended,
+    )
+
+
+def _sessions(
+    context: Context, sessions: SessionPool, ended: Callable[[UnusedSession], object]
+) -> SessionCommands:
+    return SessionCommands(
+        ledger=context.ledger,
+        transcript=context.transcript,
+        sessions=sessions,
+        settings=context.settings,
+        audit=context.audit,
+        zone=context.zone,
+        ended=ended,
+    )
+
+
+def _status(context: Context, sessions: SessionPool, queues: TurnQueues) -> StatusCommands:
     return StatusCommands(
         sessions=sessions,
-        settings=settings,
+        settings=context.settings,
         ledger=context.ledger,
         transcript=context.transcript,
         access=context.access,
         bots=context.bots,
-        queue=queue,
+        queues=queues,
         clock=clock,
     )

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from gateway.app.context import Context
 from gateway.core.clock import clock
 from gateway.core.events import MemoryChanged
+from gateway.core.ledger import SessionKey
 from gateway.remembering.idle import IdleSessions
 from gateway.remembering.learning import learning_context
 from gateway.remembering.memories import BackgroundLearning, Memories, MemoryParts
@@ -50,7 +51,7 @@ def make_memories(
 
 
 def make_idle(
-    context: Context, memories: Memories, busy: Callable[[str, str], bool]
+    context: Context, memories: Memories, busy: Callable[[SessionKey], bool]
 ) -> IdleSessions:
     """The job that ends sessions nobody goes on with. busy: whether one's turns wait or run."""
     return IdleSessions(

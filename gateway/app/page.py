@@ -39,6 +39,7 @@ from gateway.web.signin.oidc_api import Oidc
 from gateway.web.signin.rows import PageRows
 from gateway.web.signin.secret import owner_secret
 from gateway.web.signin.subjects import NewNames, PageSubjects
+from store.attached import AttachedFiles
 
 
 def make_services(
@@ -108,6 +109,7 @@ def _make_chat(
         queues=queues,
         questions=questions,
         agents=agents,
+        attached=AttachedFiles(context.store),
         bus=context.bus,
         clock=clock,
     )

@@ -18,7 +18,7 @@ from gateway.sessions.logins import LoginSecrets
 from gateway.sessions.opener import Opener
 from gateway.sessions.pool import SessionPool
 from gateway.sessions.sandbox import Sandboxing
-from gateway.sessions.sessions import AgentProgram, RoomSettings
+from gateway.sessions.sessions import AgentProgram
 
 
 def make_persona_service(context: Context) -> PersonaService:
@@ -34,7 +34,6 @@ def make_persona_service(context: Context) -> PersonaService:
 
 def make_sessions(
     context: Context,
-    settings: RoomSettings,
     memories: Memories,
     programs: Callable[[str], AgentProgram],
     hooks: HookListener | None,
@@ -67,5 +66,5 @@ def make_sessions(
         counts=context.metrics,
         most=config.sessions.most or most_sessions(memory_bytes()),
         sleep_s=config.sessions.sleep_s,
-        as_set=settings.applied,
+        as_set=context.settings.applied,
     )

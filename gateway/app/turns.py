@@ -25,10 +25,11 @@ from gateway.turns.commands import CommandRunner
 from gateway.turns.delivery import Delivery
 from gateway.turns.intake import Changes, Intake, MessageListeners
 from gateway.turns.progress import TurnProgress, TurnReactions
-from gateway.turns.prompt import Prompts, PromptSettings, Windows
+from gateway.turns.prompt import Prompts, PromptSettings
 from gateway.turns.queue import TurnQueues
 from gateway.turns.routing import MessageRouter
 from gateway.turns.turn import AgentCaller, TurnRunner
+from gateway.turns.windows import Windows
 
 
 def make_queues(context: Context) -> tuple[TurnQueues, TurnProgress]:
@@ -76,7 +77,9 @@ def make_intake(
 
     def opens_files(name: str) -> bool:
         persona = context.personas.get(name)
-        return persona is not None and programs(persona.front.agent).runs
+        if persona is None:
+            return False
+        return context.config.memory.mcp or programs(persona.front.agent).runs
 
     listeners = MessageListeners(
         context.bus,
@@ -212,7 +215,12 @@ def make_prompts(context: Context, memories: Memories) -> Prompts:
         accounts=context.accounts,
         personas=context.personas,
         redactor=context.redactor,
-        settings=PromptSettings(config.gateway.timezone, budget, config.turns.max_hops),
+        settings=PromptSettings(
+            config.gateway.timezone,
+            budget,
+            config.turns.max_hops,
+            context.settings.session_thread,
+        ),
     )
 
 

@@ -21,6 +21,8 @@ from contract.errors import ConfigError, MootError
 from gateway.audit.chain import (
     ACKNOWLEDGE,
     CUT,
+    MISSING,
+    UNREADABLE,
     Broken,
     Check,
     read_anchor,
@@ -38,7 +40,6 @@ log = structlog.stdlib.get_logger("moot.audit")
 Detail = Mapping[str, str | int | bool | None]
 
 SALT_BYTES = 16
-UNREADABLE = "unreadable"  # no row has it as its hash
 ROWS = 500  # at a time: a check of a long log must not hold it all
 LOG_EVERY = timedelta(hours=1)
 
@@ -112,6 +113,7 @@ class Audit:
         self._clean = clean
         self._logged_at: datetime | None = None
         self._head = ""  # of the row that was appended last
+        self._began_at = micros(clock())  # a loss of the anchor is told once for each of us
 
     async def note(
         self,
@@ -180,7 +182,7 @@ class Audit:
         }
         return partial(
             append,
-            known=self._known(),
+            known=self.known(),
             act=act,
             by=by,
             at=micros(self._clock()),
@@ -190,12 +192,12 @@ class Audit:
             turn_id=turn_id,
         )
 
-    def _known(self) -> str:
-        """A hash that must be in the log; "": none is known."""
-        try:
-            return self._head or (read_anchor(self._anchor) if self._anchor else "")
-        except ConfigError:  # somebody wrote into it
-            return UNREADABLE
+    def known(self) -> str:
+        """A hash that must be in the log, or how the anchor was lost; "": there is no anchor."""
+        return self._head or self._kept()
+
+    def _kept(self) -> str:
+        return known_head(self._anchor, self._began_at) if self._anchor is not None else ""
 
     def _later_committed(self, written: asyncio.Future[str]) -> None:
         if not written.cancelled() and written.exception() is None:  # else the store says so
@@ -249,8 +251,7 @@ class Audit:
         return Verdict(check.rows, check.head, check.erased, check.end(), check.acknowledged)
 
     async def _checked(self, head: str) -> Check:
-        kept = read_anchor(self._anchor) if self._anchor is not None else ""
-        check = Check((kept, head))
+        check = Check((self._kept(), head), newest=await self._store.read(_last_number))
         async for rows in self.rows():
             await asyncio.to_thread(check.feed, rows)
         return check
@@ -271,7 +272,7 @@ class Audit:
         if (broken := check.end()) is None:
             return None
         if broken.seq is None:  # the end is missing: that is a fault of the chain once it is noted
-            cut = {"head": self._known(), "newest": check.head}
+            cut = {"head": self.known(), "newest": check.head}
             note = partial(append, act=CUT, by=MOOT, at=micros(self._clock()), detail=cut)
             self.committed(await self._store.write(note))
             check = await self._checked("")
@@ -281,6 +282,15 @@ class Audit:
             await self._store.write(self._row(ACKNOWLEDGE, by, None, None, None, detail))
         )
         return broken
+
+
+def known_head(anchor: Path, now: int) -> str:
+    """The hash that a file keeps, which the log must hold; else a word that says how the file was
+    lost. now: microseconds; earlier rows are those that it should know."""
+    try:
+        return read_anchor(anchor) or f"{MISSING} {now}"
+    except ConfigError:  # somebody wrote into it
+        return f"{UNREADABLE} {now}"
 
 
 def append(
@@ -318,12 +328,27 @@ def append(
 
 
 def _is_told(connection: Connection, head: str) -> bool:
-    """True if a row follows that one, or says that it is gone."""
+    """True if a row follows that one, or says that it is gone; where there is no anchor, if there
+    is no row that it could have known."""
+    lost, _, began_at = head.partition(" ")
+    if lost == MISSING:
+        earlier = select(_C.seq).where(_C.at < int(began_at)).limit(1)
+        if not connection.execute(earlier).first():
+            return True
     followed = select(_C.seq).where(_C.before == head).limit(1)
     if connection.execute(followed).first():
         return True
     cuts = connection.execute(select(_C.detail).where(_C.act == CUT)).scalars()
     return any(detail.get("head") == head for detail in cuts)
+
+
+def _last_number(connection: Connection) -> int:
+    """The number that SQLite gave last, also to a row that is gone; 0: unknown. PostgreSQL's has
+    gaps of its own."""
+    if connection.dialect.name != "sqlite":
+        return 0
+    wanted = text("SELECT seq FROM sqlite_sequence WHERE name = 'audit'")
+    return connection.execute(wanted).scalar() or 0
 
 
 def _conditions(wish: AuditFilter) -> list[Any]:

@@ -39,8 +39,10 @@ _HASH = {
 """The columns that a digest and the hash cover, by their names in what is hashed."""
 ANCHOR = "audit.head"  # in the data directory
 _HEAD = re.compile(r"[0-9a-f]{64}")
+MISSING, UNREADABLE = "missing", "unreadable"  # an anchor without a hash; no row has one as its own
 ERASE = "erase"  # the act that notes which rows lost a half
 CUT = "cut"  # the act that notes that rows were gone which the anchor knew
+RESTORE = "restore"  # the act that notes that the log goes on from a backup
 ACKNOWLEDGE = "acknowledge"  # the act by which an owner takes note of what is broken before it
 
 
@@ -79,11 +81,12 @@ class Check:
     """Looks at the rows in their order, a few at a time. What it keeps of them is two hashes, the
     first fault, and the halves that were erased and for which no note was found yet.
 
-    anchors: hashes that somebody wrote down; each must be the hash of a row. rows, head: of what
+    anchors: hashes that somebody wrote down; each must be the hash of a row. newest: the last row's
+    number, also when it is gone; 0: unknown, and numbers may be left out. rows, head: of what
     holds, up to the first fault that nobody acknowledged.
     """
 
-    def __init__(self, anchors: Iterable[str] = ()) -> None:
+    def __init__(self, anchors: Iterable[str] = (), newest: int = 0) -> None:
         self.rows = 0
         self.head = ""
         self.erased = 0
@@ -93,6 +96,7 @@ class Check:
         self._last = ""  # the hash of the newest row, whether it holds or not
         self._faults = ""  # a digest of all of them
         self._seq = 0
+        self._newest = newest
         self._missing = set(anchors) - {""}
         self._unexplained: dict[tuple[str, int], None] = {}
 
@@ -120,16 +124,28 @@ class Check:
             return self._first
         for half, seq in self._unexplained:
             return Broken(seq, f"its half '{half}' is gone, and no row notes that it was erased")
-        if self._missing:
-            after = f"after row {self._seq}" if self.rows else "it is empty"
-            return Broken(
-                None, f"rows are missing at the end ({after}): the noted head is not there"
-            )
-        return None
+        return self._end() if self._missing or self._seq < self._newest else None
+
+    def _end(self) -> Broken | None:
+        after = f"after row {self._seq}" if self._seen else "it is empty"
+        if self._seq < self._newest:
+            told = f"rows are missing at the end ({after}): there was a row {self._newest}"
+            return Broken(None, told)
+        if any(_HEAD.fullmatch(head) for head in self._missing):
+            told = f"rows are missing at the end ({after}): the noted head is not there"
+            return Broken(None, told)
+        if not self._seen:
+            return None
+        return Broken(
+            None,
+            f"{ANCHOR} is gone, or holds no hash ({after}): rows may be missing at the end",
+        )
 
     def _fault(self, row: Row) -> str | None:
         if row["before"] != self._last:
             return "it does not follow the row before it: one was removed, inserted or moved"
+        if self._newest and row["seq"] != self._seq + 1 and row["act"] != CUT:
+            return f"rows before it are missing: it should be row {self._seq + 1}"
         if row["hash"] != _sha256(row, _HASH):
             return "it was changed"
         for half in HALVES:
@@ -138,9 +154,12 @@ class Check:
                 self._unexplained[half, row["seq"]] = None
             elif row[f"{half}_digest"] != _sha256(row, _DIGESTS[half]):
                 return "it was changed"
+        detail = row["detail"]
+        if row["act"] == CUT:  # about nobody, so nothing of it is ever erased
+            self._missing.discard(str(detail.get("head", "")))
+            return "when it was written, rows before it were missing: the noted head was not there"
         if erased(row, "what"):
             return None
-        detail = row["detail"]
         if row["act"] == ERASE:
             self._explain(row["seq"], str(detail.get("half", "")), str(detail.get("rows", "")))
         elif row["act"] == ACKNOWLEDGE and detail.get("faults") == self._faults:
@@ -148,9 +167,6 @@ class Check:
             self._first = None
             for half in HALVES:
                 self._explain(row["seq"], half, str(detail.get(half, "")))
-        elif row["act"] == CUT:
-            self._missing.discard(str(detail.get("head", "")))
-            return "when it was written, rows before it were missing: the noted head was not there"
         return None
 
     def _explain(self, until: int, half: str, rows: str) -> None:
@@ -196,13 +212,14 @@ def write_anchor(file: Path, head: str) -> None:
 
 
 def read_anchor(file: Path) -> str:
-    """The hash; "" when there is no such file. Raises ConfigError when it holds something else."""
+    """The hash; "" when there is no such file, or nothing in it, as a power cut may leave it.
+    Raises ConfigError when it holds something else."""
     try:
         head = file.read_text(encoding="ascii").strip()
     except FileNotFoundError:
         return ""
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{file}: can't be read: {error}") from None
-    if head and not _HEAD.fullmatch(head):  # cut short by a power cut: empty
+    if head and not _HEAD.fullmatch(head):
         raise ConfigError(f"{file}: holds no hash of the audit log; see docs/audit.md")
     return head

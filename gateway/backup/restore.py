@@ -6,55 +6,72 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 import tomlkit
+from sqlalchemy import create_engine, inspect
 
+from contract.chat import MOOT, Speaker
 from contract.errors import ConfigError
+from gateway.audit.audit import append, known_head
+from gateway.audit.chain import ANCHOR, RESTORE, write_anchor
 from gateway.backup.archive import Manifest, discard, read
 from gateway.core.lock import ADDRESS, InUse, hold
 from gateway.core.lock import NAME as LOCK_NAME
 from gateway.core.redaction import REMOVED, without_secrets
 from gateway.settings.config import Config
 from gateway.settings.env_file import NAME as ENV_NAME
+from store.timestamps import micros
 from store.upgrading import check_known
 
 Lines = list[str]
 """The steps that were taken, for people."""
 
 
+@dataclass(frozen=True, slots=True)
+class RestoredBy:
+    """Who puts a backup back, and when. account: of this machine. head: the newest schema that
+    this Moot knows."""
+
+    at: datetime
+    head: str
+    by: Speaker = MOOT
+    account: str = ""
+
+
 def restore_in_place(
-    archive: Path, config: Config, file: Path, *, force: bool, at: datetime, head: str
+    archive: Path, config: Config, file: Path, who: RestoredBy, *, force: bool
 ) -> Lines:
     """Put a backup where moot.toml says that the data is; what is there is kept beside.
 
-    Raises ConfigError, InUse; nothing has changed then. head: the newest schema this Moot knows.
+    Raises ConfigError, InUse; nothing has changed then.
     """
-    data, stamp = config.gateway.data_dir, f"{at:%Y%m%d-%H%M%S}"
+    data, stamp = config.gateway.data_dir, f"{who.at:%Y%m%d-%H%M%S}"
     if any(data.glob("moot.db")) and not force:
         raise ConfigError(
             f"{data}: there is a database already; say --force (it is kept beside), or "
             "--to NEW_FOLDER"
         )
     try:
-        with hold(data), _unpacked(archive, data.parent, data, head) as (staging, manifest):
+        with hold(data), _unpacked(archive, data.parent, data, who) as (staging, manifest):
             lines = _swap(staging / "data", data, stamp)
             lines += _beside(staging, config, file, stamp, force=force)
     except InUse as error:
         say = f"{error.say}, or restore beside it: moot restore {archive} --to NEW_FOLDER"
         raise ConfigError(say) from error
-    return [*lines, *_database(manifest, config, data), "Next: moot run"]
+    return [*lines, *_database(manifest, config, data), *_noted(manifest), "Next: moot run"]
 
 
-def restore_to(archive: Path, folder: Path, *, head: str) -> Lines:
+def restore_to(archive: Path, folder: Path, who: RestoredBy) -> Lines:
     """Put a backup with its moot.toml and personas into a new folder. Raises ConfigError."""
     folder = folder.absolute()
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ConfigError(f"{folder}: is there already; name a new folder")
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with _unpacked(archive, folder.parent, folder / "data", head) as (staging, manifest):
+    with _unpacked(archive, folder.parent, folder / "data", who) as (staging, manifest):
         _at_home(staging / "moot.toml")
         os.replace(staging, folder)
     lines = [f"restored into {folder}"]
@@ -65,19 +82,26 @@ def restore_to(archive: Path, folder: Path, *, head: str) -> Lines:
             lines.append(f"{toml}: fill in what says {REMOVED}")
     if manifest.database == "postgresql":
         lines.append(_pg_restore(folder / "data"))
+    lines += _noted(manifest)
     return [*lines, f"To switch: stop the Moot that runs now, then: cd {folder} && moot run"]
 
 
 @contextmanager
-def _unpacked(archive: Path, near: Path, data: Path, head: str) -> Iterator[tuple[Path, Manifest]]:
-    """A folder on the same disk with all of it, checked; what is left of it goes afterwards."""
+def _unpacked(
+    archive: Path, near: Path, data: Path, who: RestoredBy
+) -> Iterator[tuple[Path, Manifest]]:
+    """A folder on the same disk with all of it, checked; what is left of it goes afterwards. data:
+    the folder whose place it takes."""
     staging = near / f".restoring-{os.getpid()}"
     try:
         staging.mkdir(parents=True, mode=0o700)
         manifest = read(archive, staging)
         if manifest.database == "sqlite":
-            check_known(manifest.schema_version, head)
+            check_known(manifest.schema_version, who.head)
             _repath(staging / "data" / "moot.db", Path(manifest.data_dir), data)
+            anchor = data / ANCHOR
+            replaced = known_head(anchor, micros(who.at)) if anchor.exists() else ""
+            _note(staging / "data", archive, manifest, who, replaced)
         (staging / "data").mkdir(exist_ok=True, mode=0o700)
         yield staging, manifest
     except OSError as error:
@@ -105,9 +129,42 @@ def _repath(database: Path, then: Path, now: Path) -> None:
         os.fsync(file.fileno())
 
 
+def _note(data: Path, archive: Path, manifest: Manifest, who: RestoredBy, replaced: str) -> None:
+    """Let the audit log say that it goes on from a backup. replaced: the newest hash of the one
+    that it takes the place of."""
+    engine = create_engine(f"sqlite:///{data / 'moot.db'}", hide_parameters=True)
+    try:
+        with engine.begin() as connection:
+            if not inspect(connection).has_table("audit"):  # a backup from before there was one
+                return
+            newest = append(
+                connection,
+                act=RESTORE,
+                by=who.by,
+                at=micros(who.at),
+                detail={
+                    "backup": archive.name,
+                    "made_at": manifest.made_at,
+                    "account": who.account,
+                    "replaced": replaced,
+                },
+                known=known_head(data / ANCHOR, micros(who.at)),
+            )
+    finally:
+        engine.dispose()
+    write_anchor(data / ANCHOR, newest)
+
+
+def _noted(manifest: Manifest) -> Lines:
+    told = "the audit log has a row of it: moot audit show --act restore"
+    return [told] if manifest.database == "sqlite" else []
+
+
 def _swap(new: Path, data: Path, stamp: str) -> Lines:
     """Two renames; if the second fails the first is taken back."""
     kept = data.with_name(f"{data.name}.before-{stamp}")
+    with suppress(OSError):  # accounts of sessions may be other ones' from now on: none enters
+        data.chmod(0o700)
     os.replace(data, kept)
     try:
         os.replace(new, data)

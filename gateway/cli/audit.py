@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import getpass
 import json
 import re
 import sys
@@ -12,7 +11,7 @@ from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
 from contract.errors import MootError
-from gateway.cli.command_line import add_config, configured, printable
+from gateway.cli.command_line import account_name, add_config, configured, printable
 
 if TYPE_CHECKING:
     from gateway.audit.audit import Audit, AuditEntry
@@ -96,7 +95,7 @@ async def _acknowledge(given: argparse.Namespace, config: Config) -> int:
 
     async with Store.open(config.store_url) as store:
         audit = Audit(store, clock, config.gateway.data_dir / ANCHOR, given.redactor)
-        broken = await audit.acknowledge(SHELL, why=given.why, account=getpass.getuser())
+        broken = await audit.acknowledge(SHELL, why=given.why, account=account_name())
     if broken is None:
         _say("the audit log is whole: there is nothing to acknowledge")
     else:

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from gateway.cli.command_line import add_config, config_file, configured
+from gateway.cli.command_line import account_name, add_config, config_file, configured
 
 
 def add_backup(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -53,18 +53,18 @@ def run_backup(arguments: argparse.Namespace) -> int:
 
 def run_restore(arguments: argparse.Namespace) -> int:
     """Raises ConfigError."""
-    from gateway.backup.restore import restore_in_place, restore_to
+    from gateway.backup.restore import RestoredBy, restore_in_place, restore_to
     from gateway.core.clock import clock
+    from gateway.web.signin.names import SHELL
     from store.database import HEAD
 
+    who = RestoredBy(clock(), HEAD, SHELL, account_name())
     archive = arguments.file.absolute()
     if arguments.to:
-        lines = restore_to(archive, arguments.to, head=HEAD)
+        lines = restore_to(archive, arguments.to, who)
     else:
         config = configured(arguments)
         file = config_file(arguments)
-        lines = restore_in_place(
-            archive, config, file, force=arguments.force, at=clock(), head=HEAD
-        )
+        lines = restore_in_place(archive, config, file, who, force=arguments.force)
     sys.stdout.write("".join(f"{line}\n" for line in lines))
     return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import getpass
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -40,6 +41,14 @@ def environment_of(
     from gateway.settings.env_file import with_secrets
 
     return with_secrets(environment, arguments.config, base=Path.cwd())
+
+
+def account_name() -> str:
+    """The account of this machine that types the command; a container's may have no name."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"uid {os.getuid()}"
 
 
 def printable(text: str) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from gateway.access.access import Access
 from gateway.access.admissions import Admissions
 from gateway.audit.audit import Audit
+from gateway.audit.chain import ANCHOR
 from gateway.core.clock import clock
 from gateway.core.sql_ledger import SqlLedger
 from gateway.settings.config import Config
@@ -32,7 +33,8 @@ async def open_stored_access(config: Config) -> AsyncIterator[StoredAccess]:
     """Read them. Whoever opens them holds the data directory's lock. Raises ConfigError."""
     async with Store.open(config.store_url) as store:
         transcript, access = Transcript(store), Access(config.access)
-        ledger, audit = SqlLedger(store, transcript), Audit(store, clock)
+        ledger = SqlLedger(store, transcript)
+        audit = Audit(store, clock, config.gateway.data_dir / ANCHOR)
         admissions = Admissions.over(store, ledger, access, audit, clock)
         await admissions.load()
         yield StoredAccess(store, transcript, access, audit, admissions)

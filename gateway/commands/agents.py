@@ -7,11 +7,12 @@ from typing import Any
 
 from contract.errors import AgentError
 from gateway.core import views
-from gateway.core.ledger import Turn, UnusedSession
+from gateway.core.ledger import UnusedSession
 from gateway.core.sql_ledger import SqlLedger
 from gateway.sessions.sessions import Sessions, compact
 from gateway.settings.personas.personas import Persona
 from gateway.turns.commands import CommandRequest
+from gateway.turns.queue import TurnQueues
 
 
 class AgentCommands:
@@ -23,11 +24,13 @@ class AgentCommands:
         sessions: Sessions,
         page_url: Callable[[], str],
         ended: Callable[[UnusedSession], object],
+        queues: TurnQueues,
     ) -> None:
         self._ledger = ledger
         self._sessions = sessions
         self._page_url = page_url
         self._ended = ended
+        self._queues = queues
 
     async def run(self, request: CommandRequest) -> str:
         """Do it; return the reply."""
@@ -38,45 +41,53 @@ class AgentCommands:
                 return await self._new(request)
             case "compact":
                 return await self._compact(request)
-        return await self._why(request.turn)
+        return await self._why(request)
 
     async def _stop(self, request: CommandRequest) -> str:
-        stopped = [
-            await self._sessions.interrupt(persona.name, request.scope(persona))
-            for persona in request.here
-        ]
-        return "" if any(stopped) else "Nothing is running here."  # what was stopped says so
+        keys = [request.key(persona) for persona in request.here]
+        stopped = [await self._sessions.interrupt(key) for key in keys]
+        if any(stopped):  # what was stopped says so
+            return ""
+        elsewhere = [one for key in keys for one in self._queues.in_threads(key)]
+        if not elsewhere:
+            return "Nothing is running here."
+        names = " and ".join(f"@{name}" for name in dict.fromkeys(k.persona for k in elsewhere))
+        threads = len({one.thread_id for one in elsewhere})
+        where = "a thread" if threads == 1 else f"{threads} threads"
+        return f"{names} works in {where}; say `!stop` there."
 
     async def _new(self, request: CommandRequest) -> str:
-        chosen = _chosen(request)
+        chosen = request.chosen()
         if not chosen:
-            return _nobody(request)
+            return request.nobody()
+        if request.is_outside:
+            return "Each thread here has a session of its own: say `!new` there, or begin a thread."
         for persona in chosen:
-            ended = await self._sessions.renew(persona.name, request.scope(persona))
+            ended = await self._sessions.renew(request.key(persona))
             if ended is not None:
                 self._ended(ended)
         names = " and ".join(f"@{persona.name}" for persona in chosen)
         return f"The next turn of {names} begins a new session."
 
     async def _compact(self, request: CommandRequest) -> str:
-        chosen = _chosen(request)
+        chosen = request.chosen()
         if not chosen:
-            return _nobody(request)
+            return request.nobody()
         return "\n".join([await self._compact_one(request, one) for one in chosen])
 
     async def _compact_one(self, request: CommandRequest, persona: Persona) -> str:
-        scope = request.scope(persona)
-        if not await self._sessions.known(persona, scope):
+        key = request.key(persona)
+        if not await self._sessions.known(persona, key):
             return f"@{persona.name} holds no conversation here that could be compacted."
         try:
-            async with self._sessions.use(persona, scope, request.turn.room, _untold) as live:
+            async with self._sessions.use(persona, key, request.turn.room, _untold) as live:
                 await compact(live)
         except AgentError as error:
             return f"@{persona.name}: {error.say}"
         return f"@{persona.name} has compacted its conversation; it goes on from its summary."
 
-    async def _why(self, turn: Turn) -> str:
-        last = await self._ledger.last_turn(turn.scope)
+    async def _why(self, request: CommandRequest) -> str:
+        last = await self._ledger.last_turn(request.turn.scope, request.thread_id)
         if last is None:
             return "No agent has answered here yet."
         record = last.record
@@ -103,16 +114,6 @@ def _version(record: Mapping[str, Any]) -> str:
     """The form of its persona that an answer was made with, in passing."""
     number = record.get("persona_version")
     return f" (version {number} of its persona)" if number else ""
-
-
-def _chosen(request: CommandRequest) -> list[Persona]:
-    """The persona that was named, or all that are here."""
-    wanted = request.argument.removeprefix("@").lower()
-    return [p for p in request.here if wanted in p.names] if wanted else list(request.here)
-
-
-def _nobody(request: CommandRequest) -> str:
-    return f"There is no persona {request.argument!r} here."
 
 
 async def _untold() -> None:

@@ -7,6 +7,7 @@ from datetime import tzinfo
 
 from contract.errors import MootError
 from gateway.access.access import Access
+from gateway.core.ledger import SessionKey
 from gateway.core.quoting import number_in, quoted
 from gateway.sessions.sessions import Sessions
 from gateway.turns.commands import CommandRequest
@@ -167,7 +168,7 @@ class RememberCommands:
                 "and so do pins and the transcript; the agent's own session may still know it, "
                 "`!new` begins another."
             )
-        await self._sessions.renew(owner.at.persona, owner.home)
+        await self._sessions.renew(SessionKey(owner.at.persona, owner.home))
         return (
             f"Forgotten: {facts}, and every note, summary, pin and observation of this "
             "conversation; the agent's next turn begins a new session. The transcript and the "

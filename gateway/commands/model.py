@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from gateway.core.addressing import named
+from gateway.core.ledger import SessionKey
 from gateway.core.quoting import quoted
-from gateway.sessions.sessions import AgentProgram, RoomSettings
+from gateway.sessions.room_settings import RoomSettings
+from gateway.sessions.sessions import AgentProgram
 from gateway.settings.personas.personas import Persona
 from gateway.turns.commands import CommandRequest
 
@@ -28,7 +29,7 @@ class ModelCommands:
     async def run(self, request: CommandRequest) -> str:
         """Show or choose it; return the reply."""
         here = request.here
-        whose, words = _whose(request)
+        whose, words = request.whose()
         if not words:
             told = [await self._told(one, request.scope(one)) for one in whose or here]
             return "\n".join(["What they work with here:", *told, "", _HOW])
@@ -56,9 +57,8 @@ class ModelCommands:
             return f"@{persona.name}: {program.title} takes no model's name; it works with its own."
         model = None if word.lower() == DEFAULT else word
         kept_own = None if persona.front.model else program.own_model or None
-        await self._settings.choose_model(
-            persona.name, request.scope(persona), model or kept_own, request.asked.by
-        )
+        key = SessionKey(persona.name, request.scope(persona))
+        await self._settings.choose(key, request.asked.by, model=model or kept_own)
         what = f"`{model}`" if model else _configured(persona)
         kept = (
             "The conversation goes on."
@@ -74,12 +74,3 @@ _HOW = "`!model opus` chooses one, `!model default` goes back."
 
 def _configured(persona: Persona) -> str:
     return f"`{persona.front.model}`" if persona.front.model else _OWN
-
-
-def _whose(request: CommandRequest) -> tuple[list[Persona], list[str]]:
-    """The personas that the message names, and the words about the model."""
-    words = request.argument.split()
-    first = words[0].removeprefix("@").lower() if words else ""
-    if said := [persona for persona in request.here if first in persona.names]:
-        return said, words[1:]
-    return named(request.asked.content, request.here), words

@@ -22,8 +22,8 @@ class QuestionCommands:
         asked, option = request.asked, int(request.name) - 1
         personas = {one.name for one in named(asked.content, request.here) or request.here}
         try:
-            return self.questions.choose_typed(
-                TypedChoice(option, request.argument, asked, personas)
+            return await self.questions.choose_typed(
+                TypedChoice(option, request.argument, asked, personas, request.turn.room)
             )
         except Rejected:
             return f"There is no choice `!{option + 1}`: take one of those under the question."

@@ -39,10 +39,9 @@ class RetryCommand:
 
     async def run(self, request: CommandRequest) -> str:
         """Queue it; return the reply, which is empty where the agent's will follow."""
-        wanted = request.argument.removeprefix("@").lower()
-        chosen = [one for one in request.here if not wanted or wanted in one.names]
+        chosen = request.chosen()
         if not chosen:
-            return f"There is no persona {request.argument!r} here."
+            return request.nobody()
         thread_id = request.asked.thread_id
         found = [
             await self.ledger.last_question(one.name, request.scope(one), thread_id)

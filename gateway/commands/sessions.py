@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from datetime import tzinfo
 
 from contract.chat import unaddressed
-from gateway.core.ledger import UnusedSession
+from gateway.audit.audit import Audit
+from gateway.core.ledger import SessionKey, UnusedSession
 from gateway.core.quoting import number_in, quoted
 from gateway.core.sql_ledger import SqlLedger
 from gateway.core.sql_sessions import PastSession
 from gateway.sessions.pool import SessionPool
+from gateway.sessions.room_settings import SESSIONS_OF, RoomSettings, SessionsOf
 from gateway.settings.personas.personas import Persona
 from gateway.turns.commands import CommandRequest
 from store.timestamps import moment
@@ -27,6 +29,8 @@ class SessionCommands:
     ledger: SqlLedger
     transcript: Transcript
     sessions: SessionPool
+    settings: RoomSettings
+    audit: Audit
     zone: tzinfo
     ended: Callable[[UnusedSession], object]
 
@@ -34,20 +38,38 @@ class SessionCommands:
         """List them, or go back to one."""
         if request.name == "resume":
             return await self._resume(request)
-        wanted = request.argument.removeprefix("@").lower()
-        chosen = [one for one in request.here if not wanted or wanted in one.names]
+        for how in SESSIONS_OF:
+            if request.argument.lower() == how:
+                return await self._choose(request, how)
+        chosen = request.chosen()
         if not chosen:
-            return f"There is no persona {request.argument!r} here."
-        return "\n\n".join([await self._list(one, request.scope(one)) for one in chosen])
+            return request.nobody()
+        told = [await self._list(one, request.key(one)) for one in chosen]
+        if not request.thread_id and self.settings.sessions(request.turn.room) == "thread":
+            told.append("Each thread here has sessions of its own; say `!sessions` there.")
+        return "\n\n".join(told)
 
-    async def _list(self, persona: Persona, scope: str) -> str:
+    async def _choose(self, request: CommandRequest, how: SessionsOf) -> str:
+        """Let each thread of the room have sessions of its own, or none."""
+        room, by = request.turn.room, request.asked.by
+        if not room.is_shared:
+            return "A direct message has one session, also for its threads."
+        await self.settings.choose_sessions(room, how, by)
+        await self.audit.note("sessions", by, room=room, sessions=how)
+        whose = "each thread here has" if how == "thread" else "all threads of this room share"
+        other = "room" if how == "thread" else "thread"
+        return f"From now on {whose} one session a persona; `!sessions {other}` changes that."
+
+    async def _list(self, persona: Persona, key: SessionKey) -> str:
         program = self.sessions.program(persona)
-        past = await self.ledger.past_sessions(persona.name, scope)
+        past = await self.ledger.past_sessions(key)
         if not past:
             return f"@{persona.name} has no session here that could be told apart."
-        current = await self.ledger.agent_session(persona.name, scope, program.name)
+        current = await self.ledger.agent_session(key, program.name)
         lines = [await self._line(one, is_current=one.id == current) for one in past]
-        return "\n".join([f"@{persona.name}'s sessions here:", *lines])
+        how = ", ".join(await self.settings.told(persona, key))
+        heading = f"@{persona.name}'s sessions here{f' ({how})' if how else ''}:"
+        return "\n".join([heading, *lines])
 
     async def _line(self, one: PastSession, *, is_current: bool) -> str:
         asked = await self.transcript.get(one.first.message_seq)
@@ -63,21 +85,21 @@ class SessionCommands:
     async def _resume(self, request: CommandRequest) -> str:
         number = number_in(request.argument)
         for persona in request.here:
-            scope = request.scope(persona)
-            for one in await self.ledger.past_sessions(persona.name, scope):
+            key = request.key(persona)
+            for one in await self.ledger.past_sessions(key):
                 if one.first.seq == number:
-                    return await self._go_back(persona, scope, one)
+                    return await self._go_back(persona, key, one)
         return f"There is no session {request.argument!r} here; `!sessions` lists them."
 
-    async def _go_back(self, persona: Persona, scope: str, one: PastSession) -> str:
+    async def _go_back(self, persona: Persona, key: SessionKey, one: PastSession) -> str:
         program = self.sessions.program(persona)
         if one.agent != program.name:
             return f"That was a session of {one.agent}; @{persona.name} is {program.title} now."
         if not program.resumes:
             return f"@{persona.name}: {program.title} can't go back to an earlier session."
-        if one.id == await self.ledger.agent_session(persona.name, scope, program.name):
+        if one.id == await self.ledger.agent_session(key, program.name):
             return f"@{persona.name} is in session {one.first.seq} now."
-        ended = await self.sessions.resume(persona, scope, one.id)
+        ended = await self.sessions.resume(persona, key, one.id)
         if ended is not None:
             self.ended(ended)
         return f"The next turn of @{persona.name} goes on with session {one.first.seq}."

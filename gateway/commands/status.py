@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from bots.bot import Bot
 from contract.chat import unaddressed
 from gateway.access.access import Access
-from gateway.core.ledger import Turn
+from gateway.core.ledger import SessionKey, Turn
 from gateway.core.quoting import quoted
 from gateway.core.sql_ledger import SqlLedger
 from gateway.sessions.pool import SessionPool
-from gateway.sessions.sessions import AgentProgram, LiveSession, RoomSettings
+from gateway.sessions.room_settings import RoomSettings
+from gateway.sessions.sessions import AgentProgram, LiveSession
 from gateway.settings.personas.personas import Persona
 from gateway.turns.commands import CommandRequest
+from gateway.turns.queue import TurnQueues
 from store.timestamps import micros
 from store.transcript import Transcript
 
 QUOTED_CHARS = 60
 WAITING_SHOWN = 5
-
-Queued = Callable[[str, str], tuple[Turn | None, Sequence[Turn]]]
-"""Of a persona and a scope: what the session works on, and what waits for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,7 @@ class StatusCommands:
     transcript: Transcript
     access: Access
     bots: Mapping[str, Bot]
-    queue: Queued
+    queues: TurnQueues
     clock: Callable[[], datetime]
 
     async def run(self, request: CommandRequest) -> str:
@@ -58,31 +57,33 @@ class StatusCommands:
         elif not self.access.may_invoke(room, sender_id, persona.name):
             state = "not for you, here"
         else:
-            state = await self._state(persona, request.scope(persona))
+            state = await self._state(persona, request.key(persona))
         about = f" ({quoted(persona.front.description, 120)})" if persona.front.description else ""
         return f"- @{persona.name}{about}: {program.title}, {state}"
 
-    async def _state(self, persona: Persona, scope: str) -> str:
-        current, waiting = self.queue(persona.name, scope)
+    async def _state(self, persona: Persona, key: SessionKey) -> str:
+        current, waiting = self.queues.queue(key)
         if current is not None:
             return f"working, {len(waiting)} waiting" if waiting else "working"
-        if self._live(persona, scope) is not None:
+        if threads := len(self.queues.in_threads(key)):
+            return f"working in {_counted(threads, 'thread')}"
+        if self._live(key) is not None:
             return "ready"
-        return "asleep" if await self.sessions.known(persona, scope) else "not started yet"
+        return "asleep" if await self.sessions.known(persona, key) else "not started yet"
 
     # ── !status ─────────────────────────────────────────────────────────────────────────
 
     async def _status(self, request: CommandRequest) -> str:
         lines = ["Nobody answers here."] if not request.here else []
         for persona in request.here:
-            lines += ["", *await self._persona(persona, request.scope(persona))]
+            lines += ["", *await self._persona(persona, request.key(persona))]
         if self.access.is_owner(request.turn.room, request.asked.by.id):
             lines += ["", "The bots:", *(_bot(bot) for bot in self.bots.values())]
             lines += ["", f"Sessions: {self._sessions()}"]
         return "\n".join(lines).lstrip("\n")
 
-    async def _persona(self, persona: Persona, scope: str) -> list[str]:
-        current, waiting = self.queue(persona.name, scope)
+    async def _persona(self, persona: Persona, key: SessionKey) -> list[str]:
+        current, waiting = self.queues.queue(key)
         doing = "nothing to do"
         if current is not None:
             doing = f"works on {await self._asked(current)}, {self._since(current)}"
@@ -90,20 +91,27 @@ class StatusCommands:
         lines += [f"- waits: {await self._asked(one)}" for one in waiting[:WAITING_SHOWN]]
         if (more := len(waiting) - WAITING_SHOWN) > 0:
             lines.append(f"- and {more} more")
-        lines.append(f"- session: {await self._session(persona, scope)}")
+        for thread in self.queues.in_threads(key):
+            at_work, behind = self.queues.queue(thread)
+            if at_work is not None:
+                waits = f", {len(behind)} waiting" if behind else ""
+                asked = await self._asked(at_work)
+                lines.append(f"- in a thread: works on {asked}, {self._since(at_work)}{waits}")
+        lines.append(f"- session: {await self._session(persona, key)}")
         return lines
 
-    async def _session(self, persona: Persona, scope: str) -> str:
+    async def _session(self, persona: Persona, key: SessionKey) -> str:
         program = self.sessions.program(persona)
-        applied = await self.settings.applied(persona, scope)
+        applied = await self.settings.applied(persona, key)
         told = [program.title, f"model {_model(applied, program)}"]
-        if (live := self._live(persona, scope)) is not None:
+        told += await self.settings.told(persona, key)
+        if (live := self._live(key)) is not None:
             age = _lasting(self.clock() - live.started_at)
             told += [live.state, _counted(live.turns, "turn"), f"open for {age}"]
         elif not program.available:
             told.append(f"not available ({program.hint})")
         else:
-            known = await self.sessions.known(persona, scope)
+            known = await self.sessions.known(persona, key)
             told.append("asleep" if known else "not started yet")
         if program.context_tokens:
             told.append(f"context {program.context_tokens // 1000}k tokens")
@@ -120,9 +128,8 @@ class StatusCommands:
         """The time since it was asked, in words."""
         return f"for {_lasting(timedelta(microseconds=micros(self.clock()) - turn.asked_at))}"
 
-    def _live(self, persona: Persona, scope: str) -> LiveSession | None:
-        found = (one for one in self.sessions.all() if one.persona == persona.name)
-        return next((one for one in found if one.scope == scope), None)
+    def _live(self, key: SessionKey) -> LiveSession | None:
+        return next((one for one in self.sessions.all() if one.key == key), None)
 
     def _sessions(self) -> str:
         told = [f"{self.sessions.running} of {self.sessions.most} open"]

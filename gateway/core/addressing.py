@@ -71,7 +71,14 @@ def route(
     A bot's account that serves several personas answers with the first one when no name was
     said. In a direct message exactly one answers: its scope is that one's alone.
     """
-    if inbound.meta.passive or not personas:
+    return [] if inbound.meta.passive else said_to(inbound, personas, require_mention)
+
+
+def said_to(
+    inbound: Inbound, personas: Sequence[Persona], require_mention: bool = True
+) -> list[Persona]:
+    """The personas that a message is for, answered or not."""
+    if not personas:
         return []
     if inbound.meta.recipient_id:
         wanted = inbound.meta.recipient_id.removeprefix("bot:").lower()

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Literal
 
 from sqlalchemy import Connection
 
+from contract.agent import Usage
 from contract.chat import Room
 from memory.layers import EndedSession
 
@@ -21,6 +23,25 @@ TurnKind = Literal["ask", "command", "notice"]
 State = Literal["queued", "running", "answered", "posted", "dropped"]
 TurnState = Literal["queued", "running", "answered", "posted", "failed", "stopped"]
 """In the words that people are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionKey:
+    """Whose a session is: a persona's in a scope, or in one thread of it where a room has a session
+    a thread. The queue, HOME and working directory go by it; what is remembered goes by the scope.
+
+    thread_id: "": the scope's own.
+    """
+
+    persona: str
+    scope: str
+    thread_id: str = ""
+
+    @property
+    def id(self) -> str:
+        """The id by which people and the API know the session."""
+        thread = f"#{self.thread_id}" if self.thread_id else ""
+        return f"{self.persona}@{self.scope}{thread}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +55,7 @@ class Turn:
     microseconds. states: each state with the time it began. record: sections,
     scores, trims and timings, as JSON values. fault: an AgentFault, when there is no answer.
     again: the seq of the message that had it asked again, as a turn of its own; 0: it is the first.
+    session_thread: the thread whose session it is a turn of; "": the scope's own.
     """
 
     id: str
@@ -56,6 +78,12 @@ class Turn:
     ended_by: str | None = None
     fault: str | None = None
     again: int = 0
+    session_thread: str = ""
+
+    @property
+    def key(self) -> SessionKey:
+        """The session that it is a turn of; turns of Moot's own go by its name."""
+        return SessionKey(self.speaker_name, self.scope, self.session_thread)
 
     @property
     def was_asked(self) -> bool:
@@ -74,11 +102,6 @@ class Turn:
         if name == "posted" and self.fault is not None:
             return "failed"
         return name
-
-
-def session_id(persona: str, scope: str) -> str:
-    """The id of a persona's session in a scope."""
-    return f"{persona}@{scope}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +169,29 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class UnusedSession:
-    """A session that ended. used_at: when its last turn had ended, in microseconds."""
+    """A session that ended. used_at: when its last turn had ended, in microseconds. thread_id: of
+    its key."""
 
     session: EndedSession
     used_at: int
+    thread_id: str = ""
+
+    @property
+    def key(self) -> SessionKey:
+        """The session that it was."""
+        return SessionKey(self.session.persona, self.session.scope, self.thread_id)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnUsage:
+    """What a turn used, as limits and metrics count it. person_id: who began the chain that it is
+    of. usage: None: not reported."""
+
+    turn_id: str
+    at: datetime
+    person_id: str
+    room_id: str
+    persona: str
+    agent: str
+    seconds: float
+    usage: Usage | None

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
 from weakref import WeakValueDictionary
 
-from gateway.core.ledger import Turn, session_id
+from gateway.core.ledger import Turn
 
 
 @dataclass(slots=True, weakref_slot=True)
@@ -67,7 +67,7 @@ def own_log_context(**more: str) -> Iterator[LogContext]:
 def turn_log_context(turn: Turn) -> Iterator[None]:
     """Work for a turn within the block, whatever its session does next."""
     persona = turn.speaker_name
-    session = session_id(persona, turn.scope)
+    session = turn.key.id
     token = _now.set(LogContext(turn.id, turn.room.id, persona, session, turn.bot, turn.id))
     try:
         yield
@@ -85,7 +85,7 @@ class SessionLogContexts:
     def take(self, turn: Turn) -> Iterator[LogContext]:
         """The session is at this turn until the block is left."""
         persona = turn.speaker_name
-        session = session_id(persona, turn.scope)
+        session = turn.key.id
         it = self._of.get(session)
         if it is None:
             it = self._of[session] = LogContext(persona=persona, session=session)

@@ -10,6 +10,7 @@ from pathlib import Path
 SCOPES = "scopes"
 FILES = "files"  # of people's messages, and those that agents attach
 LENT = "files"  # in a session's folder: what its program is to open
+LENT_FOLDER, LENT_FILE = 0o2750, 0o640  # its group, and of all below, may be the session's account
 OWNER_SECRET = "owner.secret"  # noqa: S105  (a file in the data directory)
 _WORLD = 0o077  # rights of everybody but the owner
 _AGENTS = (SCOPES, "model")  # what agents make keeps the modes that they gave it

@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
-import html
 import io
-import json
 import re
-import shlex
 import tomllib
-from base64 import b32encode, b64encode
+import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from itertools import islice
 from typing import Any, TextIO, TypeVar, cast
-from urllib.parse import quote, quote_plus, unquote
+from urllib.parse import unquote
+
+from gateway.core.encodings import (
+    ATOM,
+    ESCAPES,
+    INVISIBLE,
+    MAY_HOLD,
+    WORD_CHARS,
+    base64_of,
+    dumped,
+    forms_of,
+    packed,
+    shown,
+    wide_base64,
+)
 
 REMOVED = "[secret removed]"
 
 SHORTEST = 8
-_WORD_CHARS, _DIGITS = 16, 12  # letters, or digits, alone must be that many to be no word or date
+_DIGITS = 12  # digits alone must be that many to be no date
 _SHORTEST_END = 6  # of a draft that may go on with the rest of a secret
 
 # OPENAI_API_KEY, SLACK_BOT_TOKEN_TEAM, api_key, password; but no SSH_KEY_PATH and no CLIENT_ID.
@@ -47,12 +58,46 @@ Rows = Sequence[Sequence[tuple[str, str]]]
 """Of a terminal, from above: their parts, each with its style."""
 
 
+_STYLED = (
+    (0xFF01, 0xFF5F),
+    (0x1D400, 0x1D800),
+    (0x2460, 0x2500),
+    (0x2070, 0x2150),
+    (0x1F130, 0x1F16A),
+)
+
+
+def _plain_letters() -> Iterator[tuple[int, str]]:
+    for first, end in _STYLED:
+        for code in range(first, end):
+            plain = unicodedata.normalize("NFKC", chr(code))
+            if len(plain) == 1 and plain.isascii():
+                yield code, plain.lower()
+
+
+_PLAIN = dict(_plain_letters())  # full-width, mathematical and circled letters and digits
+_STYLED_LETTER = re.compile(
+    f"[{''.join(f'{chr(first)}-{chr(end - 1)}' for first, end in _STYLED)}]"
+)
+
+
+def small_of(text: str) -> str:
+    """In small letters as a keyboard has them, each where it was."""
+    small = text.lower()
+    if len(small) != len(text):
+        small = "".join(char if len(char.lower()) != 1 else char.lower() for char in text)
+    if small.isascii() or _STYLED_LETTER.search(small) is None:
+        return small
+    return small.translate(_PLAIN)
+
+
 class Redactor:
     """Knows what is secret, and writes REMOVED in its place.
 
     Found are a secret as it is, in letters of any case, without its first or last character,
     backwards, and as JSON, a URL, HTML, `repr`, Markdown, a shell, hex (also with something
-    between), base32 and base64 (at any offset) write it; and one that is written with escapes, has
+    between, and in the rows of a dump), base32, base64 (at any offset, of UTF-16 and of gzip, too)
+    and quoted-printable write it; and one that is written with escapes, in full-width letters, has
     comments or invisible characters inside, is broken over lines or has parts in bold. Takes time
     linear in the text. A text without a secret is returned as it came.
     """
@@ -61,6 +106,7 @@ class Redactor:
         self._forms: tuple[str, ...] = ()  # in small letters, long ones first
         self._hex: tuple[bytes, ...] = ()  # the secrets so written, with nothing between
         self._loose: tuple[bytes, ...] = ()  # the same as they are, and in base64
+        self._dumped: tuple[str, ...] = ()  # in hex, as the rows of a dump show it
         self._plain: tuple[str, ...] = ()  # the secrets themselves, in small letters
         self.learn(secrets)
 
@@ -72,16 +118,23 @@ class Redactor:
         """Know these too; one that is too short, or an ordinary word, is passed over."""
         told = {part for secret in secrets for part in _parts(secret)}
         known = {secret for secret in told if can_be_redacted(secret)}
-        forms = {_small(form) for secret in known for form in _forms(secret)}
+        forms = {small_of(form) for secret in known for form in forms_of(secret)}
         self._forms = tuple(sorted({*self._forms, *forms}, key=lambda form: (-len(form), form)))
-        written = {secret.encode("utf-8", "replace").hex() for secret in known}
+        codes = ("utf-8", "utf-16-le")
+        written = {one.encode(code, "replace").hex() for one in known for code in codes}
+        self._dumped = tuple(sorted({*self._dumped, *written}))
         between = {form for text in written for form in (text, re.sub("..(?=.)", r"\g<0>0", text))}
         self._hex = tuple(sorted({*self._hex, *(form.encode() for form in between)}))
         raw = {one: one.encode("utf-8", "replace") for one in known if not _WORDS.fullmatch(one)}
-        loose = {_small(form).encode() for one in raw for form in (one, *_base64(raw[one]))}
+        loose = {
+            small_of(form).encode()
+            for one in raw
+            for form in (one, one.replace("=", "=3d"), *base64_of(raw[one]))
+        } | {small_of(form).encode() for one in known for form in wide_base64(one)}
         bare = (form.translate(None, _BREAKS) for form in loose)
         self._loose = tuple(sorted({*self._loose, *(one for one in bare if len(one) >= _DIGITS)}))
-        self._plain = tuple(sorted({*self._plain, *(_small(secret) for secret in known)}))
+        bytewise = {one.encode("utf-8", "replace").decode("latin-1") for one in known}
+        self._plain = tuple(sorted({*self._plain, *map(small_of, known | bytewise)}))
 
     def __call__(self, text: str) -> str:
         """The text without secrets."""
@@ -91,7 +144,7 @@ class Redactor:
 
     def _spans(self, text: str) -> list[tuple[int, int]]:
         """Where secrets stand, in their order, none within another."""
-        small = _small(text)
+        small = small_of(text)
         found = _found(self._forms, small)
         raw = small.encode("utf-8", "replace")
         for forms, between in ((self._hex, _BETWEEN), (self._loose, _BREAKS)):
@@ -100,17 +153,26 @@ class Redactor:
                 if form in bare:
                     broken = spaced.join(map(re.escape, form.decode()))
                     found += [at.span() for at in re.finditer(broken, small)]
-        escaped = any(sign in text for sign in _ESCAPES)
-        if escaped or not (text.isascii() or _INVISIBLE.search(text) is None):
-            read = _small(_ATOM.sub(_shown, text))
+        escaped = any(sign in text for sign in ESCAPES)
+        if escaped or not (text.isascii() or INVISIBLE.search(text) is None):
+            read = small_of(ATOM.sub(shown, text))
             if any(form in read for form in self._plain):
                 found += _placed(_found(self._plain, read), _stretches(text))
+        if MAY_HOLD.search(small):
+            found += self._in_dumps_and_archives(text, small)
         return _apart(found) if found else found
+
+    def _in_dumps_and_archives(self, text: str, small: str) -> Iterator[tuple[int, int]]:
+        yield from dumped(self._dumped, small)
+        for span, inside in packed(text):
+            read = small_of(inside)
+            if any(form in read for form in self._plain):
+                yield span
 
     def unfinished(self, text: str) -> str:
         """A text that goes on later: without an end that may be a secret's beginning, either."""
         text = self(text)
-        end = _small(text[-len(max(self._forms, key=len, default="")) :])
+        end = small_of(text[-len(max(self._forms, key=len, default="")) :])
         for form in self._forms:
             if form[:_SHORTEST_END] not in end:
                 continue
@@ -265,21 +327,13 @@ def can_be_redacted(secret: str) -> bool:
         return False
     if secret.isdigit():
         return len(secret) >= _DIGITS
-    return len(secret) >= _WORD_CHARS or not _WORDS.fullmatch(secret)
+    return len(secret) >= WORD_CHARS or not _WORDS.fullmatch(secret)
 
 
 def _parts(secret: str) -> list[str]:
     """The parts that count as a secret each: a key of many lines is found by each of them."""
     lines = [line.strip() for line in secret.splitlines()]
     return [line for text in lines for line in {text, unquote(text)} if "-----" not in line]
-
-
-def _small(text: str) -> str:
-    """In small letters, each where it was."""
-    small = text.lower()
-    if len(small) == len(text):
-        return small
-    return "".join(char if len(char.lower()) != 1 else char.lower() for char in text)
 
 
 def _apart(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -293,25 +347,8 @@ def _apart(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return apart
 
 
-_BETWEEN = b" :,-%\\x\n\t"  # what people and programs put between two bytes in hex
-_BREAKS = b' \n\r\t>|*_`"+\\'  # what wraps a long word, quotes it, or makes a part of it bold
-_ESCAPES = ("<", "&#", "&", "%", "\\x", "\\u")
-_INVISIBLE = re.compile("[\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f"
-                        "\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0"
-                        "\U000e0000-\U000e0fff]")  # fmt: skip
-_ATOM = re.compile(
-    r"<!--.{0,1000}?-->|</?[a-z][^<>]{0,200}>|&\#?\w{1,31};|%[0-9a-f]{2}|\\x[0-9a-f]{2}"
-    rf"|\\u[0-9a-f]{{4}}|{_INVISIBLE.pattern}",
-    re.IGNORECASE | re.DOTALL,
-)
-
-
-def _shown(atom: re.Match[str]) -> str:
-    """What is read of an escape; "": nobody sees it."""
-    word = atom[0]
-    if word[0] == "&":
-        return html.unescape(word)
-    return chr(int(word[2:] if word[0] == "\\" else word[1:], 16)) if word[0] in "%\\" else ""
+_BETWEEN = b" :,-%=\\x\n\t"  # what people and programs put between two bytes in hex
+_BREAKS = b' \n\r\t>|*_`"+=\\'  # what wraps a long word, quotes it, or makes a part of it bold
 
 
 def _stretches(text: str) -> list[tuple[int, int, int]]:
@@ -319,11 +356,10 @@ def _stretches(text: str) -> list[tuple[int, int, int]]:
     and ends; every second one is an escape."""
     found: list[tuple[int, int, int]] = []
     at = length = 0
-    for atom in _ATOM.finditer(text):
+    for atom in ATOM.finditer(text):
         start, end = atom.span()
         found += ((length, at, start), (length + start - at, start, end))
-        shown = len(_shown(atom))
-        length, at = length + start - at + shown, end
+        length, at = length + start - at + len(shown(atom)), end
     return [*found, (length, at, len(text))]
 
 
@@ -349,51 +385,3 @@ def _place(stretches: list[tuple[int, int, int]], index: int) -> tuple[int, int]
     if number % 2:  # an escape
         return start, end
     return start + index - begin, start + index - begin + 1
-
-
-def _forms(secret: str) -> set[str]:
-    """The forms in which it may be written, letters of any case."""
-    raw = secret.encode("utf-8", "replace")
-    told = json.dumps(secret)[1:-1]
-    return {
-        secret,
-        secret[1:-1] if len(secret) >= _WORD_CHARS else secret,
-        secret[::-1],
-        *_escaped(secret),
-        shlex.quote(secret)[1:-1] if shlex.quote(secret) != secret else secret,
-        quote(secret, safe="", errors="replace"),
-        quote(secret, errors="replace"),
-        quote_plus(secret, errors="replace"),
-        told,
-        json.dumps(told)[1:-1],
-        json.dumps(secret, ensure_ascii=False)[1:-1],
-        repr(secret)[1:-1],
-        html.escape(secret),
-        html.escape(secret, quote=False),
-        raw.hex(),
-        *_base64(raw),
-        *_base32(raw),
-    }
-
-
-def _escaped(secret: str) -> Iterator[str]:
-    """With backslashes, as Markdown takes them, a pattern or a shell."""
-    yield re.sub(r"([_*`~])", r"\\\1", secret)
-    yield re.sub(r"([^\w])", r"\\\1", secret)
-    yield re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", secret)
-    yield re.escape(secret)
-
-
-def _base32(raw: bytes) -> Iterator[str]:
-    """The same among the five bytes of a group of base32."""
-    for before in range(5):
-        text = b32encode(b"\0" * before + raw).decode()
-        yield text[-(-before * 8 // 5) : (before + len(raw)) * 8 // 5]
-
-
-def _base64(raw: bytes) -> Iterator[str]:
-    """The characters that it fills alone, wherever it begins among the three bytes of a group."""
-    for before in range(3):
-        text = b64encode(b"\0" * before + raw).decode()
-        text = text[-(-before * 8 // 6) : (before + len(raw)) * 8 // 6]
-        yield from (text, text.replace("+", "-").replace("/", "_"))

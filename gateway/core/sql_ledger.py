@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -58,18 +58,31 @@ _NEW = (  # of a turn that is queued
     "state",
     "answer",
     "again",
+    "session_thread",
     "record",
 )
+SessionThread = Callable[[Room, str | None], str]
+"""The thread whose session takes what is said in a thread of a room; "": the room's own session."""
+
+
+def no_threads(room: Room, thread_id: str | None) -> str:
+    """The sessions of rooms where no thread has its own."""
+    return ""
+
+
 LINKS = 50  # of a chain of agents that is followed to its beginning
 
 
 class SqlLedger(SqlSessions, SqlPosts):
     """The record of turns and posts, as the rest of the gateway asks it."""
 
-    def __init__(self, store: Store, transcript: Transcript) -> None:
+    def __init__(
+        self, store: Store, transcript: Transcript, session_thread: SessionThread = no_threads
+    ) -> None:
         SqlSessions.__init__(self, store)
         SqlPosts.__init__(self, store)
         self._transcript = transcript
+        self._session_thread = session_thread
         insert = insert_of(store)
         self._queue_turn = (
             insert(turns)
@@ -141,6 +154,7 @@ class SqlLedger(SqlSessions, SqlPosts):
                 states=states,
                 answer=want.answer,
                 again=want.again,
+                session_thread=self._session_thread(asked.room, want.thread_id),
                 record={"retry_of": want.retries} if want.retries else {},
             )
             values = {name: getattr(turn, name) for name in _NEW}
@@ -246,9 +260,10 @@ class SqlLedger(SqlSessions, SqlPosts):
         """One turn."""
         return await self._first(TURN, {"of": turn_id})
 
-    async def last_turn(self, scope: str) -> Turn | None:
-        """The newest finished turn of a scope that an agent answered."""
-        return await self._first(LAST_TURN, {"scope": scope})
+    async def last_turn(self, scope: str, thread_id: str = "") -> Turn | None:
+        """The newest finished turn of a scope that an agent answered. thread_id: in the session of
+        this thread."""
+        return await self._first(LAST_TURN, {"scope": scope, "thread_id": thread_id})
 
     async def last_question(self, persona: str, scope: str, thread_id: str | None) -> Turn | None:
         """The newest turn of a scope that asked a persona what still stands there. thread_id: of

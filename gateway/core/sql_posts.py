@@ -19,6 +19,7 @@ from gateway.core.sql_rows import (
     LEFT_QUESTIONS,
     MARK,
     NEWEST_MESSAGE,
+    QUESTION_OF,
 )
 from store.database import Store, insert_of
 from store.schema import posts
@@ -67,6 +68,12 @@ class SqlPosts:
             return [(row.key, row.platform_id, row.text) for row in rows]
 
         return await self._store.read(work)
+
+    async def question_of(self, platform_id: str) -> str | None:
+        """The id of the question that an own post asked, ever; None: it asked none."""
+        where = {"post": platform_id}
+        key: str | None = await self._store.read(methodcaller("scalar", QUESTION_OF, where))
+        return key.split(":")[1] if key else None
 
     async def _add_post(self, post: Post) -> None:
         values = {

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Row, bindparam, func, insert, or_, select, update
 
 from contract.chat import Room
-from gateway.core.ledger import Turn, UnusedSession
+from gateway.core.ledger import SessionKey, Turn, UnusedSession
 from memory.layers import EndedSession
 from store.database import Store, insert_of
 from store.gateway_schema import figures
@@ -35,8 +35,10 @@ ASKED = (
 TURN = TURNS.where(turns.c.id == bindparam("of"))
 OPEN = ("queued", "running", "answered")
 OPEN_TURNS = TURNS.where(turns.c.state.in_(OPEN)).order_by(turns.c.seq)
+_IN_THREAD = bindparam("thread_id", type_=turns.c.session_thread.type)
 LAST_TURN = (
     TURNS.where(turns.c.scope == bindparam("scope"), turns.c.answer_source.is_not(None))
+    .where(or_(_IN_THREAD == "", turns.c.session_thread == _IN_THREAD))
     .where(turns.c.state == "posted")
     .order_by(turns.c.seq.desc())
     .limit(1)
@@ -53,6 +55,7 @@ _SESSION = turns.c.record["session"].as_string().label("session")
 _RECENT = (  # of a persona in a scope; so many that reading their records takes no time
     select(turns.c.seq, _SESSION)
     .where(turns.c.scope == bindparam("scope"), turns.c.persona == bindparam("persona"))
+    .where(turns.c.session_thread == bindparam("thread_id"))
     .where(turns.c.kind == "ask", turns.c.state == "posted")
     .order_by(turns.c.seq.desc())
     .limit(1_000)
@@ -106,6 +109,9 @@ CLOSE_QUESTION = update(posts).where(posts.c.key == bindparam("of")).values(stat
 LEFT_QUESTIONS = select(posts.c.key, posts.c.platform_id, posts.c.text).where(
     posts.c.turn_id == bindparam("turn"), posts.c.kind == "question", posts.c.state == "sent"
 )
+QUESTION_OF = select(posts.c.key).where(
+    posts.c.platform_id == bindparam("post"), posts.c.kind == "question"
+)
 KNOWN_POSTS = (
     select(posts.c.platform_id)
     .join(turns, turns.c.id == posts.c.turn_id)
@@ -120,6 +126,7 @@ ANSWER_WITH = (
 SESSION = select(sessions.c.agent_session_id).where(
     sessions.c.persona == bindparam("persona"),
     sessions.c.scope == bindparam("scope"),
+    sessions.c.thread_id == bindparam("thread_id"),
     sessions.c.agent == bindparam("agent"),
 )
 _LAST_ROOM = (
@@ -138,7 +145,11 @@ IDLE_SESSIONS = _ENDS.where(_UNENDED, sessions.c.used_at <= bindparam("since")).
     sessions.c.used_at
 )
 USED_FIRST = select(func.min(sessions.c.used_at)).where(_UNENDED)
-_THIS = (sessions.c.persona == bindparam("of_persona"), sessions.c.scope == bindparam("of_scope"))
+_THIS = (
+    sessions.c.persona == bindparam("of_persona"),
+    sessions.c.scope == bindparam("of_scope"),
+    sessions.c.thread_id == bindparam("of_thread"),
+)
 ONE_SESSION = _ENDS.where(*_THIS, _UNENDED, sessions.c.agent != "")
 RETIRE_SESSION = update(sessions).where(*_THIS).values(agent="")
 END_SESSION = (
@@ -150,6 +161,11 @@ DECIDE = insert(decisions)
 DECISIONS = (
     select(decisions).where(decisions.c.turn_id == bindparam("turn")).order_by(decisions.c.seq)
 )
+
+
+def of_key(key: SessionKey) -> dict[str, str]:
+    """The key of the row that a statement finds."""
+    return {"of_persona": key.persona, "of_scope": key.scope, "of_thread": key.thread_id}
 
 
 def turn_of(row: Row[Any]) -> Turn:
@@ -174,13 +190,16 @@ def turn_of(row: Row[Any]) -> Turn:
         ended_by=row.ended_by,
         fault=row.fault,
         again=row.again,
+        session_thread=row.session_thread,
     )
 
 
 def ended_of(row: Row[Any]) -> UnusedSession:
     room = Room(row.id, row.name, row.kind, row.project)
     return UnusedSession(
-        EndedSession(row.scope, row.persona, room, row.agent_session_id or ""), row.used_at
+        EndedSession(row.scope, row.persona, room, row.agent_session_id or ""),
+        row.used_at,
+        row.thread_id,
     )
 
 

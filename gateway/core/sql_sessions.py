@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from operator import methodcaller
+from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
-from gateway.core.ledger import Turn, UnusedSession
+from gateway.core.ledger import SessionKey, Turn, UnusedSession
 from gateway.core.sql_rows import (
     END_SESSION,
     IDLE_SESSIONS,
@@ -19,6 +20,7 @@ from gateway.core.sql_rows import (
     SESSION,
     USED_FIRST,
     ended_of,
+    of_key,
     turn_of,
 )
 from store.database import Store, insert_of
@@ -53,24 +55,23 @@ class SqlSessions:
         self._store = store
         new_session = insert_of(store)(sessions)
         self._keep_session = new_session.on_conflict_do_update(
-            index_elements=["persona", "scope"],
+            index_elements=["persona", "scope", "thread_id"],
             set_={
                 name: new_session.excluded[name]
                 for name in ("agent", "agent_session_id", "used_at", "ended_at")
             },
         )
 
-    async def agent_session(self, persona: str, scope: str, agent: str) -> str | None:
+    async def agent_session(self, key: SessionKey, agent: str) -> str | None:
         """The agent's own session id to resume, or None."""
-        where = {"persona": persona, "scope": scope, "agent": agent}
+        where = asdict(key) | {"agent": agent}
         return await self._store.read(
             lambda connection: connection.execute(SESSION, where).scalar()
         )
 
     def keep_session(
         self,
-        persona: str,
-        scope: str,
+        key: SessionKey,
         agent: str,
         session_id: str | None,
         now: datetime,
@@ -79,9 +80,7 @@ class SqlSessions:
     ) -> Awaitable[object]:
         """Remember the agent's session id, where it has one, and that it was used now. later: it is
         known, so it need only be on disk soon."""
-        values = {
-            "persona": persona,
-            "scope": scope,
+        values = asdict(key) | {
             "agent": agent,
             "agent_session_id": session_id,
             "used_at": micros(now),
@@ -90,9 +89,9 @@ class SqlSessions:
         work = methodcaller("execute", self._keep_session, values)
         return self._store.write_later(work) if later else self._store.write(work)
 
-    async def retire_session(self, persona: str, scope: str) -> UnusedSession | None:
+    async def retire_session(self, key: SessionKey) -> UnusedSession | None:
         """Resume it no more. None when there is none, or its end is known already."""
-        where = {"of_persona": persona, "of_scope": scope}
+        where = of_key(key)
 
         def work(connection: Connection) -> UnusedSession | None:
             row = connection.execute(ONE_SESSION, where).first()
@@ -101,9 +100,19 @@ class SqlSessions:
 
         return await self._store.write(work)
 
-    async def past_sessions(self, persona: str, scope: str) -> list[PastSession]:
+    async def threads_with_sessions(self, key: SessionKey) -> list[str]:
+        """The threads of a scope in which a persona has a session."""
+        query = select(sessions.c.thread_id).where(
+            sessions.c.persona == key.persona,
+            sessions.c.scope == key.scope,
+            sessions.c.thread_id != "",
+            sessions.c.agent != "",
+        )
+        return await self._store.read(lambda c: list(c.execute(query).scalars()))
+
+    async def past_sessions(self, key: SessionKey) -> list[PastSession]:
         """The last sessions that can be told apart by their agents' ids, the newest first."""
-        where = {"persona": persona, "scope": scope, "most": LISTED}
+        where = asdict(key) | {"most": LISTED}
 
         def work(connection: Connection) -> list[PastSession]:
             rows = connection.execute(PAST_SESSIONS, where)
@@ -125,10 +134,6 @@ class SqlSessions:
 
     async def ended_session(self, ended: UnusedSession, now: datetime) -> None:
         """The memory knows of the end; nothing changes when the session was used again."""
-        values = {
-            "of_persona": ended.session.persona,
-            "of_scope": ended.session.scope,
-            "last_used_at": ended.used_at,
-            "at": micros(now),
-        }
+        values: dict[str, Any] = of_key(ended.key)
+        values |= {"last_used_at": ended.used_at, "at": micros(now)}
         await self._store.write(methodcaller("execute", END_SESSION, values))

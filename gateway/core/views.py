@@ -23,7 +23,7 @@ from contract.work import (
     recorded_files,
     recorded_work,
 )
-from gateway.core.ledger import Post, Turn, TurnState, session_id
+from gateway.core.ledger import Post, Turn, TurnState
 from store.timestamps import moment
 from store.transcript import StoredMessage
 
@@ -367,7 +367,7 @@ def turn_view(
         at=moment(turn.states[0][1]),
         message_id=message_id,
         thread_id=turn.thread_id,
-        session_id=session_id(turn.speaker_name, turn.scope),
+        session_id=turn.key.id,
         ahead=ahead,
         work=work(done) if done else _worked(turn),
         error=(turn.answer or "") if turn.fault else "",

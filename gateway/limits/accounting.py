@@ -11,9 +11,8 @@ from uuid import uuid4
 from contract.agent import Usage
 from contract.chat import Room, Speaker
 from gateway.audit.audit import Audit
-from gateway.core.ledger import Turn, TurnRequest
+from gateway.core.ledger import Turn, TurnRequest, TurnUsage
 from gateway.core.sql_ledger import SqlLedger
-from gateway.core.turn_usage import TurnUsage
 from gateway.limits.limits import Limits
 from gateway.limits.usage import UsageBook
 from store.transcript import StoredMessage

@@ -11,8 +11,8 @@ from sqlalchemy import Connection, func, select
 
 from contract.chat import Room, Speaker
 from gateway.access.access import Access
+from gateway.core.ledger import TurnUsage
 from gateway.core.quoting import quoted
-from gateway.core.turn_usage import TurnUsage
 from gateway.limits.counters import Counters, Kind, LimitSubject, Over, What, Window, start_of
 from gateway.settings.limits import LimitsTable
 from store.database import Store, insert_of

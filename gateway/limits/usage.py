@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, case, func, select
 
 from contract.agent import Usage
-from gateway.core.turn_usage import TurnUsage
+from gateway.core.ledger import TurnUsage
 from gateway.core.views import View
 from gateway.limits.counters import start_of
 from gateway.settings.limits import PriceTable

@@ -60,7 +60,8 @@ class McpGrant:
     """A session's right to read: as much as its newest turn may, and nothing before its first.
 
     url: where it is served, "" when it is not. roots: folders that its agent may hand files over
-    from. bounds: of the files of the turn that runs.
+    from. messages: the folder of long messages, of an agent that opens no files itself. bounds: of
+    the files of the turn that runs.
     """
 
     persona: str = ""
@@ -68,6 +69,7 @@ class McpGrant:
     invocation: Invocation | None = None
     url: str = ""
     roots: tuple[Path, Path] | None = None
+    messages: Path | None = None
     kept: KeptFiles | None = None
     bounds: FileBounds | None = None
     pipes: dict[str, Pipe] = field(default_factory=dict)
@@ -119,9 +121,8 @@ class McpEndpoint:
     def tools(self, admission: McpGrant) -> SessionTools:
         """The same for an agent in this process, which needs no server."""
         admission.kept = self._kept
-        return SessionTools(
-            self._tools, admission.reader, admission.open_desk if self._kept else None
-        )
+        desk = admission.open_desk if self._kept else None
+        return SessionTools(self._tools, admission.reader, desk, admission.messages)
 
     def close(self, admission: McpGrant) -> None:
         """Forget a session: its address answers no more."""

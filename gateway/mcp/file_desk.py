@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import mimetypes
 import secrets
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +10,7 @@ from pathlib import Path
 import structlog
 
 from adapters.own_files import open_own
-from bots.kit.files import safe_name
+from bots.kit.files import mime_of, safe_name
 from composer.guard import flat
 from contract.chat import Attachment
 from contract.work import HandedFile
@@ -21,7 +20,6 @@ log = structlog.stdlib.get_logger("moot.mcp")
 MOST_FILES = 10  # in a turn
 COMMENT_CHARS = 500
 PIECE_CHARS, OVERLAP_CHARS = 1 << 16, 1 << 12  # about 1 ms; a key of many lines is shorter
-_TYPES = mimetypes.MimeTypes(filenames=())  # without this machine's own tables
 
 
 class NotTaken(Exception):
@@ -51,7 +49,8 @@ class FileDesk:
             raise NotTaken(f"{MOST_FILES} files are the most for one answer")
         named, root = self._place(path)
         data = await asyncio.to_thread(self._read, named, root)
-        if await self._holds_secret(data.decode("latin-1")):
+        bare = data.replace(b"\0", b"")  # of UTF-16 what it says
+        if await self._holds_secret(bare.decode("latin-1")):
             raise NotTaken("the file holds a secret of this installation: no room gets to see it")
         name = safe_name(named.name)
         for handed in self.taken:
@@ -106,9 +105,7 @@ class FileDesk:
         path.parent.mkdir(parents=True, mode=0o700)
         path.touch(mode=0o600)
         path.write_bytes(data)
-        guess, encoding = _TYPES.guess_type(name)
-        mime = guess if guess and not encoding else "application/octet-stream"
-        return Attachment(name, mime, len(data), str(path))
+        return Attachment(name, mime_of(name), len(data), str(path))
 
 
 def _holds(file: Attachment, data: bytes) -> bool:

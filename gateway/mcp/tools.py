@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, tzinfo
 from functools import cache
+from pathlib import Path
 from typing import Annotated, Any
 
 import structlog
@@ -16,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from adapters.agent import ToolReply
 from composer.guard import flat
 from gateway.mcp.file_desk import FileDesk, NotTaken
+from gateway.mcp.long_messages import NOT_THERE, read_piece
 from gateway.settings.config import place_of, reason_of
 from memory.observations.records import Kind
 from memory.observations.rows import StoredObservation
@@ -83,7 +85,18 @@ class SendFileArguments(_Arguments):
     comment: str = Field("", description="one line to go with it")
 
 
+class ReadMessageArguments(_Arguments):
+    """The whole of a message that is too long for a prompt, which holds its beginning and its end.
+
+    Such a message has an attachment `whole-message.txt`, with its path.
+    """
+
+    path: str = Field(description="the path behind whole-message.txt in the transcript")
+    start: Annotated[int, Field(ge=0)] = Field(0, description="the character to begin with")
+
+
 SEND_FILE = "send_file"
+READ_MESSAGE = "read_message"
 TOOLS: Mapping[str, type[_Arguments]] = {
     "search": SearchArguments,
     "timeline": TimelineArguments,
@@ -103,6 +116,8 @@ def _told(name: str, model: type[_Arguments]) -> dict[str, Any]:
 
 SENDING = _told(SEND_FILE, SendFileArguments)
 """The tool that hands a file over, offered in a session."""
+READING = _told(READ_MESSAGE, ReadMessageArguments)
+"""The tool that reads a long message, offered to an agent that opens no files itself."""
 NO_TURN = "No question of anybody's is being answered: there is nobody to send a file to."
 
 
@@ -114,10 +129,25 @@ async def send_file(arguments: Mapping[str, Any], desk: FileDesk | None) -> Tool
         wanted = SendFileArguments.model_validate(dict(arguments))
         return ToolReply(await desk.take(wanted.path, wanted.comment))
     except ValidationError as error:
-        first = error.errors()[0]
-        return ToolReply(f"{place_of(first)}: {reason_of(first)}.", failed=True)
+        return _misused(error)
     except NotTaken as refusal:
         return ToolReply(f"Not sent: {refusal}.", failed=True)
+
+
+async def read_message(arguments: Mapping[str, Any], folder: Path) -> ToolReply:
+    """The answer of the tool for long messages. folder: where the session's are."""
+    try:
+        wanted = ReadMessageArguments.model_validate(dict(arguments))
+    except ValidationError as error:
+        return _misused(error)
+    piece = await read_piece(folder, wanted.path, wanted.start)
+    return ToolReply(NOT_THERE, failed=True) if piece is None else ToolReply(piece)
+
+
+def _misused(error: ValidationError) -> ToolReply:
+    """The first of what is wrong with the arguments of a tool."""
+    first = error.errors()[0]
+    return ToolReply(f"{place_of(first)}: {reason_of(first)}.", failed=True)
 
 
 class MemoryTools:
@@ -143,8 +173,7 @@ class MemoryTools:
         try:
             wanted = model.model_validate(dict(arguments))
         except ValidationError as error:
-            first = error.errors()[0]
-            return ToolReply(f"{place_of(first)}: {reason_of(first)}.", failed=True)
+            return _misused(error)
         match wanted:
             case SearchArguments():
                 return ToolReply(index(await self._log.search(reader, _query(wanted))))
@@ -196,21 +225,26 @@ class SessionTools:
     """The tools of one session.
 
     look: who looks just now; None: nobody may. desk: takes the files of the turn that runs, which
-    gives None while none does; None: files are handed over nowhere.
+    gives None while none does; None: files are handed over nowhere. messages: the folder of the
+    long messages that its agent was told of; None: it opens them itself.
     """
 
     memory: MemoryTools
     look: Callable[[], WorkReader | None]
     desk: Callable[[], FileDesk | None] | None = None
+    messages: Path | None = None
 
     def offered(self) -> list[dict[str, Any]]:
         """See `Tools.offered`."""
-        return [*self.memory.offered(), *([SENDING] if self.desk else [])]
+        own = [*([SENDING] if self.desk else []), *([READING] if self.messages else [])]
+        return [*self.memory.offered(), *own]
 
     async def call(self, name: str, given: Mapping[str, Any]) -> ToolReply:
         """See `Tools.call`."""
         if self.desk is not None and name == SEND_FILE:
             return await send_file(given, self.desk())
+        if self.messages is not None and name == READ_MESSAGE:
+            return await read_message(given, self.messages)
         reader = self.look()
         if reader is None:
             return ToolReply(UNSEEN, failed=True)

@@ -20,7 +20,7 @@ from contract.chat import Room, Speaker
 from contract.errors import AgentError, MootError, Rejected
 from contract.work import Work
 from gateway.access.visibility import Visibility
-from gateway.core.ledger import Turn
+from gateway.core.ledger import SessionKey, Turn
 from gateway.sessions.opener import Opener
 from gateway.sessions.sessions import AgentProgram, SessionContext
 from gateway.settings.personas.personas import Persona
@@ -183,7 +183,8 @@ class DryRuns:
         folder = Path(tempfile.mkdtemp(prefix="dry-run-", dir=self._data_dir))
         opener = self._opener.apart(folder)
         try:
-            live = await opener.open(persona, "dm:web:dry-run:rehearsal", room)
+            key = SessionKey(persona.name, "dm:web:dry-run:rehearsal")
+            live = await opener.open(persona, key, room)
             try:
                 return await live.agent.ask(prompt, reply)
             finally:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import structlog
 
 from bots.bot import Bot
-from bots.kit.questions import agreed_markdown, decided_markdown, left_markdown
-from contract.agent import Question
+from bots.kit.questions import agreed_markdown, decided_markdown, gone_markdown, left_markdown
+from contract.agent import GONE, Question
 from contract.chat import Destination, Speaker
 from contract.errors import PlatformError
 from gateway.core.ledger import Turn
@@ -94,6 +94,8 @@ class QuestionPosts:
             if option == chosen and first.id != by.id:  # who allowed it has not refused it
                 who = f"{first.name}, {by.name}"
         text = decided_markdown(entry.question, chosen, who)
+        if reason == GONE:
+            text = gone_markdown(entry.question.title, entry.turn.persona)
         key = f"{entry.turn.id}:{entry.question.id}"
         for message_id in entry.message_ids:
             if not await self._edit(entry.bot, entry.place, message_id, text):

@@ -9,13 +9,13 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from secrets import token_hex
-from typing import Literal, TypedDict, TypeVar
+from typing import TypedDict, TypeVar
 
 import structlog
 
 from bots.bot import Bot
 from bots.kit.questions import ALONE, NOBODY, refused_markdown
-from contract.agent import Question
+from contract.agent import GONE, Question
 from contract.chat import Chosen, Destination, Room, Speaker
 from contract.errors import MootError, PlatformError, Rejected
 from gateway.access.access import Access
@@ -28,23 +28,15 @@ from gateway.core.views import OpenQuestion
 from gateway.questions.ballot import Ballot
 from gateway.questions.open_question import PendingQuestion, label, refusing, told
 from gateway.questions.posts import QuestionPosts
+from gateway.questions.replies import Choice, line_of
 from gateway.questions.typed import Refusal, TypedChoice, codes, meant
 from gateway.settings.access import EVERYBODY
 from gateway.settings.danger import Danger
 
-Choice = Literal["taken", "agreed", "alone", "closed", "changed", "forbidden", "token", "unknown"]
-"""taken: it counts; agreed: likewise, and one more person must choose the same; alone: agreed, and
-who agreed before may not answer any more; closed: answered or timed out before; changed: the button
-stood under another detail; forbidden: this person may not; token: two people must agree, and a
-program is none, in whosever name it speaks."""
-
 log = structlog.stdlib.get_logger("moot.questions")
 
-IN_PERSON = "answer in the room, or signed in on the page"
-AGAIN_S = 1.0  # before a question whose fate nobody knows is looked for
 REMEMBERED = 500  # closed questions, and people who were told something
 NAME_CHARS = 80
-TRIES = 5  # to close what an earlier process left
 
 
 class Questions:
@@ -119,14 +111,16 @@ class Questions:
         """Show it, wait for its answer, and have it on disk before anybody acts on it."""
         chosen, by, reason = refusing(entry.question), None, "stopped"
         self._publish(QuestionAsked(entry.card()))
-        name = f"question {entry.question.id}"
-        showing = asyncio.create_task(self._posts.show(entry), name=name)
+        showing = asyncio.create_task(self._posts.show(entry), name=f"question {entry.question.id}")
         try:
             async with asyncio.timeout(self._timeout_s):
                 chosen, by, via = await entry.answer
             reason = "answered"
         except TimeoutError:
             reason = "timeout"
+        except asyncio.CancelledError as error:
+            reason = GONE if GONE in error.args else reason
+            raise
         finally:
             del self._open[entry.question.id]
             _keep(self._closed, entry.question.id, entry)
@@ -225,15 +219,17 @@ class Questions:
         *,
         digest: str | None = None,
         via: str = "room",
+        room: Room | None = None,
     ) -> Choice:
         """Answer a question. Raises Rejected when it has no such option.
 
         digest: of what the button stood under, see `Question.digest`; None: it was typed. via: for
-        the audit log. What a program brings came with an owner's token, whoever it names.
+        the audit log. room: where it was pressed, as far as that is told. What a program brings
+        came with an owner's token, whoever it names.
         """
         entry = self._open.get(question_id)
         if entry is None:
-            return self._too_late(question_id, option, by)
+            return self._too_late(question_id, option, by, room)
         if not 0 <= option < len(entry.question.options):
             raise Rejected("option", f"0 to {len(entry.question.options) - 1}")
         room, persona = entry.turn.room, entry.turn.persona
@@ -244,10 +240,14 @@ class Questions:
             self._deny(entry, by, option, reason="changed")
             return "changed"
         if entry.answer.done():
-            return self._too_late(question_id, option, by)
+            return self._too_late(question_id, option, by, room)
         if entry.ballot.wants_people(option) and by.through is not None:
             self._deny(entry, by, option, reason="token")
             return "token"
+        return self._vote(entry, option, by, via)
+
+    def _vote(self, entry: PendingQuestion, option: int, by: Speaker, via: str) -> Choice:
+        """Count the choice of somebody who may make it."""
         lost = self._withdraw_votes(entry)
         entry.voters[by.id] = by
         match entry.ballot.choose(option, by.id):
@@ -258,9 +258,14 @@ class Questions:
                 self._agreed(entry, option, by, via)
         return "alone" if lost else "agreed"
 
-    def _too_late(self, question_id: str, option: int, by: Speaker) -> Choice:
-        entry = self._open.get(question_id) or self._closed.get(question_id)
+    def _too_late(self, question_id: str, option: int, by: Speaker, room: Room | None) -> Choice:
+        """Note that it answers nothing: once for each person and question."""
+        entry = self._entry(question_id)
         if entry is None:
+            if self._is_first("unknown there", question_id, by):
+                self._audit.note_later(
+                    "deny", by, room=room, question=question_id, option=option, reason="unknown"
+                )
             return "unknown"
         self._deny(entry, by, option, reason="closed")
         return "closed"
@@ -282,9 +287,11 @@ class Questions:
         if self._is_first(f"denied {why}", entry.question.id, by):
             self._note(entry, "deny", by, option=option, **why)
 
-    def choose_typed(self, typed: TypedChoice) -> str:
+    async def choose_typed(self, typed: TypedChoice) -> str:
         """Answer the question that was meant; the reply, in Markdown. Raises Rejected."""
-        by = typed.message.by
+        by, replied = typed.message.by, typed.message.reply_to
+        if replied and (gone := await self._asked_by(replied)) and self._entry(gone) is None:
+            return self.reply(self._too_late(gone, typed.option, by, typed.room), gone, by)
         found = meant(typed, tuple(self._open.values()), tuple(self._closed.values()))
         if found is None:
             return "Nothing is being asked here."
@@ -304,40 +311,28 @@ class Questions:
 
     def reply(self, choice: Choice, question_id: str, by: Speaker) -> str:
         """The line for somebody who chose, in Markdown: once each; "": nothing."""
-        if by.kind == "bot" or choice == "taken":
+        if by.kind == "bot":
             return ""
-        who = quoted(by.name, NAME_CHARS)
-        closed = f"{who}, that question is closed already."
-        lines: dict[Choice, str] = {
-            "forbidden": f"{who}, you may not answer that: see `approvers` under `[access]`.",
-            "closed": closed,
-            "unknown": closed,
-            "token": f"{who}, two people must agree to that, and a token is nobody: {IN_PERSON}.",
-            "changed": f"{who}, that button is of an earlier form of the question: read its newest "
-            "post, and answer there.",
-            "agreed": f"{who}, you agreed; one more person must choose the same.",
-            "alone": f"{who}, you agreed; who agreed before may not answer any more, so one more "
-            "person must choose the same.",
-        }
-        return lines[choice] if self._is_first(choice, question_id, by) else ""
+        line = line_of(choice, quoted(by.name, NAME_CHARS))
+        return line if self._is_first(choice, question_id, by) else ""
 
     async def pressed(self, event: Chosen, bot: Bot) -> None:
         """Somebody pressed a button, or a reaction that stands for one."""
         question_id, by = event.question_id, event.by
+        question_id = question_id or await self._asked_by(event.post_id) or ""
+        if not question_id:
+            return  # a digit under another post
         try:
-            choice = self.choose(question_id, event.option, by, digest=event.digest)
+            digest = event.digest if event.question_id else None  # its post proves it
+            room = event.place.room if event.place else None
+            choice = self.choose(question_id, event.option, by, digest=digest, room=room)
         except MootError as error:
             log.info("question.bad_choice", reason=str(error))
             return
-        entry = self._open.get(question_id) or self._closed.get(question_id)
+        entry = self._entry(question_id)
         line = self.reply(choice, question_id, by) if choice != "agreed" else ""
         if not line:
             return
-        if entry is None:
-            room = event.place.room if event.place else None
-            self._audit.note_later(
-                "deny", by, room=room, question=question_id, option=event.option, reason="unknown"
-            )
         bot, place = (entry.bot, entry.place) if entry else (bot, event.place)
         if place is None:
             return
@@ -347,6 +342,15 @@ class Questions:
             await bot.post(place, line, key)
         except PlatformError as error:
             log.info("question.not_told", by=by.id, reason=str(error))
+
+    async def _asked_by(self, post_id: str) -> str | None:
+        """The id of the question that a post asked, also before the start; None: it asked none."""
+        every = (*self._open.values(), *self._closed.values())
+        known = (entry.question.id for entry in every if post_id in entry.all_ids)
+        return next(known, None) or await self._ledger.question_of(post_id)
+
+    def _entry(self, question_id: str) -> PendingQuestion | None:
+        return self._open.get(question_id) or self._closed.get(question_id)
 
     def _is_first(self, what: str, question_id: str, by: Speaker) -> bool:
         key = (what, question_id, by.id)

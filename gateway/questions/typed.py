@@ -11,6 +11,7 @@ from typing import Literal
 from unicodedata import normalize
 
 from bots.kit.questions import literal
+from contract.chat import Room
 from gateway.core.quoting import quoted
 from gateway.questions.open_question import PendingQuestion
 from store.transcript import StoredMessage
@@ -36,12 +37,14 @@ def codes() -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class TypedChoice:
-    """`!1` or `!1 k7`. personas: those whose questions it may answer. option: counted from 0."""
+    """`!1` or `!1 k7`. personas: those whose questions it may answer. option: counted from 0. room:
+    where it was typed."""
 
     option: int
     argument: str
     message: StoredMessage
     personas: Collection[str]
+    room: Room
 
     @property
     def code(self) -> str:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from gateway.core.ledger import UnusedSession
+from gateway.core.ledger import SessionKey, UnusedSession
 from gateway.core.sql_ledger import SqlLedger
 from memory.layers import EndedSession, Spawn
 
@@ -31,13 +31,13 @@ class IdleSessions:
         *,
         ledger: SqlLedger,
         remember: Callable[[EndedSession], asyncio.Future[None]],
-        busy: Callable[[str, str], bool],
+        busy: Callable[[SessionKey], bool],
         spawn: Spawn,
         idle_s: float,
         clock: Callable[[], datetime],
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """busy: whether turns of a persona and scope wait or run."""
+        """busy: whether turns of a session wait or run."""
         self._ledger = ledger
         self._remember = remember
         self._busy = busy
@@ -72,7 +72,7 @@ class IdleSessions:
     async def _end_idle(self, ended: UnusedSession) -> bool:
         session = ended.session
         async with self._slots:
-            if self._busy(session.persona, session.scope):
+            if self._busy(ended.key):
                 return False
             log.info("session.idle", persona=session.persona)
             await self._note(ended, self._remember(session))

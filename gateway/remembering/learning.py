@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from gateway.core.ledger import session_id
+from gateway.core.ledger import SessionKey
 from gateway.core.log_context import LogContext, log_context
 from gateway.observability.telemetry import Telemetry
 from memory.layers import AnsweredTurn, EndedSession
@@ -18,7 +18,7 @@ def learning_context(
 ) -> Iterator[None]:
     """The block learns from a turn, or from a session's end."""
     turn_id = told.turn_id if isinstance(told, AnsweredTurn) else ""
-    session = session_id(told.persona, told.scope)
+    session = SessionKey(told.persona, told.scope).id
     began_ns = time.time_ns()
     with log_context(LogContext(turn_id, told.room.id, told.persona, session, trace_id=turn_id)):
         yield

@@ -109,6 +109,8 @@ def _values(one: Schedule) -> dict[str, Any]:
         "missed": one.missed,
         "by_id": one.by.id,
         "by_name": one.by.name,
+        "through_id": one.by.through and one.by.through.id,
+        "through_name": one.by.through and one.by.through.name,
         "created_at": micros(one.created_at),
         "due_at": one.due_at and micros(one.due_at),
         "ran_at": one.ran_at and micros(one.ran_at),
@@ -118,6 +120,7 @@ def _values(one: Schedule) -> dict[str, Any]:
 
 
 def _schedule(row: Row[Any]) -> Schedule:
+    through = Speaker(row.through_id, row.through_name) if row.through_id else None
     return Schedule(
         seq=row.seq,
         key=row.key,
@@ -130,7 +133,7 @@ def _schedule(row: Row[Any]) -> Schedule:
         timezone=row.timezone,
         text=row.text,
         missed=row.missed,
-        by=Speaker(row.by_id, row.by_name, "human"),
+        by=Speaker(row.by_id, row.by_name, "human", through=through),
         created_at=moment(row.created_at),
         due_at=None if row.due_at is None else moment(row.due_at),
         ran_at=None if row.ran_at is None else moment(row.ran_at),

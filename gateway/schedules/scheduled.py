@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
-from contract.chat import SCHEDULED, Inbound, IngestMetadata, Room, Speaker
+from contract.chat import SCHEDULED, Inbound, IngestMetadata, Room, Speaker, through_as
 
 CONFIGURED = "schedule"  # the name of who wrote moot.toml
 
@@ -59,6 +59,7 @@ def run_message(one: Schedule, room: Room, due: datetime, now: datetime) -> Inbo
         recipient_id=f"bot:{one.persona}",
         trigger_rag=True,
         include_in_memory=False,
+        **through_as(one.by.through),
     )
     return Inbound(
         content=one.text,

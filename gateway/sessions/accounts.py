@@ -14,7 +14,7 @@ from zlib import crc32
 
 from adapters.sandbox.account import AGENTS, LAST, end_account, give
 from contract.errors import AgentError
-from gateway.core.private_folders import LENT, SCOPES
+from gateway.core.private_folders import LENT, LENT_FILE, LENT_FOLDER, SCOPES
 
 _ENTER = 0o010
 
@@ -79,8 +79,9 @@ class SessionAccounts:
         assert folder.is_relative_to(self._data_dir)
         files = folder / LENT
         files.mkdir(exist_ok=True)
-        os.chown(files, os.geteuid(), account)
-        files.chmod(0o2750)
+        for place in (files, *files.rglob("*")):
+            os.chown(place, os.geteuid(), account)
+            place.chmod(LENT_FOLDER if place.is_dir() else LENT_FILE)
         for step in (folder, *folder.parents):
             own = step == folder
             os.chown(step, os.geteuid(), account if own else AGENTS)

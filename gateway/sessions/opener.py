@@ -19,11 +19,12 @@ from adapters.sandbox.relay import Allowed, Relay
 from adapters.session.causes import told_when_full
 from contract.chat import Room
 from contract.errors import AgentError
+from gateway.core.ledger import SessionKey
 from gateway.core.private_folders import LENT, SCOPES, make_private
 from gateway.mcp.endpoint import McpEndpoint, McpGrant
 from gateway.sessions.bounds import Bounds
 from gateway.sessions.sandbox import Confinement, Sandboxing
-from gateway.sessions.sessions import AgentProgram, LiveSession, SessionContext, scope_folder
+from gateway.sessions.sessions import AgentProgram, LiveSession, SessionContext, session_folder
 from gateway.settings.personas.personas import Persona
 
 log = structlog.stdlib.get_logger("moot.sessions")
@@ -34,12 +35,12 @@ OPEN_AT_ONCE = 4  # programs that start at the same time; more only slow one ano
 class KnownSessions(Protocol):
     """The sessions of an agent that can be resumed."""
 
-    async def agent_session(self, persona: str, scope: str, agent: str) -> str | None:
+    async def agent_session(self, key: SessionKey, agent: str) -> str | None:
         """See SqlLedger."""
 
 
 class _NoSessions:
-    async def agent_session(self, persona: str, scope: str, agent: str) -> str | None:
+    async def agent_session(self, key: SessionKey, agent: str) -> str | None:
         return None
 
 
@@ -78,11 +79,11 @@ class Opener:
         other._memory_door = None
         return other
 
-    async def open(self, persona: Persona, scope: str, room: Room) -> LiveSession:
+    async def open(self, persona: Persona, key: SessionKey, room: Room) -> LiveSession:
         """Start or resume it. Raises AgentError."""
         program = self.programs(persona.front.agent)
-        admission = McpGrant(persona.name, scope)
-        launch = await self._launch(persona, scope, program, admission)
+        admission = McpGrant(key.persona, key.scope)
+        launch = await self._launch(persona, key, program, admission)
         bounds, relay = self._bounds(persona), None
         try:
             relay = await _relay(launch, program, bounds)
@@ -96,10 +97,9 @@ class Opener:
         log.info("session.opened", persona=persona.name, agent=program.name, resumed=resumed)
         now = self._clock()
         folder = launch.home.parent
-        files = folder / LENT if program.runs else None
+        files = folder / LENT if program.runs else admission.messages
         return LiveSession(
-            persona.name,
-            scope,
+            key,
             room,
             agent,
             SessionContext(program, files=files, confined=launch.files is not None),
@@ -117,17 +117,19 @@ class Opener:
         )
 
     async def _launch(
-        self, persona: Persona, scope: str, program: AgentProgram, grant: McpGrant
+        self, persona: Persona, key: SessionKey, program: AgentProgram, grant: McpGrant
     ) -> Launch:
         """The start of a session's program: its folders are there, and its endpoint is open."""
-        folder = self._data_dir / SCOPES / scope_folder(scope) / persona.name
+        folder = self._data_dir / SCOPES / session_folder(key)
         home = folder / "home"
         with told_when_full(folder):
             make_private(home, below=self._data_dir / SCOPES)
             chosen = None if self._apart else persona.front.workspace or program.workspace
             workspace = _workspace(chosen, folder / "work")
         grant.roots = (workspace, home)
-        session_id = await self._ledger.agent_session(persona.name, scope, program.name)
+        if self._memory_door and not program.runs:
+            grant.messages = folder / LENT
+        session_id = await self._ledger.agent_session(key, program.name)
         with told_when_full(folder):
             confined = await self._confinement(persona, program, folder, workspace)
         return Launch(
@@ -138,6 +140,7 @@ class Opener:
             session_id=session_id,
             login=persona.front.login and persona.front.login.expanduser(),
             driver=persona.front.driver,
+            mode=persona.mode,
             memory=self._memory(grant, confined) if program.runs else None,
             tools=self._memory_door.tools(grant)
             if self._memory_door and not program.runs

@@ -18,7 +18,7 @@ import structlog
 
 from contract.chat import Room
 from contract.errors import AgentError
-from gateway.core.ledger import UnusedSession, session_id
+from gateway.core.ledger import SessionKey, UnusedSession
 from gateway.core.log_context import LogContext, log_context
 from gateway.core.sql_ledger import SqlLedger
 from gateway.sessions.opener import Opener
@@ -78,11 +78,10 @@ LOOK_S = 30.0  # at least so often: a program may have ended by itself
 SOONEST_S = 1.0
 
 Why = Literal["idle", "cap", "died", "replaced", "shutdown"]
-Key = tuple[str, str]  # persona and scope
-AsSet = Callable[[Persona, str], Awaitable[Persona]]
+AsSet = Callable[[Persona, SessionKey], Awaitable[Persona]]
 
 
-async def _as_it_is(persona: Persona, scope: str) -> Persona:
+async def _as_it_is(persona: Persona, key: SessionKey) -> Persona:
     return persona
 
 
@@ -111,7 +110,7 @@ class SessionPool:
         as_set: AsSet = _as_it_is,
     ) -> None:
         """most: programs that live at a time. sleep_s: idle so long, it sleeps; 0: never. as_set: a
-        persona as people set it in a scope.
+        persona as people set it for a session.
         """
         self.opener = opener
         self._ledger = ledger
@@ -120,10 +119,10 @@ class SessionPool:
         self._as_set = as_set
         self._sleep = timedelta(seconds=sleep_s) if sleep_s else None
         self._seats = SessionSlots(most, self._make_room)
-        self._live: dict[Key, LiveSession] = {}  # the one used last at the end
-        self._opening: dict[Key, asyncio.Task[LiveSession]] = {}
-        self._ending: dict[Key, asyncio.Task[None]] = {}
-        self._asleep: set[Key] = set()
+        self._live: dict[SessionKey, LiveSession] = {}  # the one used last at the end
+        self._opening: dict[SessionKey, asyncio.Task[LiveSession]] = {}
+        self._ending: dict[SessionKey, asyncio.Task[None]] = {}
+        self._asleep: set[SessionKey] = set()
 
     def program(self, persona: Persona) -> AgentProgram:
         """The program that the persona's `agent` stands for now."""
@@ -157,10 +156,9 @@ class SessionPool:
 
     @asynccontextmanager
     async def use(
-        self, persona: Persona, scope: str, room: Room, waits: Waits
+        self, persona: Persona, key: SessionKey, room: Room, waits: Waits
     ) -> AsyncIterator[LiveSession]:
-        key = (persona.name, scope)
-        persona = await self._as_set(persona, scope)
+        persona = await self._as_set(persona, key)
         while (opening := self._opening.get(key)) is not None:
             await asyncio.wait({opening})
         live = self._live.get(key)
@@ -177,7 +175,7 @@ class SessionPool:
             self._make_room()
 
     async def _open_unless_stopped(
-        self, key: Key, persona: Persona, room: Room, waits: Waits
+        self, key: SessionKey, persona: Persona, room: Room, waits: Waits
     ) -> LiveSession:
         opening = self._opening[key] = asyncio.create_task(
             self._open_in_turn(key, persona, room, waits), name=f"open session {persona.name}"
@@ -195,7 +193,7 @@ class SessionPool:
         return live
 
     async def _open_in_turn(
-        self, key: Key, persona: Persona, room: Room, waits: Waits
+        self, key: SessionKey, persona: Persona, room: Room, waits: Waits
     ) -> LiveSession:
         """Open a session when its last process is gone and there is a place for it."""
         if (old := self._live.get(key)) is not None:
@@ -206,7 +204,7 @@ class SessionPool:
         if runs:
             await self._seats.take(waits)
         try:
-            live = self._live[key] = await self.opener.open(persona, key[1], room)
+            live = self._live[key] = await self.opener.open(persona, key, room)
         except BaseException:
             if runs:
                 self._seats.leave()
@@ -215,47 +213,49 @@ class SessionPool:
         self._counts.session_started(live.context.program.name, resumed=live.agent.resumed)
         return live
 
-    async def known(self, persona: Persona, scope: str) -> bool:
-        live = self._live.get((persona.name, scope))
-        if live is not None and live.usable_by(await self._as_set(persona, scope)):
+    async def known(self, persona: Persona, key: SessionKey) -> bool:
+        live = self._live.get(key)
+        if live is not None and live.usable_by(await self._as_set(persona, key)):
             return True
         program = self.opener.programs(persona.front.agent)
         if not program.resumes:
             return False
-        return await self._ledger.agent_session(persona.name, scope, program.name) is not None
+        return await self._ledger.agent_session(key, program.name) is not None
 
     async def keep(self, live: LiveSession) -> None:
         live.turns += 1
         if live.retire:
             return
         session_id = live.agent.session_id
-        used = (live.persona, live.scope, live.context.program.name, session_id, self._clock())
+        used = (live.key, live.context.program.name, session_id, self._clock())
         if session_id in (None, live.kept):
             self._ledger.keep_session(*used, later=True)
         else:
             live.kept = session_id
             await self._ledger.keep_session(*used)
 
-    async def interrupt(self, persona: str, scope: str) -> bool:
-        if (opening := self._opening.get((persona, scope))) is not None:
+    async def interrupt(self, key: SessionKey) -> bool:
+        if (opening := self._opening.get(key)) is not None:
             # a second cancel would break off how the first one ends the program
             return opening.cancelling() > 0 or opening.cancel()
-        live = self._live.get((persona, scope))
+        live = self._live.get(key)
         if live is None or live.state != "working":
             return False
         await live.agent.interrupt()
         return True
 
-    async def renew(self, persona: str, scope: str) -> UnusedSession | None:
-        live = self._live.get((persona, scope))
+    async def renew(self, key: SessionKey) -> UnusedSession | None:
+        live = self._live.get(key)
         if live is not None:
             live.retire = True
-        return await self._ledger.retire_session(persona, scope)
+        return await self._ledger.retire_session(key)
 
-    async def resume(self, persona: Persona, scope: str, session_id: str) -> UnusedSession | None:
-        ended = await self.renew(persona.name, scope)
+    async def resume(
+        self, persona: Persona, key: SessionKey, session_id: str
+    ) -> UnusedSession | None:
+        ended = await self.renew(key)
         name = self.opener.programs(persona.front.agent).name
-        await self._ledger.keep_session(persona.name, scope, name, session_id, self._clock())
+        await self._ledger.keep_session(key, name, session_id, self._clock())
         return ended
 
     # ── Their ends ──────────────────────────────────────────────────────────────────────
@@ -284,7 +284,7 @@ class SessionPool:
 
     def sleep(self, live: LiveSession) -> bool:
         """Put it to sleep now; False when somebody uses it, or it could not be gone on with."""
-        key = (live.persona, live.scope)
+        key = live.key
         if self._live.get(key) is not live or not self._is_free(key, live) or not live.keeps():
             return False
         self._end(key, live, "idle")
@@ -297,7 +297,7 @@ class SessionPool:
         soonest_s = min(((at - self._clock()).total_seconds() for at in due), default=LOOK_S)
         return min(max(soonest_s, SOONEST_S), LOOK_S)
 
-    def _is_free(self, key: Key, live: LiveSession) -> bool:
+    def _is_free(self, key: SessionKey, live: LiveSession) -> bool:
         """True if nobody uses it: it neither works nor waits for a permission, nor will it soon."""
         return live.users == 0 and key not in self._opening
 
@@ -315,7 +315,7 @@ class SessionPool:
             self._end(key, live, "cap" if live.agent.alive() else "died")
         return True
 
-    def _end(self, key: Key, live: LiveSession, why: Why) -> None:
+    def _end(self, key: SessionKey, live: LiveSession, why: Why) -> None:
         """End its program in a task of its own, which no `!stop` breaks off."""
         del self._live[key]
         if live.context.program.runs:
@@ -324,13 +324,13 @@ class SessionPool:
                 self._asleep.add(key)
         self._counts.session_ended(live.context.program.name, why)
         name = f"end session {live.persona}"
-        with log_context(LogContext("", live.room.id, live.persona, session_id(*key))):
+        with log_context(LogContext("", live.room.id, live.persona, key.id)):
             log.info(
                 "session.ended", persona=live.persona, agent=live.context.program.name, why=why
             )
             self._ending[key] = asyncio.create_task(self._close(key, live), name=name)
 
-    async def _close(self, key: Key, live: LiveSession) -> None:
+    async def _close(self, key: SessionKey, live: LiveSession) -> None:
         try:
             await self.opener.close(live)
         finally:

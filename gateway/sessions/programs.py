@@ -80,6 +80,7 @@ class Programs:
             takes_model=profile.takes_model or table.driver == "acp",
             own_model="" if table.driver == "acp" else profile.model.own,
             hosts=_hosts(profile, environment),
+            modes=frozenset() if table.driver == "acp" else frozenset(profile.modes),
             upstream=next((environment[key] for key in PROXIES if environment.get(key)), ""),
         )
 

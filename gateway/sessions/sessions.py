@@ -1,5 +1,4 @@
-"""The agents' living sessions: one a persona and scope, each with its own HOME and workspace; and
-the model that people chose for one."""
+"""The agents' living sessions, each with its own HOME and workspace."""
 
 from __future__ import annotations
 
@@ -13,19 +12,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from sqlalchemy import Connection, delete, select
-
 from adapters.agent import Agent, Compacting, Launch
 from adapters.sandbox.relay import Allowed, Relay
-from contract.chat import Room, Speaker
+from contract.chat import Room
 from contract.errors import AgentError
-from gateway.core.ledger import UnusedSession
+from gateway.core.ledger import SessionKey, UnusedSession
 from gateway.mcp.endpoint import McpGrant
 from gateway.sessions.bounds import Bounds
 from gateway.settings.personas.personas import Persona
-from store.database import Store
-from store.gateway_schema import room_settings, schedules
-from store.timestamps import micros
+from memory.given import NOTHING, GivenText
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +34,7 @@ class AgentProgram:
     this machine, not an API. own_model: its word for the model that it works with when it is told
     none, where a conversation that goes on keeps the last one else. hosts: those that it needs in a
     sandbox without a network. upstream: the proxy behind which they are, if they are behind one.
+    modes: of `adapters.agent.Mode`, those that it has.
     prepare: loads what its first session would have to wait for; None: nothing.
     """
 
@@ -57,6 +53,7 @@ class AgentProgram:
     own_model: str = ""
     hosts: frozenset[Allowed] = frozenset()
     upstream: str = ""
+    modes: frozenset[str] = frozenset()
     prepare: Callable[[], Coroutine[Any, Any, None]] | None = None
 
 
@@ -64,16 +61,16 @@ class AgentProgram:
 class SessionContext:
     """The facts that decide which part of a conversation an agent's next prompt has to hold.
 
-    given_from, given: seqs of the oldest and the newest message that the agent was given; 0: none
-    yet. compacted: its program has condensed what it knew, and was given no summary since. files:
-    the folder in which its program finds what it is to open; None: it opens no files. confined: it
-    sees attachments only as copies in that folder.
+    given: seq of the newest message that the agent was given; 0: none yet. knows: all of that which
+    it still holds word for word. compacted: its program has condensed what it knew, and was given
+    no summary since. files: the folder in which it finds what it is to open, without a program by a
+    tool; None: it opens no files. confined: it sees attachments only as copies in that folder.
     rehearses: the question is stored nowhere and nobody learns of it: a preview or a dry run.
     """
 
     program: AgentProgram
-    given_from: int = 0
     given: int = 0
+    knows: GivenText = NOTHING
     compacted: bool = False
     files: Path | None = None
     confined: bool = False
@@ -88,14 +85,14 @@ Waits = Callable[[], Awaitable[None]]
 class LiveSession:
     """A living session.
 
+    key: whose it is; room: where it is talked to.
     folder: of its HOME and all that is its own. enclosed: it runs in a sandbox; relay: its way out,
     where that has no network. account: the one that it runs under,
     of its own. bounds: what it may take of the machine. turns: taken since it began.
     users: how many use it now; used_at: when the last of them left.
     """
 
-    persona: str
-    scope: str
+    key: SessionKey
     room: Room
     agent: Agent
     context: SessionContext
@@ -116,26 +113,31 @@ class LiveSession:
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
     users: int = 0
 
+    @property
+    def persona(self) -> str:
+        """The name of its persona."""
+        return self.key.persona
+
     @contextmanager
-    def working(self, oldest: int = 0, newest: int = 0) -> Iterator[None]:
-        """The agent works within the block, on a prompt that holds the messages from one seq to
-        another; 0: none."""
+    def working(self, newest: int = 0, shown: GivenText = NOTHING) -> Iterator[None]:
+        """The agent works within the block, on a prompt that shows so much. newest: seq of its last
+        message; 0: none."""
         self.state = "working"
         try:
             yield
         finally:
             self.state = "idle"
             held = self.context
-            self.context = replace(
-                held, given_from=held.given_from or oldest, given=max(held.given, newest)
-            )
+            self.context = replace(held, given=max(held.given, newest), knows=held.knows | shown)
 
     def answered(self, *, taken: bool, compacted: bool, summarised: bool) -> None:
         """A prompt was answered. taken: it was not refused as too long, after which the agent knows
         nothing for sure. summarised: the prompt held a summary."""
         held = self.context
         if not taken:
-            held = replace(held, given_from=0, given=0)
+            held = replace(held, given=0)
+        if compacted or not taken:
+            held = replace(held, knows=NOTHING)
         self.context = replace(held, compacted=compacted or (held.compacted and not summarised))
 
     def usable_by(self, persona: Persona) -> bool:
@@ -166,7 +168,7 @@ class Sessions(Protocol):
     """The agents' sessions, as turns and commands ask for them."""
 
     def use(
-        self, persona: Persona, scope: str, room: Room, waits: Waits
+        self, persona: Persona, key: SessionKey, room: Room, waits: Waits
     ) -> AbstractAsyncContextManager[LiveSession]:
         """The session, started or resumed if it doesn't run; it lives on until this is left.
 
@@ -176,73 +178,29 @@ class Sessions(Protocol):
     async def keep(self, live: LiveSession) -> None:
         """Remember that it was used, and the agent's session id, to resume it after a restart."""
 
-    async def known(self, persona: Persona, scope: str) -> bool:
+    async def known(self, persona: Persona, key: SessionKey) -> bool:
         """True if there is a session to go on with, living or suspended."""
 
-    async def interrupt(self, persona: str, scope: str) -> bool:
+    async def interrupt(self, key: SessionKey) -> bool:
         """Break off what it does or waits for; False when it does nothing."""
 
-    async def renew(self, persona: str, scope: str) -> UnusedSession | None:
+    async def renew(self, key: SessionKey) -> UnusedSession | None:
         """Let the next turn begin a new session; the one that ends by this, if there was one."""
-
-
-class RoomSettings:
-    """Choices made in a room by command, for one persona there: its model. Kept on disk; each is
-    read once."""
-
-    def __init__(self, store: Store, clock: Callable[[], datetime]) -> None:
-        self._store = store
-        self._clock = clock
-        self._models: dict[tuple[str, str], str | None] = {}
-
-    async def model(self, persona: str, scope: str) -> str | None:
-        """The model that was chosen; None: the persona's own."""
-        key = (persona, scope)
-        if key not in self._models:
-            of = select(room_settings.c.model).where(
-                room_settings.c.persona == persona, room_settings.c.scope == scope
-            )
-
-            def work(connection: Connection) -> str | None:
-                return connection.execute(of).scalar()
-
-            self._models.setdefault(key, await self._store.read(work, small=True))
-        return self._models[key]
-
-    async def choose_model(self, persona: str, scope: str, model: str | None, by: Speaker) -> None:
-        """Choose it, from the next turn on; None: the persona's own again."""
-        row = {"scope": scope, "persona": persona}
-        gone = delete(room_settings).where(
-            room_settings.c.persona == persona, room_settings.c.scope == scope
-        )
-        new = room_settings.insert().values(
-            **row, model=model, by_id=by.id, at=micros(self._clock())
-        )
-
-        def work(connection: Connection) -> None:
-            connection.execute(gone)
-            if model is not None:
-                connection.execute(new)
-
-        await self._store.write(work)
-        self._models[persona, scope] = model
-
-    async def applied(self, persona: Persona, scope: str) -> Persona:
-        """The persona as it was set in a scope."""
-        key = (persona.name, scope)
-        model = self._models[key] if key in self._models else await self.model(*key)
-        if model is None:
-            return persona
-        return replace(persona, front=persona.front.model_copy(update={"model": model}))
-
-
-def forget_choices(connection: Connection, ids: frozenset[str]) -> None:
-    """Delete what somebody chose in rooms, and what they scheduled."""
-    for table in (room_settings, schedules):
-        connection.execute(delete(table).where(table.c.by_id.in_(ids)))
 
 
 def scope_folder(scope: str) -> str:
     """A folder's name for a scope: readable, and unlike that of any other scope."""
     readable = re.sub(r"[^A-Za-z0-9]+", "-", scope).strip("-")[:40]
-    return f"{readable}-{hashlib.sha256(scope.encode()).hexdigest()[:16]}"
+    return f"{readable}-{digest(scope)}"
+
+
+def digest(text: str) -> str:
+    """A short word that stands for a text in names of folders and in figures."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def session_folder(key: SessionKey) -> Path:
+    """The folder of a session, below that of all sessions: with its scope's others, so that they go
+    when the scope does. No persona's name has a `~`."""
+    thread = f"~{digest(key.thread_id)}" if key.thread_id else ""
+    return Path(scope_folder(key.scope), f"{key.persona}{thread}")

@@ -28,7 +28,7 @@ from adapters.pty.process_table import (
     memory_of,
     scratch_of,
 )
-from adapters.sandbox.account import OPEN_MEMORY, end_account
+from adapters.sandbox.account import OPEN_MEMORY, end_account, shared_by
 from adapters.sandbox.bubblewrap import SCRATCH
 from contract.errors import AgentError, AgentFault
 from gateway.sessions.bounds import THREADS, Bounds, amount
@@ -77,6 +77,8 @@ class Watched:
         if not bounds.memory_bytes:
             return None
         held = held_by(row.pid for row in rows).get(memory_disk(), 0)
+        if self.live.account:
+            held += shared_by(self.live.account)
         most = bounds.memory_bytes - self._scratch(rows)
         if memory_of(rows) + held > most and exact_memory_of(rows, held) > most:
             return Excess("crash", f"used more than {amount(bounds.memory_bytes)} of memory")

@@ -26,6 +26,7 @@ from gateway.settings.tables import (
     BudgetTable,
     GatewayTable,
     MemoryTable,
+    RoomsTable,
     SessionsTable,
     StoreTable,
     Table,
@@ -52,6 +53,7 @@ class Config(Table):
     agents: dict[str, AgentTable] = Field(default_factory=dict)
     access: AccessTable = AccessTable()
     turns: TurnsTable = TurnsTable()
+    rooms: RoomsTable = RoomsTable()
     sessions: SessionsTable = SessionsTable()
     budget: BudgetTable = BudgetTable()
     limits: LimitsTable = LimitsTable()
@@ -116,6 +118,9 @@ def _anchored(config: Config, base: Path) -> Config:
         name: agent.model_copy(
             update={
                 "workspace": agent.workspace and base / agent.workspace.expanduser(),
+                "workspaces": {
+                    key: base / folder.expanduser() for key, folder in agent.workspaces.items()
+                },
                 "login": agent.login and base / agent.login.expanduser(),
             }
         )

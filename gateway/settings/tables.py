@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
+from adapters.agent import Mode
 from contract.briefing import Budget
 from gateway.settings.sandbox import OwnSandbox
 
@@ -148,6 +149,20 @@ def words(value: Any) -> Any:
     return (value,) if isinstance(value, str) else value
 
 
+def _folder_name(name: str) -> str:
+    """The name, where `!workspace` can have it. Raises ValueError."""
+    if name == "default":
+        raise ValueError("no folder can be called 'default', which goes back to the own one")
+    return name
+
+
+FolderName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,31}$"), AfterValidator(_folder_name)]
+"""The name by which people choose a working directory."""
+
+Modes = Annotated[tuple[Mode, ...], BeforeValidator(words)]
+"""The modes that people may choose for an agent; see `adapters.agent.Mode`."""
+
+
 class AgentTable(Table):
     """[agents.NAME]: a program that personas can name as their `agent`; see docs/agents.md."""
 
@@ -155,6 +170,8 @@ class AgentTable(Table):
     command: Annotated[tuple[str, ...], BeforeValidator(words)] = ()
     env: dict[str, str] = {}
     workspace: Path | None = None
+    workspaces: dict[FolderName, Path] = {}
+    modes: Modes | None = None
     driver: Literal["terminal", "acp"] = "terminal"
     login: Path | None = None
     sandbox: OwnSandbox | None = None
@@ -182,6 +199,12 @@ class SessionsTable(Table):
 
     most: Annotated[int, Field(ge=1)] | None = None
     sleep_s: Annotated[float, Field(ge=0)] = 900.0
+
+
+class RoomsTable(Table):
+    """[rooms] in moot.toml: what holds in rooms for which nobody chose something else."""
+
+    sessions: Literal["room", "thread"] = "room"
 
 
 class BudgetTable(Table):

@@ -48,23 +48,23 @@ class LongMessages:
     """Says in the room that an agent's prompt holds a part of a message.
 
     chars: the most that a prompt holds of one. opens_files: true for the name of a persona whose
-    agent does, and so is given the whole as a file.
+    agent does, or has a tool that does, and so is given the whole as a file.
     """
 
     chars: int
     opens_files: Callable[[str], bool]
 
     def line(self, text: str, personas: Sequence[str]) -> str:
-        """The line; "" where nothing is left out."""
-        if len(text) <= self.chars or not personas:
-            return ""
+        """The line about a longer one. personas: that are asked; one at least."""
         given = [f"@{name}" for name in personas if self.opens_files(name)]
         others = [f"@{name}" for name in personas if f"@{name}" not in given]
-        many = f"✂️ A message of {len(text):,} characters is too long for one prompt"
-        parts = [f"{joined(given)} gets its beginning and its end, and all of it as a file"]
+        parts = []
+        if given:
+            parts.append(f"{joined(given)} gets its beginning and its end, and all of it as a file")
         if others:
-            parts = [*parts[: len(given)], f"{joined(others)} gets its beginning and its end only"]
-        return f"{many}: {'; '.join(parts)}."
+            parts.append(f"{joined(others)} gets its beginning and its end only")
+        what = f"✂️ A message of {len(text):,} characters is too long for one prompt"
+        return f"{what}: {'; '.join(parts)}."
 
 
 class Admission:
@@ -131,7 +131,8 @@ class Admission:
         requests = await self._accounting.admit(inbound.meta.speaker(), inbound.room, requests)
         if len(inbound.content) > self._long_messages.chars and inbound.meta.sender_type != "bot":
             asked = [one.persona for one in requests if one.kind == "ask"]
-            if line := self._long_messages.line(inbound.content, asked):
+            if asked:
+                line = self._long_messages.line(inbound.content, asked)
                 return [_notice(requests[0], line), *requests]
         return requests
 

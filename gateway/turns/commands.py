@@ -9,7 +9,8 @@ from contract.chat import stands
 from gateway.access.accounts import Accounts
 from gateway.access.acts import act_of
 from gateway.access.permits import Permits
-from gateway.core.ledger import Turn
+from gateway.core.addressing import named
+from gateway.core.ledger import SessionKey, Turn
 from gateway.core.reading import ParsedCommand, reading_of
 from gateway.core.typing_errors import unknown
 from gateway.settings.personas.personas import Persona, Personas
@@ -35,6 +36,38 @@ class CommandRequest:
     def scope(self, persona: Persona) -> str:
         """A persona's scope, where the command was said."""
         return home_scope(self.turn.room, self.asked.by.id, persona.name)
+
+    @property
+    def thread_id(self) -> str:
+        """The thread in which it was said, where that has a session of its own; else ""."""
+        return self.turn.session_thread if self.asked.thread_id else ""
+
+    @property
+    def is_outside(self) -> bool:
+        """True if every message here begins a thread with a session of its own, and this is none
+        of these sessions'."""
+        return bool(self.turn.session_thread) and not self.thread_id
+
+    def key(self, persona: Persona) -> SessionKey:
+        """A persona's session, where the command was said."""
+        return SessionKey(persona.name, self.scope(persona), self.thread_id)
+
+    def chosen(self) -> list[Persona]:
+        """The persona that its argument names, or all that are here."""
+        wanted = self.argument.removeprefix("@").lower()
+        return [one for one in self.here if not wanted or wanted in one.names]
+
+    def whose(self) -> tuple[list[Persona], list[str]]:
+        """The personas that the message names, and the words about them."""
+        words = self.argument.split()
+        first = words[0].removeprefix("@").lower() if words else ""
+        if said := [persona for persona in self.here if first in persona.names]:
+            return said, words[1:]
+        return named(self.asked.content, self.here), words
+
+    def nobody(self) -> str:
+        """The reply where its argument names none."""
+        return f"There is no persona {self.argument!r} here."
 
 
 Handler = Callable[[CommandRequest], Awaitable[str]]

@@ -13,6 +13,7 @@ import structlog
 
 from contract.briefing import Briefing, TranscriptLine
 from contract.chat import Attachment
+from gateway.core.private_folders import LENT_FILE, LENT_FOLDER
 
 log = structlog.stdlib.get_logger("moot.lending")
 
@@ -76,10 +77,10 @@ def _made(target: Path, write: Callable[[Path], object]) -> str | None:
     try:
         if not target.exists():
             target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            target.parent.chmod(0o750)  # the folder's group may be a session's own account
+            target.parent.chmod(LENT_FOLDER)
             half = target.with_name(f"{target.name}.part")
             write(half)
-            half.chmod(0o640)
+            half.chmod(LENT_FILE)
             half.replace(target)
     except OSError as error:
         log.warning("attachment.not_lent", reason=str(error))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from adapters.agent import TurnContext
@@ -16,111 +16,39 @@ from gateway.access.visibility import Asked
 from gateway.core.ledger import Turn
 from gateway.core.reading import Reading, reading_of
 from gateway.core.redaction import Redactor
+from gateway.core.sql_ledger import SessionThread, no_threads
 from gateway.core.trace import Steps, untimed
 from gateway.sessions.sessions import SessionContext
 from gateway.settings.personas.personas import Personas
 from gateway.turns.lent_files import copy_attachments, with_whole_messages
 from gateway.turns.turn_context import turn_context_of
+from gateway.turns.windows import Window, Windows
+from memory.given import NOTHING, GivenText
 from memory.layers import BriefRequest, LayerAnswers, Layers
-from memory.summaries.rows import LABEL_CHARS
 from store.transcript import StoredMessage, Transcript
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """lines: oldest first, the trigger among them unless it was deleted. again: a living session
-    gets only what it was not given yet. covered: the last message that the summary has to cover;
-    0: none is to be shown.
-    """
-
-    lines: Sequence[StoredMessage]
-    again: bool
-    covered: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Windows:
-    """Chooses the window of a turn.
-
-    - A fresh session, one resumed from cold and, by configuration, every one gets the newest
-      summary and the messages after it. None that it took in is repeated, but for the trigger.
-    - A living session has seen what a summary tells, so it gets none, and the messages that are
-      new to it. Two things change that: its program compacted its own context, then the newest
-      summary is shown once; or more is new to it than the window holds, then a summary that
-      reaches into that is shown, and the messages after it.
-
-    So a summary is paid for only where raw messages that the agent knew, or would have been given,
-    are missing. It depends on nothing but what is on record and what the session was given.
-    """
-
-    transcript: Transcript
-    covered: Callable[[str], Awaitable[int]]
-    budget: Budget
-    full: bool
-
-    async def choose(self, turn: Turn, session: SessionContext) -> Window:
-        """The window of a turn in a session."""
-        again = session.given > 0 and not self.full
-        if not again:
-            covered = await self.covered(turn.scope)
-            return Window(await self._after(turn, covered), False, covered)
-        new = await self._after(turn, session.given, more=1)
-        most = self.budget.window_messages
-        chars = sum(min(len(m.content), self.budget.message) + LABEL_CHARS for m in new)
-        over = len(new) > most or chars > self.budget.transcript  # a header would leave some out
-        covered = 0
-        if over or session.compacted:
-            covered = await self.covered(turn.scope)
-            if over and covered > session.given:
-                return Window(await self._after(turn, covered), True, covered)
-        first = len(new) - most
-        newest = [m for i, m in enumerate(new) if i >= first or m.seq == turn.message_seq]
-        return Window(newest, True, covered if session.compacted else 0)
-
-    async def without_summary(self, turn: Turn, session: SessionContext, window: Window) -> Window:
-        """The same when the summary could not be had: nothing is left out for it."""
-        after = session.given if window.again else 0
-        return Window(await self._after(turn, after), window.again)
-
-    async def _after(self, turn: Turn, seq: int, more: int = 0) -> list[StoredMessage]:
-        found = await self.transcript.window(
-            turn.scope,
-            persona=turn.persona,
-            size=self.budget.window_messages + more,
-            after=seq,
-            trigger=turn.message_seq,
-        )
-        return _without_asides(found, turn)
-
-
-def _without_asides(found: list[StoredMessage], turn: Turn) -> list[StoredMessage]:
-    """In a direct message each question has a turn of its own. Whatever else its sender typed after
-    it was for Moot, e.g. the code of somebody who wasn't let in yet, and must not pass for it."""
-    if turn.room.kind != "dm":
-        return found
-    asker = next((m.by.id for m in found if m.seq == turn.message_seq), None)
-    return [m for m in found if m.seq <= turn.message_seq or m.by.id != asker]
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
     """The text that an agent is given, and what it was made of; none of it holds a known secret.
 
-    text: what is typed or sent. first_seq, last_seq: the messages that it shows, from and to.
+    text: what is typed or sent. last_seq: the newest message that it shows; shown: all that it
+    shows. given: the newest message that its agent knew.
     """
 
     text: str
     header: Header
     briefing: Briefing
     known: LayerAnswers
-    first_seq: int
     last_seq: int
     redactor: Redactor
+    given: int = 0
+    shown: GivenText = NOTHING
 
     @property
     def context(self) -> TurnContext:
-        """The context that an agent called by API is told beside it."""
-        return self.redactor.clean(turn_context_of(self.briefing))
+        """The circumstances that an agent is told beside it."""
+        return self.redactor.clean(turn_context_of(self.briefing, self.given))
 
     def record(self) -> dict[str, object]:
         """The record that the page's "why" shows, as JSON values."""
@@ -152,11 +80,13 @@ class MessageGone(MootError):
 
 @dataclass(frozen=True, slots=True)
 class PromptSettings:
-    """The configuration of prompts. timezone: IANA name; times are shown in it."""
+    """The configuration of prompts. timezone: IANA name; times are shown in it. session_thread: the
+    thread whose session takes what stands in a thread of a room."""
 
     timezone: str
     budget: Budget
     max_hops: int
+    session_thread: SessionThread = no_threads
 
 
 def finished(
@@ -217,7 +147,7 @@ class Prompts:
                 window = self._with(window, asked.message)
             elif all(line.seq != turn.message_seq for line in window.lines):
                 raise MessageGone("the message that asked was deleted")
-            briefing, known = await self._brief(turn, asked, session, window, reading)
+            briefing, known, window = await self._brief(turn, asked, session, window, reading)
             brief.made = (window, known)
         with step("compose") as composed:
             names = None
@@ -231,15 +161,16 @@ class Prompts:
                     briefing = await with_whole_messages(briefing, session.files, self._redactor)
             briefing, header, text = finished(briefing, self._redactor, names)
             composed.made = header
-        shown = window.lines
-        return Prompt(
-            text, header, briefing, known, shown[0].seq, shown[-1].seq, redactor=self._redactor
-        )
+        last, redactor = window.lines[-1].seq, self._redactor
+        if session.rehearses:
+            return Prompt(text, header, briefing, known, last, redactor)
+        shown = await self._windows.shown(turn, window, briefing, header)
+        return Prompt(text, header, briefing, known, last, redactor, session.given, shown)
 
     def _with(self, window: Window, message: StoredMessage) -> Window:
         """A sample: a message that is stored nowhere stands last, and nothing was given before."""
         size = self._settings.budget.window_messages
-        return Window([*window.lines, message][-size:], False, window.covered)
+        return Window([*window.lines, message][-size:], False, window.since, window.covered)
 
     async def _brief(
         self,
@@ -248,21 +179,24 @@ class Prompts:
         session: SessionContext,
         window: Window,
         reading: Reading | None,
-    ) -> tuple[Briefing, LayerAnswers]:
-        """All that the prompt is made of, and what the memory had a part in."""
-        message, lines, again = asked.message, window.lines, window.again
+    ) -> tuple[Briefing, LayerAnswers, Window]:
+        """All that the prompt is made of, the memory's part in it, and the window after all."""
+        message, again = asked.message, window.again
+        present = await self._present(turn, asked, window.lines)
+        since = [m.by for m in window.lines if m.seq > message.seq and m.by.kind == "human"]
         thread: Sequence[StoredMessage] = ()
         if message.thread_id is not None:
             room_id, earlier_than = turn.room.id, message.seq
             thread = await self._transcript.thread(
                 room_id, turn.scope, message.thread_id, earlier_than
             )
-        since = [m.by for m in lines if m.seq > message.seq and m.by.kind == "human"]
-        known = await self._remembered(asked, session, window)
+        known = await self._remembered(asked, session, window, thread)
         if window.covered and not known.summary:
-            lines = (await self._windows.without_summary(turn, session, window)).lines
-            lines = [*lines, message] if session.rehearses else lines
-        shown = [m for m in lines if m.persona != turn.persona] if again else lines
+            window = await self._windows.without_summary(turn, session, window)
+            if session.rehearses:
+                window = replace(window, lines=[*window.lines, message])
+        lines = window.lines
+        shown = [m for m in lines if not self._said_in_it(m, turn)] if again else lines
         budget = self._settings.budget
         briefing = Briefing(
             room=asked.invocation.room,
@@ -271,7 +205,7 @@ class Prompts:
             triggered_by=message.by,
             at=message.sent_at,
             timezone=self._settings.timezone,
-            participants=await self._present(turn, asked, window.lines),
+            participants=present,
             recall=known.recall,
             pins=known.pins,
             recommendations=known.recommendations,
@@ -289,7 +223,13 @@ class Prompts:
             max_hops=self._settings.max_hops,
             budget=replace(budget, agent_context_tokens=session.program.context_tokens),
         )
-        return briefing, known
+        return briefing, known, window
+
+    def _said_in_it(self, message: StoredMessage, turn: Turn) -> bool:
+        """True for an answer of the turn's session: its agent knows it."""
+        if message.persona != turn.persona:
+            return False
+        return turn.session_thread == self._settings.session_thread(turn.room, message.thread_id)
 
     async def _present(
         self, turn: Turn, asked: Asked, lines: Sequence[StoredMessage]
@@ -310,18 +250,22 @@ class Prompts:
         return tuple(found.values())
 
     async def _remembered(
-        self, asked: Asked, session: SessionContext, window: Window
+        self,
+        asked: Asked,
+        session: SessionContext,
+        window: Window,
+        thread: Sequence[StoredMessage],
     ) -> LayerAnswers:
         """The answers of every layer of the memory, within what may be seen here."""
         message = asked.message
-        shown_from = session.given_from if window.again else 0
+        given = self._windows.to_show(message.seq, window, thread)
         return await self._layers.brief(
             BriefRequest(
                 asked.invocation,
                 text=message.content,
                 at=message.sent_at,
                 recalls=message.meta.get("trigger_rag", True),
-                shown_from=shown_from or window.lines[0].seq,
+                given=given | session.knows if window.again else given,
                 covered=window.covered,
                 peek=session.rehearses,
             )

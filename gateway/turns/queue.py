@@ -13,7 +13,7 @@ import structlog
 
 from contract.chat import stands
 from contract.work import Work
-from gateway.core.ledger import Turn
+from gateway.core.ledger import SessionKey, Turn
 from gateway.core.log_context import SessionLogContexts, turn_log_context
 from gateway.core.reading import Reading, reading_of
 from gateway.core.sql_ledger import SqlLedger
@@ -73,7 +73,7 @@ class TurnQueues:
         self._transcript = transcript
         self._progress = progress
         self._bots = bots
-        self._queues: dict[tuple[str, str], _Queue] = {}
+        self._queues: dict[SessionKey, _Queue] = {}
         self._contexts = SessionLogContexts()
         self._tasks: set[asyncio.Task[None]] = set()
         self.stopping = False  # no turn begins any more; what waits is on disk
@@ -108,7 +108,7 @@ class TurnQueues:
             self._spawn(self._alone(run), f"command {turn.id}")
             return
         run = replace(run, queued_ns=time.time_ns())
-        key = (turn.persona, turn.scope)
+        key = turn.key
         queue = self._queues.get(key)
         ahead = queue.length() if queue is not None else 0
         if queue is None:
@@ -119,11 +119,11 @@ class TurnQueues:
             return
         if not queue.working:
             queue.working = True
-            self._spawn(self._work(key, queue), f"session {turn.persona} {turn.scope}")
+            self._spawn(self._work(key, queue), f"session {key.id}")
         else:
             self._progress.waits(run)
 
-    async def _work(self, key: tuple[str, str], queue: _Queue) -> None:
+    async def _work(self, key: SessionKey, queue: _Queue) -> None:
         """Take a session's turns one after the other until there are none."""
         while queue.waiting and not self.stopping:
             queue.current = run = queue.waiting.popleft()
@@ -224,17 +224,24 @@ class TurnQueues:
         """The number of turns that wait or run."""
         return sum(queue.length() for queue in self._queues.values())
 
-    def busy(self, persona: str, scope: str) -> bool:
+    def busy(self, key: SessionKey) -> bool:
         """True while turns of a session wait or run."""
-        return (persona, scope) in self._queues
+        return key in self._queues
 
-    def queue(self, persona: str, scope: str) -> tuple[Turn | None, list[Turn]]:
+    def queue(self, key: SessionKey) -> tuple[Turn | None, list[Turn]]:
         """The turn that a session works on, and those that wait for it."""
-        queue = self._queues.get((persona, scope))
+        queue = self._queues.get(key)
         if queue is None:
             return None, []
         current = queue.current.turn if queue.current else None
         return current, [run.turn for run in queue.waiting]
+
+    def in_threads(self, key: SessionKey) -> list[SessionKey]:
+        """The sessions of threads that are at work beside that of their scope."""
+        if key.thread_id:
+            return []
+        at_work = (one for one, queue in self._queues.items() if queue.current is not None)
+        return [one for one in at_work if one.thread_id and replace(one, thread_id="") == key]
 
     def work(self, turn: Turn) -> Work | None:
         """Its agent's work so far, as it may be shown; None: nothing yet."""
@@ -242,7 +249,7 @@ class TurnQueues:
 
     def ahead(self, turn: Turn) -> int:
         """The number of turns of its session that come before a waiting turn."""
-        queue = self._queues.get((turn.persona, turn.scope))
+        queue = self._queues.get(turn.key)
         if queue is None:
             return 0
         ids = [run.turn.id for run in queue.waiting]

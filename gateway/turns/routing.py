@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from bots.bot import Bot
 from contract.chat import Inbound, stands
 from gateway.access.accounts import AccountPeer, Accounts
-from gateway.core.addressing import named, route
+from gateway.core.addressing import named, route, said_to
 from gateway.core.reading import Reading, parse_command
 from gateway.core.sql_ledger import SqlLedger
 from gateway.settings.personas.personas import Persona, Personas
@@ -62,7 +62,8 @@ class MessageRouter:
             # names of personas beside their accounts'.
             meta = inbound.meta.model_copy(update={"trigger_rag": True})
             inbound = replace(inbound, meta=meta)
-        first = next((persona.name for persona in addressed or here), None)
+        meant = addressed or said_to(inbound, here) or here
+        first = next((persona.name for persona in meant), None)
         scope = home_scope(inbound.room, inbound.meta.sender_id, first)
         hop = 0 if inbound.meta.sender_type == "human" else await self._hop(inbound, scope)
         targets = _targets(inbound, reading, addressed) if hop <= self.max_hops else []

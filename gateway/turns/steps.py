@@ -13,7 +13,7 @@ from contract.briefing import Header
 from gateway.core.ledger import Turn
 from gateway.core.trace import Attribute, OpenStep, Reports, Step, TurnTrace
 from gateway.sessions.sessions import LiveSession
-from gateway.turns.prompt import Window
+from gateway.turns.windows import Window
 from memory.layers import LayerAnswers
 
 log = structlog.stdlib.get_logger("moot.prompt")

@@ -128,7 +128,7 @@ class AgentCaller:
             log.info("prompt.typed", chars=len(prompt.text))
         log.info("agent.asked", agent=program.name, chars=len(prompt.text))
         fault: AgentFault | None = None
-        with session.working(prompt.first_seq, prompt.last_seq):
+        with session.working(prompt.last_seq, prompt.shown):
             async with reply.showing():
                 try:
                     async with asyncio.timeout(self._timeout_s):
@@ -222,7 +222,7 @@ class TurnRunner:
                     run = replace(run, turn=turn)
                     waits = partial(self._waits, run)
                     session = ready.made = await stack.enter_async_context(
-                        self._sessions.use(persona, turn.scope, turn.room, waits)
+                        self._sessions.use(persona, turn.key, turn.room, waits)
                     )
                 self._progress.reactions.goes_on(turn.id)
                 await stack.enter_async_context(session.asking)
@@ -251,7 +251,7 @@ class TurnRunner:
     async def withdraw(self, run: TurnRun) -> None:
         """The message of a turn that runs was deleted: nobody wants its answer any more."""
         self._withdrawn.add(run.turn.id)
-        await self._sessions.interrupt(run.turn.persona, run.turn.scope)
+        await self._sessions.interrupt(run.turn.key)
 
     async def drop(self, run: TurnRun) -> None:
         """The message of a turn that waits was deleted."""

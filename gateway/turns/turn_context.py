@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from adapters.agent import TurnContext
+from adapters.images import MOST_PICTURES, is_picture
 from composer.platform import is_small_talk, platform_context
 from composer.scene import zone
 from contract.briefing import Briefing
 
 
-def turn_context_of(briefing: Briefing) -> TurnContext:
-    """The place, the person and the time of a question, and whether it is one at all.
+def turn_context_of(briefing: Briefing, given: int = 0) -> TurnContext:
+    """The place, the person and the time of a question, whether it is one at all, and its pictures.
 
-    The role is the roster's. The time is told in the room's zone: no platform says a person's.
+    given: the newest message that its agent knows, with the pictures. The role is the roster's. The
+    time is told in the room's zone: no platform says a person's.
     """
     by = briefing.triggered_by
     known = {person.id: person.role for person in briefing.participants}
@@ -24,4 +26,11 @@ def turn_context_of(briefing: Briefing) -> TurnContext:
     )
     asked = [line for line in briefing.transcript if line.id in briefing.trigger_ids]
     thanks = all(is_small_talk(line.text) and not line.attachments for line in asked)
-    return TurnContext(context, bool(asked) and thanks)
+    new = [
+        file
+        for line in briefing.transcript
+        if line.id in briefing.trigger_ids or int(line.id) > given
+        for file in line.attachments
+        if is_picture(file)
+    ]
+    return TurnContext(context, bool(asked) and thanks, tuple(new[-MOST_PICTURES:]))

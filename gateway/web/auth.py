@@ -137,6 +137,16 @@ def cookie_name(request: web.Request) -> str:
     return f"moot-{ours[1]}" if ours else "moot"
 
 
+HOST = "__Host-"  # browsers take such a cookie over TLS alone, and from no other host
+
+
+def session_cookie(request: web.Request) -> str:
+    """The session's cookie that a browser sent; "": none. The plain name counts where the other one
+    does not stand: it is that of a page without TLS, and of sessions from before there were two."""
+    plain = cookie_name(request)
+    return request.cookies.get(f"{HOST}{plain}", request.cookies.get(plain, ""))
+
+
 @dataclass(frozen=True, slots=True)
 class Credentials:
     """Finds out who sends a request, and whether they may. rooms: asks who is an owner."""
@@ -174,7 +184,7 @@ class Credentials:
         scheme, _, given = request.headers.get("Authorization", "").partition(" ")
         if scheme.lower() == "bearer" and given.strip():
             return self.tokens.by_bearer(given.strip(), self.access.proxies.address(request))
-        caller = self.people.by_cookie(request.cookies.get(cookie_name(request), ""))
+        caller = self.people.by_cookie(session_cookie(request))
         if caller is None:
             raise RequestRefused(401, NEEDED)
         return caller

@@ -10,7 +10,7 @@ from datetime import datetime
 from bots.bot import Bot
 from contract.chat import Room, Speaker
 from contract.errors import Rejected
-from gateway.core import ledger, views
+from gateway.core import views
 from gateway.core.events import EventBus, RoomOpened
 from gateway.core.sql_ledger import SqlLedger
 from gateway.core.views import PersonaView, RoomView, SessionView, TimelineView, TurnRecord
@@ -20,6 +20,7 @@ from gateway.settings.personas.personas import Personas
 from gateway.turns.queue import TurnQueues
 from gateway.web import records
 from gateway.web.stream import Picture
+from store.attached import AttachedFiles
 from store.transcript import Transcript
 
 LOOKED_BACK = 50  # messages: a conversation's latest
@@ -48,7 +49,7 @@ class AgentService:
     def picture(self, session_id: str) -> Picture | None:
         """The terminal now; None: no such session."""
         for live in self.sessions_here.all():
-            if ledger.session_id(live.persona, live.scope) == session_id:
+            if live.key.id == session_id:
                 return live.agent.picture()
         return None
 
@@ -69,6 +70,7 @@ class ChatService:
         queues: TurnQueues,
         questions: Questions,
         agents: AgentService,
+        attached: AttachedFiles,
         bus: EventBus,
         clock: Callable[[], datetime],
     ) -> None:
@@ -77,6 +79,7 @@ class ChatService:
         self._queues = queues
         self._questions = questions
         self._agents = agents
+        self._attached = attached
         self._bus = bus
         self._clock = clock
 
@@ -142,6 +145,10 @@ class ChatService:
             return None
         agent = self._agents.title_of(turn.persona)
         return records.turn_record(turn, asked, agent, await self._ledger.posts(turn_id))
+
+    async def rooms_of_file(self, file_id: str) -> Sequence[str]:
+        """Ids of the rooms in which a file was posted."""
+        return await self._attached.rooms(file_id)
 
     async def people(self) -> Sequence[Speaker]:
         """Humans who have spoken, the latest first."""

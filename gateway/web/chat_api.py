@@ -14,13 +14,13 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from contract.chat import Attachment
 from contract.errors import Rejected
-from gateway.questions.questions import IN_PERSON
+from gateway.questions.replies import IN_PERSON
 from gateway.web import stream
 from gateway.web.auth import Credentials, is_local
 from gateway.web.body import ChoiceBody, RoomNameBody, answer, error, parse, read_object
 from gateway.web.chat import AgentService, ChatService
 from gateway.web.inbox import InboxService
-from gateway.web.signin.caller import acting, caller_of
+from gateway.web.signin.caller import Caller, acting, caller_of
 from gateway.web.signin.rooms import RoomGuard, Sight
 from gateway.web.signin.speech import in_others_name, in_own_name, room_id_of
 from gateway.web.submission import SubmitBody, wait_seconds
@@ -33,7 +33,7 @@ MOST_FILES = 10
 CHUNK_BYTES = 1 << 16
 ROOM_NAME = re.compile(r"[^\x00-\x1f\x7f]{1,80}")
 FILE_HEADERS = {
-    "Cache-Control": "private, max-age=31536000, immutable",
+    "Cache-Control": "private, no-cache",  # asked again: a browser may be somebody else's next
     "Content-Security-Policy": "sandbox; default-src 'none'",
 }
 CHOICES = {
@@ -119,15 +119,16 @@ class ChatApi:
             raw = in_others_name(caller, raw)
         given = raw.get("attachments")
         if isinstance(given, list):
-            local = is_local(request)
-            raw["attachments"] = [await self._attachment(i, a, local) for i, a in enumerate(given)]
+            raw["attachments"] = [
+                await self._attachment(request, number, one) for number, one in enumerate(given)
+            ]
         return raw
 
-    async def _attachment(self, index: int, given: object, local: bool) -> object:
+    async def _attachment(self, request: web.Request, index: int, given: object) -> object:
         if not isinstance(given, dict):
             return given
         if given.get("id") is not None:
-            found = await asyncio.to_thread(self.files.find, str(given["id"]))
+            found = await self._file(caller_of(request), str(given["id"]))
             if found is None:
                 raise Rejected(f"attachments.{index}.id", "is not a file that was uploaded here")
             return {
@@ -137,7 +138,7 @@ class ChatApi:
                 "size_bytes": found.size_bytes,
                 "path": found.path,
             }
-        if given.get("path") is not None and not local:
+        if given.get("path") is not None and not is_local(request):
             raise Rejected(
                 f"attachments.{index}.path",
                 "is for programs on this machine; upload the file with POST /api/files",
@@ -258,7 +259,8 @@ class ChatApi:
             async for part in _parts(request):
                 if len(kept) == MOST_FILES:
                     raise Rejected("file", f"at most {MOST_FILES} at once")
-                kept.append(await self.files.save(part.filename or "file", _chunks(part)))
+                name, by = part.filename or "file", caller_of(request).person.id
+                kept.append(await self.files.save(name, _chunks(part), by))
         except BaseException as fault:  # one bad file: none of this request is kept
             await asyncio.to_thread(self.files.drop, kept)
             if isinstance(fault, TooLarge):
@@ -269,13 +271,25 @@ class ChatApi:
         return answer({"files": kept}, 201, self.files.id_of)
 
     async def download(self, request: web.Request) -> web.StreamResponse:
-        found = await asyncio.to_thread(self.files.find, request.match_info["file_id"])
+        found = await self._file(caller_of(request), request.match_info["file_id"])
         if found is None or found.path is None:
             return error(404, "there is no such file")
         shown = "inline" if found.mime in SAFE_IMAGES else "attachment"
         name = f"{shown}; filename*=UTF-8''{quote(found.name, safe='')}"
         headers = FILE_HEADERS | {"Content-Type": found.mime, "Content-Disposition": name}
         return web.FileResponse(found.path, headers=headers)
+
+    async def _file(self, caller: Caller, file_id: str) -> Attachment | None:
+        """A file that this caller uploaded, or that was posted where they may read; None: there is
+        none for them."""
+        found = await asyncio.to_thread(self.files.find, file_id)
+        if found is None or self.files.is_by(file_id, caller.person.id):
+            return found
+        for room_id in await self.chat.rooms_of_file(file_id):
+            room = await self.chat.room(room_id)
+            if room is not None and self._guard.may_read(caller, room):
+                return found
+        return None
 
 
 def _picture(picture: stream.Picture) -> bytes:

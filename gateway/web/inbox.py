@@ -15,10 +15,11 @@ from contract.errors import Rejected
 from gateway.core import views
 from gateway.core.addressing import route
 from gateway.core.events import AppEvent, EventBus, TurnChanged
-from gateway.core.ledger import Turn, TurnState
+from gateway.core.ledger import SessionKey, Turn, TurnState
 from gateway.core.sql_ledger import SqlLedger
 from gateway.core.views import View
-from gateway.questions.questions import Choice, Questions
+from gateway.questions.questions import Questions
+from gateway.questions.replies import Choice
 from gateway.settings.personas.personas import Personas
 from gateway.turns.intake import Intake
 from gateway.web.submission import DIRECT, Submission, parse_submission
@@ -86,12 +87,17 @@ class InboxService:
     async def inject(self, raw: Mapping[str, Any], *, wait_s: float | None = None) -> Receipt:
         """Give a message to the session named in `session_id`, which must be of its scope."""
         given = parse_submission(raw, now=self._clock())
-        persona, at, scope = (given.session_id or "").partition("@")
+        persona, at, rest = (given.session_id or "").partition("@")
         if not at or self._personas.get(persona) is None:
             raise Rejected("session_id", "is required: <persona>@<scope>, see /api/sessions")
         room = await self._room(given)
-        if scope != home_scope(room, given.meta.sender_id, persona):
-            raise Rejected("session_id", "belongs to another room")
+        key = SessionKey(persona, home_scope(room, given.meta.sender_id, persona))
+        if given.session_id != key.id:
+            thread_id = rest.removeprefix(f"{key.scope}#")
+            key = replace(key, thread_id=thread_id)
+            if given.session_id != key.id or given.thread_id not in (None, thread_id):
+                raise Rejected("session_id", "belongs to another room")
+            given = replace(given, thread_id=thread_id)
         meta = given.meta.model_copy(update={"recipient_id": f"bot:{persona}", "passive": False})
         return await self._take(replace(given, meta=meta), wait_s, trusted=True)
 

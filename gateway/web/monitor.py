@@ -11,7 +11,7 @@ from gateway.core.views import View
 from gateway.observability.metering import Taken, measure
 from gateway.observability.metrics import Counted, Load, Metrics
 from gateway.sessions.pool import SessionPool
-from gateway.sessions.sessions import LiveSession, scope_folder
+from gateway.sessions.sessions import LiveSession, digest
 from gateway.settings.personas.personas import Personas
 from gateway.turns.queue import TurnQueues
 from store.health import StoreHealth
@@ -64,5 +64,6 @@ class Monitor:
 
 
 def _load(live: LiveSession, taken: Taken) -> Load:
-    name = scope_folder(live.scope).rpartition("-")[2][:8]
+    key = live.key
+    name = digest(f"{key.scope}#{key.thread_id}" if key.thread_id else key.scope)[:8]
     return Load(live.persona, live.context.program.name, name, taken)

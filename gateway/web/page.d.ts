@@ -28,6 +28,7 @@ declare namespace Api {
     role: string | null;
     created_at: string;
     expires_at: string;
+    by_name: string | null;
   }
 
   interface PageSession {

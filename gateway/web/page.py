@@ -202,7 +202,7 @@ class Front:
 
     async def index(self, request: web.Request) -> web.Response:
         response = self.asset(request, "index.html")
-        cookie = request.cookies.get(auth.cookie_name(request), "")
+        cookie = auth.session_cookie(request)
         if caller_of(request).is_person:  # the browser keeps it as long as the session lasts
             set_session(
                 response, request, cookie, secure=self.credentials.access.is_secure(request)

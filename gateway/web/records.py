@@ -8,7 +8,7 @@ from contract.agent import Answer
 from contract.briefing import Trim
 from contract.chat import Room
 from gateway.core import views
-from gateway.core.ledger import Post, Turn, session_id
+from gateway.core.ledger import Post, Turn
 from gateway.core.views import (
     PersonaView,
     PostRecord,
@@ -35,7 +35,7 @@ def persona_view(persona: Persona, program: AgentProgram) -> PersonaView:
 def session(live: LiveSession) -> SessionView:
     """A living session for a list."""
     return SessionView(
-        id=session_id(live.persona, live.scope),
+        id=live.key.id,
         persona=live.persona,
         room_id=live.room.id,
         state=live.state,

@@ -90,9 +90,6 @@ def visitors_of(
     """Those of a database. own: MOOT_TOKEN. changed: told when a list of the page would differ.
     learn: told what is never to be shown."""
     rows, attempts = PageRows(store), Attempts(time.monotonic)
-    people = PagePeople(
-        rows, access=access, roles=grants, audit=audit, clock=clock, changed=changed
-    )
     tokens = PageTokens(
         rows,
         secret=secret,
@@ -101,5 +98,14 @@ def visitors_of(
         audit=audit,
         clock=clock,
         learn=learn,
+    )
+    people = PagePeople(
+        rows,
+        access=access,
+        roles=grants,
+        programs=tokens,
+        audit=audit,
+        clock=clock,
+        changed=changed,
     )
     return Visitors(people, tokens, attempts, access, audit)

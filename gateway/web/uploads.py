@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import mimetypes
+import hashlib
 import re
 import secrets
 import shutil
@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 
+from bots.kit.files import mime_of
 from contract.chat import Attachment
 from gateway.core.private_folders import make_private, private
 
@@ -20,9 +21,6 @@ SAFE_IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
 _NAME_BYTES = 180  # ext4 and APFS take 255 in a name
 _UNSAFE = re.compile(r'[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069/\\:*?"<>|]+')
-_TYPES = mimetypes.MimeTypes(filenames=())  # without this machine's own tables
-_TYPES.add_type("image/webp", ".webp")
-_TYPES.add_type("text/markdown", ".md")
 
 
 class TooLarge(Exception):
@@ -36,9 +34,10 @@ class Uploads:
         self.root = root
         self.most_bytes = most_bytes
 
-    async def save(self, name: str, chunks: AsyncIterator[bytes]) -> Attachment:
-        """Write a file. Raises TooLarge. Nothing is left of a file that was not finished."""
-        path = self.root / secrets.token_hex(16) / safe_name(name)
+    async def save(self, name: str, chunks: AsyncIterator[bytes], by: str) -> Attachment:
+        """Write somebody's file. Raises TooLarge. Nothing is left of one that was not finished."""
+        drawn = secrets.token_hex(8)
+        path = self.root / (drawn + _mark(drawn, by)) / safe_name(name)
         await asyncio.to_thread(make_private, path.parent, below=self.root)
         try:
             size = await self._write(path, chunks)
@@ -67,6 +66,10 @@ class Uploads:
             return None  # not of our making
         return Attachment(path.name, mime_of(path.name), path.stat().st_size, str(path))
 
+    def is_by(self, file_id: str, person_id: str) -> bool:
+        """True if that is who uploaded a file."""
+        return file_id[16:] == _mark(file_id[:16], person_id)
+
     def drop(self, kept: Iterable[Attachment]) -> None:
         """Take files away again."""
         for attachment in kept:
@@ -81,6 +84,11 @@ class Uploads:
         return folder.name if folder.parent == self.root and ID.fullmatch(folder.name) else None
 
 
+def _mark(drawn: str, by: str) -> str:
+    """The half of an id that says whose file it is, so that nothing else need be kept."""
+    return hashlib.sha256(f"{drawn} {by}".encode()).hexdigest()[:16]
+
+
 def safe_name(name: str) -> str:
     """A file name without path, controls, direction marks or a leading dot."""
     last = re.split(r"[/\\]", unicodedata.normalize("NFC", name))[-1]
@@ -90,9 +98,3 @@ def safe_name(name: str) -> str:
     room = _NAME_BYTES - len(suffix.encode()) - 1
     stem = (stem if suffix else clean).encode()[:room].decode(errors="ignore").rstrip()
     return (f"{stem}.{suffix}" if suffix else stem) or "file"
-
-
-def mime_of(name: str) -> str:
-    """A MIME type by the name's suffix: what was claimed on upload is not trusted."""
-    guess, encoding = _TYPES.guess_type(name)
-    return guess if guess and not encoding else "application/octet-stream"

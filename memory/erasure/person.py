@@ -230,6 +230,7 @@ def find_gateway_rows(connection: Connection, plan: ErasurePlan, ids: frozenset[
     for column in (
         grants.c.person_id,
         page_links.c.person_id,
+        page_links.c.by_id,
         page_sessions.c.person_id,
         page_subjects.c.person_id,
         page_users.c.id,

@@ -9,7 +9,7 @@ from datetime import datetime
 from weakref import WeakValueDictionary
 
 import structlog
-from sqlalchemy import Connection, Row, Select, delete, insert, select
+from sqlalchemy import Connection, Row, delete, insert, select
 
 from contract.errors import ModelError
 from memory.cursors import ReadCursor, advance, failed, read_cursor
@@ -83,6 +83,14 @@ class _Told:
 
     session_id: str = ""
     persona: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _KnownTexts:
+    """The normal texts of a scope's facts, up to one of them."""
+
+    last_seq: int
+    texts: set[str]
 
 
 class Extraction:
@@ -236,17 +244,18 @@ class Extraction:
 
     async def _promote(self, scope: str) -> None:
         """Make facts of what is staged."""
-        if await self._store.write(lambda c: self._make_facts(c, scope)):
+        known = await self._store.read(lambda c: _known_texts(c, scope))
+        if await self._store.write(lambda c: self._make_facts(c, scope, known)):
             await self._found()
 
-    def _make_facts(self, connection: Connection, scope: str) -> int:
-        """The staged rows of a scope become facts, once each, and are gone."""
+    def _make_facts(self, connection: Connection, scope: str, before: _KnownTexts) -> int:
+        """The staged rows of a scope become facts, once each, and are gone.
+
+        before: what the scope held a moment ago; nobody's writing has to wait while it is read.
+        """
         made: list[NewFact] = []
-        known = set[str]()
-        rows = connection.execute(_STAGED.where(staging.c.scope == scope)).all()
-        if rows:
-            known = {normal(text) for text in connection.execute(_texts(scope)).scalars()}
-        for row in rows:
+        known = before.texts | _known_texts(connection, scope, before.last_seq).texts
+        for row in connection.execute(_STAGED.where(staging.c.scope == scope)).all():
             for fact in self._facts_of(connection, row):
                 if normal(fact.text) not in known:
                     known.add(normal(fact.text))
@@ -297,8 +306,15 @@ _PLACE = select(rooms.c.id, rooms.c.name, rooms.c.kind).join(
 )
 
 
-def _texts(scope: str) -> Select[str]:
-    return select(facts.c.text).where(facts.c.scope == scope, facts.c.replaced_by.is_(None))
+def _known_texts(connection: Connection, scope: str, after: int = 0) -> _KnownTexts:
+    """What a scope's facts say that came after one of them."""
+    held = select(facts.c.seq, facts.c.text).where(
+        facts.c.scope == scope, facts.c.seq > after, facts.c.replaced_by.is_(None)
+    )
+    rows = connection.execute(held).all()
+    return _KnownTexts(
+        max((row.seq for row in rows), default=after), {normal(row.text) for row in rows}
+    )
 
 
 def _staged_scopes(connection: Connection) -> list[str]:

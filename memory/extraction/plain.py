@@ -15,6 +15,7 @@ from memory.layers import AnsweredTurn, EndedSession, ends_a_run
 from memory.private import private_spans
 from memory.readable import MessageRange, ReadableMessages
 from memory.recall.facts import NewFact, add_facts, origin_of, remove_facts
+from memory.recall.words import word_count
 from store.database import Store
 from store.schema import facts, messages, rooms
 
@@ -24,11 +25,14 @@ _PLACES = (
     .where(messages.c.seq.in_(bindparam("seqs", expanding=True)))
 )
 
-LEAST_WORDS = 4  # "yes, do that please" says nothing without the question
+LEAST_WORDS = 4  # "sounds good" says nothing without what it is about
 MOST_CHARS = 1_000  # the header shows 300 of them; the index finds it by all
 ROWS = 100  # of one transaction: turns wait for the same writer
 KIND = "message"
-_BETWEEN = re.compile(r"(?<=[.!?。！？])\s+|\n+")  # sentences
+_BETWEEN = re.compile(r"(?<=[.!?؟])\s+|(?<=[。！？])|\n+")  # sentences
+_ASKS = re.compile(  # in writings that need no question mark, by the word at the end
+    r"[?？؟]\Z|(?:吗|呢|ですか|ますか|でしょうか|ไหม|มั้ย|หรือเปล่า|หรือยัง)(?:ครับ|คะ|ค่ะ)?[。.!！]?\Z"
+)
 _CONTENT = select(messages.c.content).where(messages.c.seq == bindparam("of"))
 
 
@@ -147,12 +151,16 @@ class MessageFacts:
 
 
 def _tells(text: str) -> bool:
-    """True for a message that says something by itself: more than a word or two, or a question.
+    """True for a message that says something by itself: more than a word or two, in any script, and
+    no mere question.
 
     A question is found best by the same question asked again, and would stand before its answer.
     """
-    asks = all(sentence.endswith(("?", "？")) for sentence in _BETWEEN.split(text.strip()))
-    return len(text.split()) >= LEAST_WORDS and not asks
+    sentences = filter(None, (part.strip() for part in _BETWEEN.split(text)))
+    if all(map(_ASKS.search, sentences)):
+        return False
+    words, telling = word_count(text)
+    return words >= LEAST_WORDS and telling >= 1
 
 
 def _made_from(scope: str, seq: int) -> Select[str]:

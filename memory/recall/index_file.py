@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
+from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -43,11 +44,15 @@ CREATE INDEX IF NOT EXISTS entries_scope ON entries (scope, number);
 CREATE TABLE IF NOT EXISTS gone (
     seq INTEGER PRIMARY KEY AUTOINCREMENT, number INTEGER NOT NULL
 );
+CREATE TABLE IF NOT EXISTS unsent (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT, entry TEXT NOT NULL UNIQUE, scope TEXT, vector BLOB
+);
 """
 _INSERT = """
 INSERT INTO entries (id, scope, position, source, day, length, terms, times, vector, payload)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
+_UNSENT = "INSERT OR REPLACE INTO unsent (entry, scope, vector) VALUES (?, ?, ?)"
 _NEWER = """
 SELECT number, position, source, day, length, terms, times, vector FROM entries
 WHERE scope = ? AND number > ? ORDER BY number
@@ -77,6 +82,15 @@ class FoundRow(NamedTuple):
     payload: dict[str, Any]
 
 
+class UnsentRow(NamedTuple):
+    """A row that a server is to have, or without a vector is to have no longer."""
+
+    seq: int
+    entry: str
+    scope: str | None
+    vector: list[float] | None
+
+
 class IndexFile:
     """An open file. Any thread may call its methods; each has a connection of its own to read."""
 
@@ -99,29 +113,50 @@ class IndexFile:
 
     def close(self) -> None:
         """Let go of the file. Nobody may be in a method."""
-        for connection in (*self._connections, self._writer):
-            connection.close()
+        with self._write_lock:
+            for connection in (*self._connections, self._writer):
+                connection.close()
 
     # ── Writing ─────────────────────────────────────────────────────────────────────────
 
-    def put(self, rows: Sequence[IndexRow]) -> None:
-        """Insert rows with different ids; those with a known id replace the old ones."""
+    def put(self, rows: Sequence[IndexRow], sent: Sequence[Sequence[float]] | None = None) -> None:
+        """Insert rows with different ids; those with a known id replace the old ones.
+
+        sent: their vectors, if a server is to have them.
+        """
         with self._writing() as connection:
             _delete(connection, [row.id for row in rows])
             connection.executemany(_INSERT, rows)
+            if sent is not None:
+                blobs = [array("f", vector).tobytes() for vector in sent]
+                waiting = [(row.id, row.scope, blob) for row, blob in zip(rows, blobs, strict=True)]
+                connection.executemany(_UNSENT, waiting)
 
-    def forget(self, ids: Sequence[str]) -> None:
-        """Delete rows so that nothing of them stays in the file or its log."""
+    def forget(self, ids: Sequence[str], served: bool = False) -> None:
+        """Delete rows so that nothing of them stays in the file or its log.
+
+        served: a server is to delete them too.
+        """
         with self._writing() as connection:
             _delete(connection, ids)
+            if served:
+                connection.executemany(_UNSENT, [(entry, None, None) for entry in ids])
         self._scrub()
 
-    def forget_all(self) -> None:
+    def forget_all(self, served: bool = False) -> None:
         """Delete every row in the same way."""
         with self._writing() as connection:
             connection.execute("INSERT INTO gone (number) SELECT number FROM entries")
+            if served:
+                connection.execute("UPDATE unsent SET scope = NULL, vector = NULL")
+                connection.execute("INSERT OR IGNORE INTO unsent (entry) SELECT id FROM entries")
             connection.execute("DELETE FROM entries")
         self._scrub()
+
+    def sent(self, seqs: Sequence[int]) -> None:
+        """The server has done what these rows say."""
+        with self._writing() as connection:
+            connection.executemany("DELETE FROM unsent WHERE seq = ?", [(seq,) for seq in seqs])
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
@@ -151,6 +186,16 @@ class IndexFile:
         rows = self._reader().execute(_NEWER, (scope, number))
         while some := rows.fetchmany(CHUNK):
             yield [IndexedText(*row[:-1]) for row in some], [row[-1] for row in some]
+
+    def unsent(self, limit: int) -> list[UnsentRow]:
+        """What a server is to have or to delete and isn't known to have done, oldest first."""
+        found = "SELECT seq, entry, scope, vector FROM unsent ORDER BY seq LIMIT ?"
+        with self._write_lock:  # asked for by threads that live for one call
+            rows = self._writer.execute(found, (limit,)).fetchall()
+        return [
+            UnsentRow(seq, entry, scope, vector and array("f", vector).tolist())
+            for seq, entry, scope, vector in rows
+        ]
 
     def gone(self, seq: int) -> list[tuple[int, int]]:
         """The rows deleted after a `seq`, of any scope: pairs of `seq` and the row's number.

@@ -18,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -40,6 +41,7 @@ ONE_BY_ONE = 16  # more entries at once go to the store in one transaction
 BATCH = 256
 FILE = "index.db"
 READERS = 2
+POOL_S = 5.0
 OUR_OWN = ("builtin", "minilm")
 
 
@@ -267,13 +269,13 @@ def _open(settings: IndexSettings) -> _Opened:
         path: Any = folder / FILE
         now: Any = settings.now
         dense: bool = settings.embedder != "builtin"
-        remote: Any = None
+        connect: Any = None
 
     embedder, given = _embedder(settings)
     place = ServerPlace()
     if settings.store != "sqlite":
-        with _told("store", settings.store):
-            place.remote = _remote(settings, given["embedding_dims"])
+        place.connect = partial(_connect, settings, given["embedding_dims"])
+        place.collection_name = settings.store_settings.get("collection_name", "moot")
     config = MemoryConfig(
         embedder=EmbedderConfig.model_construct(provider=_provider(settings), config=given),
         llm=LlmConfig.model_construct(provider="moot-none", config={}),
@@ -328,8 +330,8 @@ def _provider(settings: IndexSettings) -> str:
     return f"moot-{settings.embedder}" if settings.embedder in OUR_OWN else settings.embedder
 
 
-def _remote(settings: IndexSettings, dimensions: int) -> Any:
-    """A vector store of Mem0's on a server."""
+def _connect(settings: IndexSettings, dimensions: int) -> Any:
+    """A vector store of Mem0's on a server. Raises ConfigError, and whatever its client raises."""
     from mem0.utils.factory import VectorStoreFactory
     from mem0.vector_stores.configs import VectorStoreConfig
 
@@ -345,9 +347,15 @@ def _remote(settings: IndexSettings, dimensions: int) -> Any:
         told = {key: given.pop(key) for key in keys}
         # Its check of versions runs in a thread beside and tells nobody when it fails.
         given["client"] = QdrantClient(**told, check_compatibility=False)
-    checked = VectorStoreConfig(provider=settings.store, config=given)
-    store = VectorStoreFactory.create(settings.store, checked.config)
-    store.list_cols()  # does it answer?
+    try:
+        checked = VectorStoreConfig(provider=settings.store, config=given)
+        store = VectorStoreFactory.create(settings.store, checked.config)
+    except (ImportError, ValueError):
+        with _told("store", settings.store):
+            raise
+    if settings.store == "pgvector":  # its pool waits 30 s, and tries again only for 300
+        store.connection_pool.timeout = store.connection_pool.reconnect_timeout = POOL_S
+        logging.getLogger("psycopg.pool").setLevel(logging.CRITICAL)  # we say it once ourselves
     return store
 
 

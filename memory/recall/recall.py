@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, tzinfo
 from functools import partial
 
@@ -12,6 +12,7 @@ import structlog
 from sqlalchemy import Connection, text
 
 from contract.briefing import Fact
+from memory.given import GivenText
 from memory.layers import BriefRequest, LayerAnswers
 from memory.private import public
 from memory.recall.facts import (
@@ -67,16 +68,21 @@ class Recall:
         self._indexing = asyncio.Lock()
 
     async def brief(self, ask: BriefRequest) -> LayerAnswers:
-        """The facts that bear on the message; those made from messages shown anyway left out."""
+        """The facts that bear on the message, but for what the agent is or was given anyway."""
         if not ask.recalls:
             return LayerAnswers()
+        invocation = ask.invocation
         found = await self.search(
-            ask.text, ask.invocation.gate, limit=FETCHED, before=ask.shown_from
+            ask.text,
+            invocation.gate,
+            limit=FETCHED,
+            known=lambda fact: _is_given(fact, ask.given, invocation.home),
         )
         return LayerAnswers(recall=tuple(self._shown(fact, score) for fact, score in found))
 
     def _shown(self, fact: StoredFact, score: float) -> Fact:
         return Fact(
+            id=fact.id,
             text=fact.text,
             kind="project" if fact.scope.startswith("project:") else fact.kind,
             date=day(fact.said_at, self._zone),
@@ -85,19 +91,21 @@ class Recall:
         )
 
     async def search(
-        self, query: str, gate: Gate, *, limit: int, before: int = 2**62
+        self,
+        query: str,
+        gate: Gate,
+        *,
+        limit: int,
+        known: Callable[[StoredFact], bool] = lambda fact: False,
     ) -> list[tuple[StoredFact, float]]:
-        """Facts behind the gate with their scores, best first.
-
-        before: facts made from a message with this seq or a later one are left out.
-        """
+        """Facts behind the gate with their scores, best first; those that are known left out."""
         scopes = await self._store.read(partial(scopes_with_facts, scopes=gate.scopes), small=True)
         if not scopes or not (query := public(query)):
             return []
         for wanted in (limit * 2, limit * 2 + CROWD):
             hits = await self._index.search(query, scopes, wanted)
             facts = await self._rows(hits, gate)
-            found = [(fact, score) for fact, score in facts if (fact.last_seq or 0) < before]
+            found = [(fact, score) for fact, score in facts if not known(fact)]
             if len(found) >= limit or len(hits) < wanted:
                 break
         return found[:limit]
@@ -176,6 +184,16 @@ class Recall:
             log.warning("memory.not_swept", facts=len(gone), error=type(error).__name__)
             log.debug("memory.not_swept", exc_info=True)
         return len(gone)
+
+
+def _is_given(fact: StoredFact, given: GivenText, home: str) -> bool:
+    """True if an agent that was given this knows the fact: seqs are those of its own scope."""
+    if fact.id in given.facts:
+        return True
+    last = fact.last_seq
+    if fact.scope != home or last is None:
+        return False
+    return given.holds_lines(last if fact.first_seq is None else fact.first_seq, last)
 
 
 def _entry(fact: StoredFact) -> IndexEntry:

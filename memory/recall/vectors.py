@@ -2,8 +2,8 @@
 
 Mem0 gives `search` the question's text and its vector, and keeps the order that it gets back, so
 the whole ranking happens here. A scope's lexicon is made at its first search, and every search
-begins by reading what was written since, by whatever process. With a `remote` store of Mem0's, the
-vectors are there (and no text), and the words stay here.
+begins by reading what was written since, by whatever process. With a store of Mem0's on a server,
+the vectors are there (and no text), and the words stay here.
 """
 
 from __future__ import annotations
@@ -11,46 +11,25 @@ from __future__ import annotations
 import heapq
 import json
 import threading
-import uuid
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-import structlog
 
 from memory.recall import ranking
 from memory.recall.index import Hit, IndexFailed, checked_id
 from memory.recall.index_file import IndexFile, IndexRow
 from memory.recall.inverted_index import CosineIndex, InvertedIndex, Scores
+from memory.recall.server import Remote, VectorServer
 from memory.recall.words import entry_terms, question
-
-log = structlog.stdlib.get_logger("moot.memory")
 
 HELD = 400_000  # entries that the lexicons in memory may have together, some 0.6 GB
 PRELOADED = 64  # scopes; a small one takes less than a search
-REMOTE_HITS = 200  # more make a server slow, and the words find what lies behind
-_POINTS = uuid.UUID("6f2dd7a5-6a0c-5b0e-9d5b-0f6f3f1d7c11")  # names an entry's vector on a server
-
-
-class Remote(Protocol):
-    """The methods that are used of a vector store of Mem0's."""
-
-    def insert(self, vectors: Any, payloads: Any = None, ids: Any = None) -> Any:
-        """Put vectors in."""
-
-    def search(self, query: str, vectors: Any, top_k: int = 5, filters: Any = None) -> Any:
-        """The nearest, with `score` and `payload`."""
-
-    def delete(self, vector_id: str) -> Any:
-        """Take one out."""
-
-    def reset(self) -> Any:
-        """Take everything out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,15 +83,19 @@ class SqliteVectors:
         path: Path | str,
         now: Callable[[], datetime],
         dense: bool = False,
-        remote: Remote | None = None,
+        connect: Callable[[], Remote] | None = None,
         collection_name: str = "moot",
+        most: int = HELD,
     ) -> None:
-        """path: the database file. dense: vectors carry meaning, and are kept and compared."""
+        """path: the database file. dense: vectors carry meaning, and are kept and compared.
+        connect: opens the store on a server that has the vectors instead. most: entries that are
+        held in memory, unless one search needs more."""
         self._file = IndexFile(Path(path))
         self._now = now
-        self._dense = dense and remote is None
-        self._remote = remote
+        self._dense = dense and connect is None
+        self._server = connect and VectorServer(connect, self._file, collection_name)
         self.collection_name = collection_name
+        self._most = most
         self._scopes: OrderedDict[str, _Held] = OrderedDict()
         self._scopes_lock = threading.Lock()
 
@@ -121,12 +104,16 @@ class SqliteVectors:
         self._file.close()
 
     def preload(self) -> None:
-        """Make the lexicons of the largest scopes, so that nobody waits for them."""
-        room = HELD // 2
+        """Make the lexicons of the largest scopes, so that nobody waits for them, and send a
+        server what it lacks. Raises ConfigError for a server that can't be used as it is set."""
+        if self._server is not None:
+            self._server.open()
+            self._server.send()
+        room = self._most // 2
         for scope, count in self._file.largest(PRELOADED):
             if (room := room - count) < 0:
                 return
-            held = self._held(scope)
+            [held] = self._held([scope]).values()
             with held.lock:
                 held.catch_up(self._file, scope, self._file.end())
 
@@ -146,23 +133,9 @@ class SqliteVectors:
             _stored(vector if self._dense else None, payload)
             for vector, payload in zip(vectors, payloads, strict=True)
         ]
-        if self._remote is not None:
-            self._put_remote(self._remote, vectors, payloads)
-        self._file.put(rows)
-
-    @staticmethod
-    def _put_remote(
-        remote: Remote, vectors: Sequence[Sequence[float]], payloads: Sequence[Mapping[str, Any]]
-    ) -> None:
-        """Give the server the vectors, each with its scope and its entry's id, and no text."""
-        points = [_point(payload["entry"]) for payload in payloads]
-        for point in points:  # PostgreSQL refuses a second row with the same id
-            remote.delete(point)
-        remote.insert(
-            vectors=vectors,
-            payloads=[{"user_id": p["user_id"], "entry": p["entry"]} for p in payloads],
-            ids=points,
-        )
+        self._file.put(rows, None if self._server is None else vectors)
+        if self._server is not None:
+            self._server.send(patiently=len(rows) > 1)
 
     def delete(self, vector_id: str) -> None:
         """Take a row out."""
@@ -170,18 +143,20 @@ class SqliteVectors:
 
     def forget(self, ids: Sequence[str]) -> None:
         """Take rows out so that nothing of them stays in the file or its log."""
-        if self._remote is not None:
-            for entry in ids:
-                self._remote.delete(_point(entry))
-        self._file.forget(ids)
+        self._file.forget(ids, served=self._server is not None)
+        if self._server is not None:
+            self._server.send(patiently=len(ids) > 1)
 
     def reset(self) -> None:
-        """Take everything out."""
-        if self._remote is not None:
-            self._remote.reset()
-        self._file.forget_all()
+        """Take everything out that is ours. Raises ConfigError for a server's collection that
+        isn't."""
+        if self._server is not None:
+            self._server.open()
+        self._file.forget_all(served=self._server is not None)
         with self._scopes_lock:
             self._scopes.clear()
+        if self._server is not None:
+            self._server.send(patiently=True)
 
     # ── Searching ───────────────────────────────────────────────────────────────────────
 
@@ -227,12 +202,13 @@ class SqliteVectors:
         """
         asked = question(query, self._now())
         vector = np.asarray(vectors, np.float32)
+        near = {} if self._server is None else self._server.near(query, vectors, scopes)
         end = self._file.end()
         scores: list[tuple[float, int]] = []
         with ExitStack() as locks:
             all_held: dict[str, _Held] = {}
-            for scope in sorted(scopes):  # the same order for everybody: none waits for another
-                held = self._held(scope)
+            # the same order for everybody: none waits for another
+            for scope, held in sorted(self._held(scopes).items()):
                 locks.enter_context(held.lock)
                 held.catch_up(self._file, scope, end)
                 if held.lexicon.living:
@@ -244,7 +220,7 @@ class SqliteVectors:
             }
             looks: list[tuple[InvertedIndex, ranking.Ranking, list[float]]] = []
             for scope, held in all_held.items():
-                cosines = self._cosines(scope, held, query, vector)
+                cosines = self._cosines(scope, held, vector, near)
                 look = ranking.Ranking(held.lexicon, asked, limit, cosines, spelled=spelled)
                 looks.append((held.lexicon, look, look.first()))
             least = heapq.nlargest(limit, (score for _, _, first in looks for score in first))[-1:]
@@ -257,51 +233,36 @@ class SqliteVectors:
     def keyword_search(self, query: str, top_k: int = 5, filters: object = None) -> None:
         """None: `search` has done it."""
 
-    def _held(self, scope: str) -> _Held:
-        """The scope in memory; those unused longest are let go when all grow too large."""
+    def _held(self, scopes: Sequence[str]) -> dict[str, _Held]:
+        """The scopes in memory; others, those unused longest, are let go when all grow too large.
+
+        None of these is, however large they are together: each search would read them again.
+        """
         with self._scopes_lock:
-            held = self._scopes.setdefault(scope, _Held())
-            self._scopes.move_to_end(scope)
-            total = sum(other.lexicon.size for other in self._scopes.values())
-            while total > HELD and len(self._scopes) > 1:
+            wanted = {scope: self._scopes.get(scope) or _Held() for scope in scopes}
+            for scope, held in wanted.items():
+                self._scopes[scope] = held
+                self._scopes.move_to_end(scope)
+            total = sum(held.lexicon.size for held in self._scopes.values())
+            while total > self._most and len(self._scopes) > len(wanted):
                 _, other = self._scopes.popitem(last=False)
                 total -= other.lexicon.size
-            return held
+            return wanted
 
     def _cosines(
-        self, scope: str, held: _Held, query: str, vector: Scores
+        self, scope: str, held: _Held, vector: Scores, near: Mapping[str, Mapping[str, float]]
     ) -> ranking.Cosines | None:
+        """Cosines of the scope's rows. near: what a server found; of what it didn't name, 0."""
         if (likeness := held.likeness) is not None:
             return lambda places: likeness.of(vector, places)
-        if self._remote is None or not held.lexicon.living:
+        if self._server is None:
             return None
-        near = self._near(self._remote, scope, held.lexicon, query, vector)
-        return lambda _: near
-
-    def _near(
-        self, remote: Remote, scope: str, lexicon: InvertedIndex, query: str, vector: Scores
-    ) -> Scores:
-        """Cosines of the server's nearest; of what it didn't name, 0.
-
-        A server that fails is left out: the words still find.
-        """
-        cosines = np.zeros(lexicon.size, np.float32)
-        try:
-            hits = remote.search(
-                query=query, vectors=vector.tolist(), top_k=REMOTE_HITS, filters={"user_id": scope}
-            )
-        except Exception as error:  # noqa: BLE001 - a memory layer's border, any client's own
-            log.warning("index.server_failed", reason=type(error).__name__)
-            return cosines
-        near = {
-            str(hit.payload.get("entry")): float(hit.score)
-            for hit in hits
-            if hit.payload and hit.payload.get("user_id") == scope
-        }
-        for row in self._file.by_ids(scope, list(near)):
-            if (place := lexicon.place(row.number)) is not None:
-                cosines[place] = near[row.id]
-        return cosines
+        cosines = np.zeros(held.lexicon.size, np.float32)
+        scored = near.get(scope, {})
+        for row in self._file.by_ids(scope, list(scored)):
+            if (place := held.lexicon.place(row.number)) is not None:
+                cosines[place] = scored[row.id]
+        return lambda _: cosines
 
     # ── The rest of Mem0's interface ────────────────────────────────────────────────────
 
@@ -333,7 +294,7 @@ class SqliteVectors:
         return [self.collection_name]
 
     def delete_col(self) -> None:
-        """Take everything out."""
+        """Take everything out that is ours."""
         self.reset()
 
     def col_info(self) -> Mapping[str, Any]:
@@ -356,10 +317,6 @@ def _only_scope(filters: Mapping[str, Any] | None) -> str:
     if not filters or set(filters) != {"user_id"}:
         raise IndexFailed(f"only a scope may be asked for, not {sorted(filters or ())}")
     return checked_id(filters["user_id"])
-
-
-def _point(entry: str) -> str:
-    return str(uuid.uuid5(_POINTS, entry))
 
 
 def _stored(vector: Sequence[float] | None, payload: Mapping[str, Any]) -> IndexRow:

@@ -46,7 +46,9 @@ _TOKEN = regex.compile(
     regex.V1,
 )
 _MARKS = regex.compile(r"[\u0300-\u036f]+")  # accents of Latin, Greek and Cyrillic letters
-_HAN = regex.compile(r"\p{Han}")
+_HAN, _HANGUL, _LETTER = (regex.compile(rf"\p{{{one}}}") for one in ("Han", "Hangul", "L"))
+# The characters of a word: others are kana, Thai ...
+HAN_CHARS, HANGUL_CHARS, OTHER_CHARS = 5 / 4, 2, 15 / 4
 
 _MONTHS = [
     *("january", "february", "march", "april", "may", "june"),
@@ -93,6 +95,27 @@ def fold(text: str) -> str:
 def terms(text: str) -> list[str]:
     """The terms of a text in their order, small words left out."""
     return list(_terms(fold(text[:INDEXED_CHARS])))
+
+
+def word_count(text: str) -> tuple[float, float]:
+    """About how many words a text has, and how many of them are more than small words.
+
+    They are those that it is indexed by; where a script puts no blanks between words, so many
+    characters are taken for one as its words have on average.
+    """
+    every = telling = 0.0
+    for match in _TOKEN.finditer(fold(text[:INDEXED_CHARS])):
+        if word := match["word"]:
+            every += 1
+            telling += word not in STOP
+        else:
+            run = match["run"]
+            han, hangul = len(_HAN.findall(run)), len(_HANGUL.findall(run))
+            others = len(_LETTER.findall(run)) - han - hangul
+            length = han / HAN_CHARS + hangul / HANGUL_CHARS + others / OTHER_CHARS
+            every += length
+            telling += length
+    return every, telling
 
 
 def person_marks(name: str) -> list[str]:

@@ -240,6 +240,7 @@ def failed(message: str, info: object = "other") -> ReplyFailed:
         ("exceeded retry limit, last status: 429 Too Many Requests", "other", "limit"),
         ("Quota exceeded.", "usage_limit_exceeded", "limit"),
         ("ran out of room", "context_window_exceeded", "context"),
+        ('{"error": {"code": "context_length_exceeded"}}', "other", "context"),
         ("high demand", "internal_server_error", "api"),
         ("unexpected status 404 Not Found", {"http": None}, "api"),
         ("", None, "api"),

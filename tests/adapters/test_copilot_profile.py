@@ -42,6 +42,11 @@ def test_a_prompt_begins_and_a_message_without_calls_ends() -> None:
     assert events("assistant.message", **told) == [ReplyBlock("Hello.", turn="m1")]
 
 
+def test_an_older_prompt_has_its_row_s_id() -> None:
+    row = {"type": "user.message", "id": "r1", "data": {"content": "x"}}
+    assert [*from_record(row)] == [PromptTaken("r1")]
+
+
 def test_a_tool_is_told_with_its_result() -> None:
     given = {"command": "ls"}
     started = events("tool.execution_start", toolCallId="c1", toolName="bash", arguments=given)
@@ -78,6 +83,7 @@ def test_its_command_compacts_in_a_turn_of_its_own() -> None:
     [
         ({"errorType": "authentication", "statusCode": 401}, "login"),
         ({"errorType": "rate_limit", "statusCode": 429}, "limit"),
+        ({"errorType": "query", "message": "retried Last error: 429 Slow down"}, "limit"),
         ({"errorType": "context_limit", "statusCode": 400}, "context"),
         ({"errorType": "query", "message": "Last error: 400 prompt is too long"}, "context"),
         ({"errorType": "query", "statusCode": 500}, "api"),

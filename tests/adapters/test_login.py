@@ -5,6 +5,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -264,12 +265,13 @@ async def test_an_agent_that_replaces_its_login_changes_nobody_elses(tmp_path: P
     """Two agents with a shell, as sessions run them; the second begins when the first has ended."""
     shared = write(tmp_path / "admin" / AUTH, json.dumps(login()), at=1000)
     admin = tmp_path / "admin"
+    setup = replace(CODEX.setup, at_least="")  # the program is another
     for given, expected in ((login(OTHERS, 2), login()), (login(number=2), login(number=2))):
         write(tmp_path / "given", json.dumps(given))
-        first = obedient(tmp_path / "first", None, login=admin, setup=CODEX.setup)
+        first = obedient(tmp_path / "first", None, login=admin, setup=setup)
         await ran(first, f"rm ~/{AUTH}; cat {tmp_path}/given > ~/{AUTH}; echo done")
         await first.close()
-        second = obedient(tmp_path / "second", None, login=admin, setup=CODEX.setup)
+        second = obedient(tmp_path / "second", None, login=admin, setup=setup)
         said = await ran(second, f"cat ~/{AUTH}")
         await second.close()
         assert json.loads(shared.read_text()) == expected

@@ -1,6 +1,7 @@
 """What the signs of a turn say together; the clock is an argument."""
 
 import re
+from dataclasses import replace
 
 from adapters.cli.turn import TurnState
 from adapters.turn_events import (
@@ -91,6 +92,17 @@ def test_a_title_that_was_busy_and_stays_idle_is_the_fall_back() -> None:
     assert turn.over(106.0) == "title"
 
 
+def test_a_footer_says_what_a_title_leaves_unsaid_and_never_the_contrary() -> None:
+    for titled, sign in ((True, None), (False, "footer")):
+        turn = TurnState(replace(BOTH, footer=Footer(NOTHING)))
+        if titled:
+            turn.show("title", busy=True, now=0.0)
+        turn.show("footer", busy=True, now=0.0)
+        turn.show("footer", busy=False, now=1.0)
+        assert turn.over(100.0) == sign
+        assert (turn.due(100.0) is None) == titled
+
+
 def test_a_title_that_becomes_busy_again_starts_the_wait_anew() -> None:
     turn = TurnState(BOTH)
     turn.show("title", busy=True, now=0.0)
@@ -177,3 +189,13 @@ def test_a_hook_behind_the_record_ends_it_at_once_and_mends_its_text() -> None:
     turn.note(ReplyBlock("ab"), "record", 0.0)
     turn.note(ReplyEnded(recorded=True, restore=lambda text: f"{text}!"), "hook", 0.1)
     assert (turn.over(0.1), turn.text()) == ("hook", "ab!")
+    assert turn.exact("hook") is None  # an error may be drawn yet
+
+
+def test_a_hook_that_comes_after_no_error_makes_the_answer_at_once() -> None:
+    turn = TurnState(BOTH)
+    turn.note(ReplyBlock("ab"), "record", 0.0)
+    turn.note(ReplyEnded(recorded=True, well=True), "hook", 0.1)
+    answer = turn.exact("hook")
+    assert answer
+    assert answer.text == "ab"

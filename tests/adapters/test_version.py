@@ -1,5 +1,6 @@
 """Which version a program is, and what people read when it is too old."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from contract.errors import AgentError
 from tests.adapters.conftest import OpenAgent
 from tests.doubles.programs import changed, program
 from tests.doubles.replies import Replies
+
+PROMPT = re.compile(r"^> *$", re.MULTILINE)
 
 
 @pytest.mark.parametrize(
@@ -89,6 +92,60 @@ async def test_an_update_is_noticed(tmp_path: Path) -> None:
     script(tmp_path, "2.0")
     assert path.stat().st_mtime_ns != before
     assert await find_version(old(path), (str(path),), env, tmp_path) == "2.0"
+
+
+def with_options(tmp_path: Path, *options: str) -> Profile:
+    """A program that notes its options, and ends where one of them isn't `--old`."""
+    body = f"""
+with open({str(tmp_path / "asked")!r}, "a") as file:
+    file.write(f"{{sys.argv[1:]}}\\n")
+for option in sys.argv[1:]:
+    if option != "--old":
+        print(f"error: unexpected argument '{{option}}' found\\n\\nFor more, try '--help'.")
+        sys.exit(2)
+ready()
+while True:
+    text = paste(); enter()
+    reply(text)
+"""
+    groups = tuple((option,) for option in options)
+    return changed(program(body), options=groups, newer=("--newest", "--not-given"))
+
+
+async def test_an_option_that_an_older_release_does_not_know_is_left_out(
+    open_agent: OpenAgent, tmp_path: Path
+) -> None:
+    profile = with_options(tmp_path, "--newest=off", "--old")
+    for word in ("one", "two"):
+        agent = open_agent(profile)
+        assert (await agent.ask(word, Replies())).text == word
+        await agent.close()
+    asked = (tmp_path / "asked").read_text().splitlines()
+    assert asked == ["['--newest=off', '--old']", "['--old']", "['--old']"]
+
+
+async def test_an_option_that_every_release_knows_is_never_left_out(
+    open_agent: OpenAgent, tmp_path: Path
+) -> None:
+    profile = with_options(tmp_path, "--old", "--needed")
+    with pytest.raises(AgentError) as caught:
+        await open_agent(profile).ask("hello", Replies())
+    assert "unexpected argument '--needed' found" in caught.value.say
+    assert len((tmp_path / "asked").read_text().splitlines()) == 1
+
+
+async def test_a_release_that_tells_no_state_is_ready_by_its_prompt(
+    open_agent: OpenAgent,
+) -> None:
+    body = """
+out("\\x1b[?2004h> ")
+text = paste(); enter()
+reply(text)
+time.sleep(60)
+"""
+    signs = ReadySigns(PROMPT, state="idle", stateless_s=0.2, quiet_s=0.1, timeout_s=20.0)
+    agent = open_agent(changed(program(body), ready=signs))
+    assert (await agent.ask("hello", Replies())).text == "hello"
 
 
 async def test_a_program_that_is_gone_has_no_version(tmp_path: Path) -> None:

@@ -19,7 +19,8 @@ It does what the prompt's last line says, and keeps on record, in HOME, what it 
 As argv: `banner` it greets on stdout, `new` it keeps no sessions, `resume` it can resume them,
 `instead` and begins another one in place of one that it lost,
 `late` it tells the history after it answered, `options` it offers models, `v9` it
-speaks another version, `login` it wants a login, `mute` it never answers, `broken` it ends.
+speaks another version, `login` it wants a login, `mute` it never answers, `broken` it ends, `sees`
+it takes pictures.
 """
 
 from __future__ import annotations
@@ -82,6 +83,7 @@ class Double:
             "protocolVersion": 9 if "v9" in MODES else protocol_version,
             "agentCapabilities": {
                 "loadSession": not {"new", "resume"} & MODES,
+                "promptCapabilities": {"image": "sees" in MODES},
                 "sessionCapabilities": {"resume": {}} if "resume" in MODES else {},
             },
         }
@@ -126,8 +128,9 @@ class Double:
         self.cancelled.set()
 
     async def prompt(self, prompt: list[Any], session_id: str, **_: Any) -> Any:
-        texts = [block.text for block in prompt]
-        record("prompt", texts=texts, id=session_id)
+        texts = [block.text for block in prompt if block.type == "text"]
+        shown = [(block.mime_type, block.data) for block in prompt if block.type == "image"]
+        record("prompt", texts=texts, id=session_id, **({"shown": shown} if shown else {}))
         self.cancelled.clear()
         word, _, rest = texts[-1].rstrip("\n").rpartition("\n")[2].partition(" ")
         rest = texts[0] if word == "persona" else rest

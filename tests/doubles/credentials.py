@@ -115,15 +115,16 @@ def make_visitors(
     """Those of a page without a store. own: MOOT_TOKEN. now: the seconds of the lock-out."""
     access, rows = Access(AccessTable()), cast(Any, NoRows())
     roles, attempts, audit = PlainRoles(access), Attempts(now), notes or PlainNotes()
-    people = PagePeople(rows, access=access, roles=roles, audit=audit, clock=clock)
     tokens = PageTokens(rows, secret=SECRET, own=own, attempts=attempts, audit=audit, clock=clock)
+    people = PagePeople(rows, access=access, roles=roles, programs=tokens, audit=audit, clock=clock)
     return Visitors(people, tokens, attempts, access, audit)
 
 
 async def cookie_of(visitors: Visitors, name: str = "Citra", role: Role = "owner") -> str:
     """Sign somebody in, who is made a user if they are none; the value of their cookie."""
     link = await visitors.people.invite(name, role, SHELL)
-    return (await visitors.people.sign_in_by_link(link.code, None, DEVICE)).cookie
+    entry = visitors.people.admitted(link.code, None)
+    return (await visitors.people.enter(entry, DEVICE, "invitation")).cookie
 
 
 def cookie_header(url: str, cookie: str) -> Mapping[str, str]:

@@ -48,7 +48,7 @@ from gateway.core.views import (
     TurnRecord,
     TurnView,
 )
-from gateway.questions.questions import Choice
+from gateway.questions.replies import Choice
 from gateway.web.admin.service import AdminServices
 from gateway.web.inbox import Receipt, TurnReply
 from gateway.web.monitor import HealthReport
@@ -170,6 +170,12 @@ class FakeHouse:
 
     async def is_used(self, room_id: str) -> bool:
         return False
+
+    async def rooms_of_file(self, file_id: str) -> Sequence[str]:
+        def holds(message: MessageView) -> bool:
+            return any(f"/{file_id}/" in str(one.path) for one in message.attachments)
+
+        return [room for room, said in self.said.items() if any(map(holds, said))]
 
     def room_of_question(self, question_id: str) -> str | None:
         asked = self.open.get(question_id)

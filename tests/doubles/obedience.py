@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,12 @@ import aiohttp
 from tests.doubles.cells import SETTINGS, SHELL
 from tests.doubles.credentials import headers_of, program_at
 
+TYPES = (
+    "{python} -c 'import ctypes, os; libc = ctypes.CDLL(None, use_errno=True); "
+    'terminal = os.open("/dev/tty", os.O_RDWR); '
+    'libc.ioctl(terminal, ctypes.c_ulong({request}), b"1"); print(ctypes.get_errno())\''
+)
+"""A command that types into the agent's own terminal, by this request of ioctl, and says how."""
 PERSONA = "---\nagent: obedient\nsandbox: {sandbox}\n---\nYou obey.\n"
 
 
@@ -30,7 +37,13 @@ def furnish(folder: Path, sandbox: str = "off", *words: str) -> str:
 
 
 async def say(
-    url: str, who: str, text: str, *, wait: float | None = 60, token: str = ""
+    url: str,
+    who: str,
+    text: str,
+    *,
+    wait: float | None = 60,
+    token: str = "",
+    attachments: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
     """A direct message to the persona; what the API answers."""
     body: dict[str, Any] = {
@@ -43,6 +56,7 @@ async def say(
         },
         "room": {"id": f"web:dm-{who}", "name": f"dm-{who}", "kind": "dm"},
         "persona": "ash",
+        "attachments": attachments,
     }
     if wait is not None:
         body["wait"] = wait

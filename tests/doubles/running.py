@@ -135,6 +135,7 @@ async def gateway(
                     learn_after_s=0.0,
                 )
                 await house.admissions.load()
+                await context.settings.load()
                 await house.queues.recover()
                 yield Opened(house, bot, scripted)
                 await house.sessions.close()

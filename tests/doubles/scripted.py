@@ -86,7 +86,8 @@ class ScriptedAgent:
 class ScriptedPrograms:
     """Every agent's name stands for the same script. failures: raised by the next starts.
 
-    uses: what every answer tells of the tools that were used.
+    uses: what every answer tells of the tools that were used. numbered: sessions have ids of their
+    own, `s1`, `s2` ..., unless they are resumed.
     """
 
     script: Script = echo
@@ -99,6 +100,7 @@ class ScriptedPrograms:
     starting: int = 0
     uses: tuple[ToolUse, ...] = ()
     resumes: bool = True
+    numbered: bool = False
     compacting: Callable[[ScriptedAgent], Coroutine[Any, Any, None]] | None = None
 
     def __call__(self, name: str) -> AgentProgram:
@@ -115,6 +117,8 @@ class ScriptedPrograms:
             agent.compacting = self.compacting
             agent.resumed = launch.session_id is not None
             self.agents.append(agent)
+            if self.numbered:
+                agent.session_id = launch.session_id or f"s{len(self.agents)}"
             return agent
 
         scripted = AgentProgram(name, "Scripted", "scripted agent", True, "", start)

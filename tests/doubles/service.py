@@ -25,6 +25,7 @@ class Service:
     url: str = ""
     link: str = ""  # signs its owner in, once
     words: tuple[str, ...] = ()
+    python: str = sys.executable
     _process: asyncio.subprocess.Process | None = None
 
     @property
@@ -44,7 +45,7 @@ class Service:
         }
         log = (self.folder / "moot.log").open("ab")
         self._process = await asyncio.create_subprocess_exec(
-            sys.executable,
+            self.python,
             "-c",
             "from gateway.main import main; main()",
             "run",
@@ -103,13 +104,18 @@ class Service:
 
 @asynccontextmanager
 async def service(
-    folder: Path, config: str, words: tuple[str, ...] = (), /, **environment: str
+    folder: Path,
+    config: str,
+    words: tuple[str, ...] = (),
+    python: str = sys.executable,
+    /,
+    **environment: str,
 ) -> AsyncIterator[Service]:
     """An installation in `folder`, started; its process is ended when left. words: of its command,
     after `run`."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "moot.toml").write_text(config, encoding="utf-8")
-    running = Service(folder, environment, words=words)
+    running = Service(folder, environment, words=words, python=python)
     await running.start()
     try:
         yield running

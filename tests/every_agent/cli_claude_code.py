@@ -5,13 +5,14 @@ from pathlib import Path
 from adapters.profiles.claude_code import CLAUDE_CODE
 from tests.doubles.messages_api import MessagesAPI
 from tests.doubles.model_steps import ToolUse
-from tests.every_agent.stage import FOLDER, Cli
+from tests.every_agent.stage import FOLDER, INSTALLED, Cli
 
-PACKAGES = FOLDER.parent / "agents" / "node_modules" / "@anthropic-ai"
+PACKAGES = FOLDER.parent / "agents" if INSTALLED == FOLDER else INSTALLED
+PROGRAMS = PACKAGES.glob("node_modules/@anthropic-ai/claude-code-*/claude")
 
 CLI = Cli(
     profile=CLAUDE_CODE,
-    program=next(PACKAGES.glob("claude-code-*/claude"), Path("no-claude")),
+    program=next(PROGRAMS, Path("no-claude")),
     api=MessagesAPI,
     env=lambda url: {
         "ANTHROPIC_BASE_URL": url,

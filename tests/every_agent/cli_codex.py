@@ -3,10 +3,10 @@
 from adapters.profiles.codex import CODEX
 from tests.doubles.model_steps import ToolUse
 from tests.doubles.responses_api import ResponsesAPI
-from tests.every_agent.stage import FOLDER, NODE_BIN, Cli
+from tests.every_agent.stage import INSTALLED, NODE_BIN, Cli
 
 # the program itself, without the Node around it
-NATIVE = FOLDER.glob("node_modules/@openai/codex-*/vendor/*/bin/codex")
+NATIVE = INSTALLED.glob("node_modules/@openai/codex-*/vendor/*/bin/codex")
 
 CLI = Cli(
     profile=CODEX,

@@ -6,18 +6,21 @@ from pathlib import Path
 from adapters.profiles.copilot import COPILOT
 from tests.doubles import chat_api
 from tests.doubles.model_steps import ToolUse
-from tests.every_agent.stage import FOLDER, Cli
+from tests.every_agent.stage import INSTALLED, Cli
 
 
 class Request(chat_api.Request):
-    """A request without the time that Copilot puts above each prompt."""
+    """A request without what Copilot puts around each prompt: the time, and reminders."""
 
     @property
     def history(self) -> list[str]:
         return [_ADDED.sub("", text) for text in super().history]
 
 
-_ADDED = re.compile(r"\A<current_datetime>[^<]*</current_datetime>\s*")
+_ADDED = re.compile(
+    r"\A<current_datetime>[^<]*</current_datetime>\s*"
+    r"|\s*<system_reminder>[\s\S]*</system_reminder>\s*\Z"
+)
 
 
 class CopilotAPI(chat_api.ChatAPI):
@@ -26,7 +29,7 @@ class CopilotAPI(chat_api.ChatAPI):
     reads = Request
 
 
-PROGRAMS = FOLDER.glob("node_modules/@github/copilot-*-*/copilot")
+PROGRAMS = INSTALLED.glob("node_modules/@github/copilot-*-*/copilot")
 
 CLI = Cli(
     profile=COPILOT,

@@ -5,7 +5,7 @@ from aiohttp import web
 from adapters.profiles.hermes import HERMES
 from tests.doubles.chat_api import ChatAPI, Request
 from tests.doubles.model_steps import ToolUse
-from tests.every_agent.stage import FOLDER, Cli
+from tests.every_agent.stage import INSTALLED, Cli
 
 
 def dangerous(command: str) -> ToolUse:
@@ -31,7 +31,7 @@ class LocalAPI(ChatAPI):
 
 CLI = Cli(
     profile=HERMES,
-    program=FOLDER / "venvs" / "hermes" / "bin" / "hermes",
+    program=INSTALLED / "venvs" / "hermes" / "bin" / "hermes",
     api=LocalAPI,
     env=lambda url: {"OPENAI_API_KEY": "sk-dummy-0000", "OPENAI_BASE_URL": f"{url}/v1"},
     shell=dangerous,

@@ -7,7 +7,7 @@ from typing import ClassVar
 from adapters.profiles.opencode import OPENCODE
 from tests.doubles.chat_api import ChatAPI
 from tests.doubles.model_steps import ToolUse
-from tests.every_agent.stage import FOLDER, Cli
+from tests.every_agent.stage import INSTALLED, Cli
 
 
 class SoonAPI(ChatAPI):
@@ -16,7 +16,7 @@ class SoonAPI(ChatAPI):
     refusal_headers: ClassVar[Mapping[str, str]] = {"retry-after": "1"}
 
 
-PROGRAMS = sorted(FOLDER.glob("node_modules/opencode-*-*/bin/opencode"))
+PROGRAMS = sorted(INSTALLED.glob("node_modules/opencode-*-*/bin/opencode"))
 
 CLI = Cli(
     profile=OPENCODE,

@@ -42,12 +42,22 @@ def agent(request: pytest.FixtureRequest, stage: Stage, shared_agent: CliAgent) 
     return shared_agent
 
 
+SAMPLED = {
+    "test_modes": ("claude-code", "codex"),
+    "test_whole": ("claude-code", "codex", "gemini", "vibe"),
+}
+"""Files whose other agents are for `make test-long`."""
+
+
+@pytest.hookimpl(tryfirst=True)  # before marks choose
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The tests of one agent belong to one process: each start costs seconds."""
     for item in items:
         called = getattr(item, "callspec", None)
         whose = called.params["cli"].name if called and "cli" in called.params else item.path.stem
         item.add_marker(pytest.mark.xdist_group(whose))
+        if whose not in SAMPLED.get(item.path.stem, (whose,)):
+            item.add_marker(pytest.mark.long)
 
 
 LAST_PROMPTS = 3

@@ -26,9 +26,11 @@ from tests.doubles.replies import Replies
 from tests.doubles.scripted_api import ScriptedAPI
 
 FOLDER = Path(__file__).parent
-NODE_BIN = FOLDER / "node_modules" / ".bin"
+# node_modules and venvs, of other releases where it is set
+INSTALLED = Path(os.environ.get("MOOT_TEST_AGENTS") or FOLDER)
+NODE_BIN = INSTALLED / "node_modules" / ".bin"
 # for those that need a newer Node than the machine's
-NODE_22 = next(iter(FOLDER.glob("node_modules/node-*/bin")), FOLDER / "no-node")
+NODE_22 = next(iter(INSTALLED.glob("node_modules/node-*/bin")), INSTALLED / "no-node")
 TURN_S = 120.0  # a lost end is a failure, not an hour; Qwen Code tries again for up to 100 s
 HEADER = "[SESSION CONTEXT]\nRoom: #lab\nYou are: @agent\n\n[CURRENT INVOCATION]\n"
 PERSONA = "You are Ash, of the lab. Your word for everything is `quokka`."

@@ -1,6 +1,7 @@
 """Every agent that speaks the Agent Client Protocol, without its terminal."""
 
 import asyncio
+import base64
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,11 +12,13 @@ import pytest
 import pytest_asyncio
 
 from adapters.acp.session import AcpAgent
-from adapters.agent import Launch, Sandbox
+from adapters.agent import Launch, Sandbox, TurnContext
 from contract.agent import Answer
+from contract.chat import Attachment
 from contract.errors import AgentError
 from tests.doubles.cells import bwrap
 from tests.doubles.model_steps import Message, Text, Thinking, ToolUse
+from tests.doubles.pictures import RED_DOT
 from tests.doubles.programs import changed
 from tests.doubles.replies import Replies
 from tests.every_agent.stage import (
@@ -36,6 +39,13 @@ from tests.every_agent.test_trouble import FAULTS
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
+# what the model gets of a picture where the agent takes its model for one that can't see
+INSTEAD = {
+    "hermes": "The user attached an image",
+    "opencode": "this model does not support image input",
+    "qwen": "[image: image/png]",
+    "vibe": "[image]",
+}
 # what an agent lacks in its terminal it lacks here, by the names of the tests
 SAME = {
     "test_a_command_runs_as_the_room_decides": "test_an_allowed_command_runs",
@@ -156,6 +166,22 @@ async def test_a_spoken_prompt_is_no_command(stage: Stage, agent: AcpAgent) -> N
 async def test_the_persona_reaches_it(stage: Stage, agent: AcpAgent) -> None:
     await asked(agent, "who are you?")
     assert PERSONA in str(stage.api.turns[-1].body)
+
+
+async def test_a_picture_reaches_the_agent_and_a_model_that_sees(
+    stage: Stage, agent: AcpAgent, tmp_path: Path
+) -> None:
+    file = tmp_path / "dot.png"
+    file.write_bytes(RED_DOT)
+    shown = Attachment(file.name, "image/png", len(RED_DOT), str(file))
+    await agent.start()
+    assert agent.looks
+    reply = Replies(occasion=TurnContext(pictures=(shown,)))
+    await agent.ask(f"{HEADER}what is this?", reply)
+    instead = INSTEAD.get(stage.cli.name)
+    sent = str(stage.api.turns[-1].body)
+    assert (instead or base64.b64encode(RED_DOT).decode()) in sent
+    assert "what is this?" in sent
 
 
 # ── Permission ──────────────────────────────────────────────────────────────────────────

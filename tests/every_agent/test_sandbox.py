@@ -13,7 +13,7 @@ from adapters.sandbox.relay import Allowed, Relay
 from tests.doubles.cells import bwrap
 from tests.every_agent.stage import Cli, Stage, asked
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = [pytest.mark.long, pytest.mark.asyncio(loop_scope="session")]
 
 SECRET = "the word is xylophone"
 UNBOXED = ("codex", "qwen")  # that it could be read is shown by these; a start takes seconds

@@ -9,7 +9,7 @@ from contract.agent import Usage
 from tests.doubles.model_steps import Fault, Tokens
 from tests.every_agent.stage import Cli, Stage, asked, failed
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = [pytest.mark.long, pytest.mark.asyncio(loop_scope="session")]
 
 TELL_NONE = ("aider", "hermes")  # they keep none, or a sum of the whole session alone
 

@@ -6,6 +6,7 @@ import pytest
 
 from adapters.cli.session import CliAgent
 from contract.errors import AgentError
+from tests.doubles.matrix import sampled
 from tests.doubles.model_steps import Message, Text, Thinking
 from tests.doubles.replies import Replies
 from tests.every_agent.stage import HEADER, Stage, asked, held
@@ -33,7 +34,7 @@ async def outcome(agent: CliAgent, prompt: str) -> tuple[str, str, list[str]]:
     return answer.text, "", reply.drafts
 
 
-@pytest.mark.parametrize("kind", SILENCE)
+@pytest.mark.parametrize("kind", sampled(SILENCE, "empty"))
 async def test_nothing_is_posted_for_nothing(stage: Stage, agent: CliAgent, kind: str) -> None:
     stage.api.when("say it", "The answer before.")
     assert (await asked(agent, "say it")).text == "The answer before."

@@ -29,7 +29,7 @@ from gateway.audit.audit import Audit
 from gateway.audit.chain import ANCHOR
 from gateway.backup.archive import Manifest, read
 from gateway.backup.backup import BackupOptions, back_up, back_up_daily, newest_first
-from gateway.backup.restore import restore_in_place, restore_to
+from gateway.backup.restore import RestoredBy, restore_in_place, restore_to
 from gateway.core.lock import hold
 from gateway.settings.config import Config, load_config
 from store.database import HEAD, Store
@@ -40,6 +40,7 @@ from tests.doubles.service import Service, service
 HOUSE = Path(__file__).parents[2]
 Members = list[tuple[tarfile.TarInfo, bytes]]
 AT = datetime(2026, 4, 21, 14, 2, 3, tzinfo=UTC)
+WHO = RestoredBy(AT, HEAD)
 RUNNING = """
 [gateway]
 listen = "127.0.0.1:0"
@@ -151,7 +152,7 @@ async def test_the_audit_log_of_a_back_up_under_load_has_the_row_that_its_head_n
         made = asyncio.create_task(asyncio.to_thread(backed_up, home))
         while not made.done():
             await audit.note("start", MOOT)
-    restore_to(await made, new, head=HEAD)
+    restore_to(await made, new, WHO)
     async with Store.open(f"sqlite:///{new}/data/moot.db", read_only=True) as store:
         verdict = await Audit(store, lambda: AT, new / "data" / ANCHOR).verify("")
     assert (verdict.broken, verdict.rows > 0) == (None, True)
@@ -300,7 +301,7 @@ async def test_what_agents_keep_is_bounded_and_told_and_the_rest_comes_back_with
 async def test_in_a_new_folder_it_stands_on_its_own(home: Config, tmp_path: Path) -> None:
     archive = backed_up(home, BackupOptions(scopes=True))
     new = tmp_path / "new"
-    lines = restore_to(archive, new, head=HEAD)
+    lines = restore_to(archive, new, WHO)
     assert any("copy moot.env" in line for line in lines)
     config = load_config(None, base=new)
     assert config.memory.insights is False
@@ -314,7 +315,7 @@ async def test_in_a_new_folder_it_stands_on_its_own(home: Config, tmp_path: Path
     async with Store.open(config.store_url):
         pass
     with pytest.raises(ConfigError, match="is there already"):
-        restore_to(archive, new, head=HEAD)
+        restore_to(archive, new, WHO)
 
 
 async def test_in_place_it_takes_force_and_keeps_what_was_there(home: Config) -> None:
@@ -324,7 +325,7 @@ async def test_in_place_it_takes_force_and_keeps_what_was_there(home: Config) ->
     file.write_text("# changed\n")
 
     def restore(force: bool) -> list[str]:
-        return restore_in_place(archive, home, file, force=force, at=AT, head=HEAD)
+        return restore_in_place(archive, home, file, WHO, force=force)
 
     with pytest.raises(ConfigError, match="say --force"):
         restore(False)
@@ -345,7 +346,7 @@ async def test_where_nothing_is_it_needs_no_force_and_what_differs_is_kept(home:
     archive, folder = backed_up(home), home.gateway.data_dir.parent
     shutil.rmtree(home.gateway.data_dir)
     (folder / "personas" / "ada.md").write_text("---\nagent: demo\n---\nMine.\n")
-    lines = restore_in_place(archive, home, folder / "moot.toml", force=False, at=AT, head=HEAD)
+    lines = restore_in_place(archive, home, folder / "moot.toml", WHO, force=False)
     assert said(home.gateway.data_dir / "moot.db") == {"the first"}
     assert "Mine." in (folder / "personas" / "ada.md").read_text()
     assert any("--force takes it" in line for line in lines)
@@ -407,7 +408,7 @@ async def test_a_path_trick_is_refused_and_nothing_is_left(
     archive = with_member(backed_up(home), info)
     before = sorted(tmp_path.iterdir())
     with pytest.raises(ConfigError, match=sentence):
-        restore_to(archive, tmp_path / "new", head=HEAD)
+        restore_to(archive, tmp_path / "new", WHO)
     assert sorted(tmp_path.iterdir()) == before
 
 
@@ -434,12 +435,12 @@ async def test_what_was_changed_left_out_or_cut_off_is_found(home: Config, tmp_p
         (newer, "version 0099"),
     ):
         with pytest.raises(ConfigError, match=sentence):
-            restore_to(rewritten(archive, change), tmp_path / "new", head=HEAD)
+            restore_to(rewritten(archive, change), tmp_path / "new", WHO)
     whole = archive.read_bytes()
     for part in (whole[: len(whole) // 2], whole[: -len(whole) // 10], b"", b"no archive"):
         archive.write_bytes(part)
         with pytest.raises(ConfigError, match=r"damaged|no backup"):
-            restore_to(archive, tmp_path / "new", head=HEAD)
+            restore_to(archive, tmp_path / "new", WHO)
     assert not (tmp_path / "new").exists()
 
 
@@ -487,7 +488,7 @@ async def test_a_daily_one_has_the_moot_toml_that_moot_was_started_with(home: Co
     await back_up_daily(load_config(elsewhere, base=elsewhere.parent), AT)
     [made] = newest_first(home.gateway.data_dir / "backups")
     restored = home.gateway.data_dir.parent / "restored"
-    restore_to(made, restored, head=HEAD)
+    restore_to(made, restored, WHO)
     assert "Asia/Tokyo" in (restored / "moot.toml").read_text()
 
 
@@ -498,7 +499,7 @@ async def test_a_postgresql_is_dumped_and_its_dump_restores(
     config = home.model_copy(update={"store": home.store.model_copy(update={"url": url})})
     await filled(config, "in PostgreSQL")
     archive = await asyncio.to_thread(backed_up, config)
-    lines = restore_to(archive, tmp_path / "new", head=HEAD)
+    lines = restore_to(archive, tmp_path / "new", WHO)
     assert any("pg_restore" in line for line in lines)
     dump = tmp_path / "new" / "data" / "database.dump"
     subprocess.run(["pg_restore", "-d", other, str(dump)], check=True, timeout=60)

@@ -12,6 +12,7 @@ from adapters.agent import Reply
 from contract.chat import Room
 from contract.errors import AgentError
 from gateway.settings.tables import SessionsTable
+from tests.doubles.index import WordIndex
 from tests.doubles.platform import said
 from tests.doubles.running import Opened, gateway, until
 from tests.doubles.scripted import ScriptedAgent, ScriptedPrograms, echo
@@ -128,6 +129,22 @@ async def test_it_waits_for_the_turn_before_it_and_keeps_its_session_awake(
         await moot.settle()
         assert programs.agents[0].closed
         assert len(moot.texts()) == 3
+
+
+async def test_what_it_was_given_before_can_be_recalled_again(tmp_path: Path) -> None:
+    fact, asked = "the staging database listens on port 5433", "@demo which port has staging?"
+    programs = ScriptedPrograms(compacting=Compacting())
+    async with gateway(tmp_path, programs=programs, index=WordIndex()) as moot:
+        await moot.hear(said(fact, by="budi"))
+        await tell(moot, "@demo hello")
+        await until(lambda: moot.house.memories.layers.learning() == 0)
+        await tell(moot, asked)
+        assert "[RECALL" not in programs.prompts[-1]
+        await tell(moot, "@demo !compact")
+        await tell(moot, asked)
+        assert fact in programs.prompts[-1].partition("[RECALL")[2].partition("\n\n")[0]
+        await tell(moot, asked)
+        assert fact not in programs.prompts[-1]
 
 
 async def test_a_full_context_brings_the_whole_window_again(tmp_path: Path) -> None:

@@ -54,6 +54,23 @@ async def test_a_file_is_kept_as_it_was_when_it_was_handed_over(work: Path) -> N
     assert (kept.stat().st_mode & 0o777, kept.parent.stat().st_mode & 0o777) == (0o600, 0o700)
 
 
+@pytest.mark.parametrize("code", ["utf-16", "utf-16-be", "utf-32"])
+async def test_a_file_of_wide_characters_holds_a_secret_as_well(work: Path, code: str) -> None:
+    (work / "wide.txt").write_bytes(f"the key is {KEY}\n".encode(code))
+    assert "holds a secret" in await refused(work, "wide.txt")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a folder to another account")
+async def test_a_hard_link_to_what_the_account_may_not_read_is_not_sent(work: Path) -> None:
+    os.chown(work, 12_345, 12_345)
+    os.link(work.parent / "elsewhere" / "secret.txt", work / "mine.txt")
+    assert "another account's file" in await refused(work, "mine.txt")
+    (work / "own.txt").write_text("own")
+    os.chown(work / "own.txt", 12_345, 12_345)
+    os.link(work / "own.txt", work / "again.txt")
+    assert "is posted" in await desk(work).take("again.txt")
+
+
 async def test_the_same_file_twice_is_one_and_a_changed_one_another(work: Path) -> None:
     taking = desk(work)
     await taking.take("plot.csv")

@@ -8,7 +8,8 @@ import aiohttp
 import pytest
 from yarl import URL
 
-from gateway.web.uploads import Uploads, mime_of, safe_name
+from bots.kit.files import mime_of
+from gateway.web.uploads import Uploads, safe_name
 from tests.doubles.house import FakeHouse
 
 Client = aiohttp.ClientSession

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from contract.chat import Room
 from gateway.core.clock import clock
-from gateway.core.ledger import TurnRequest
+from gateway.core.ledger import SessionKey, TurnRequest
 from gateway.core.sql_ledger import SqlLedger
 from gateway.remembering.idle import LOOK_S, IdleSessions
 from gateway.settings.tables import MemoryTable
@@ -32,7 +32,7 @@ class Watched:
     told: list[EndedSession] = field(default_factory=list)
     learning: list[asyncio.Future[None]] = field(default_factory=list)
     at_once: bool = True  # everything is learned as soon as it is told
-    busy: set[tuple[str, str]] = field(default_factory=set)
+    busy: set[SessionKey] = field(default_factory=set)
     slept: list[float] = field(default_factory=list)
     tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
@@ -42,7 +42,7 @@ class Watched:
         self.idle = IdleSessions(
             ledger=self.ledger,
             remember=self._remember,
-            busy=lambda persona, scope: (persona, scope) in self.busy,
+            busy=lambda key: key in self.busy,
             spawn=lambda work, name: self.tasks.append(asyncio.create_task(work, name=name)),
             idle_s=3600,
             clock=lambda: self.now,
@@ -70,7 +70,7 @@ class Watched:
         wanted = TurnRequest(f"t{inbound.message_id}", persona, "fake", None)
         await self.ledger.accept(inbound, scope, [wanted], 0, self.now)
         when = datetime(2026, 4, 21, 12, 0, tzinfo=UTC) + timedelta(minutes=at)
-        await self.ledger.keep_session(persona, scope, "scripted", "s1", when)
+        await self.ledger.keep_session(SessionKey(persona, scope), "scripted", "s1", when)
         return scope
 
     async def noted(self) -> None:
@@ -101,7 +101,7 @@ async def test_a_session_that_is_used_again_ends_again(tmp_path: Path) -> None:
         scope = await at.used()
         at.now += HOUR
         await at.idle.look()
-        at.ledger.keep_session("demo", scope, "scripted", "s1", at.now, later=True)
+        at.ledger.keep_session(SessionKey("demo", scope), "scripted", "s1", at.now, later=True)
         await at.noted()
         assert await at.idle.look() == 0
         at.now += HOUR
@@ -132,7 +132,7 @@ async def test_a_turn_while_an_end_is_learned_keeps_the_session_open(tmp_path: P
         at.at_once = False
         task = asyncio.create_task(at.idle.look())
         await until(lambda: bool(at.learning))
-        at.ledger.keep_session("demo", scope, "scripted", "s1", at.now, later=True)
+        at.ledger.keep_session(SessionKey("demo", scope), "scripted", "s1", at.now, later=True)
         at.learning[0].set_result(None)
         await task
         await at.noted()
@@ -144,7 +144,7 @@ async def test_a_turn_while_an_end_is_learned_keeps_the_session_open(tmp_path: P
 async def test_a_session_with_turns_that_wait_or_run_is_not_idle(tmp_path: Path) -> None:
     async with watched(tmp_path) as at:
         scope = await at.used()
-        at.busy.add(("demo", scope))
+        at.busy.add(SessionKey("demo", scope))
         at.now += HOUR
         assert await at.idle.look() == 0
         at.busy.clear()
@@ -181,8 +181,8 @@ async def test_a_failing_look_is_not_the_last_one(tmp_path: Path) -> None:
         at.now += HOUR
         calls = []
 
-        def fails(persona: str, scope: str) -> bool:
-            calls.append(persona)
+        def fails(key: SessionKey) -> bool:
+            calls.append(key.persona)
             if len(calls) == 1:
                 raise ValueError
             return False
@@ -203,10 +203,10 @@ async def test_a_failing_look_is_not_the_last_one(tmp_path: Path) -> None:
 async def test_a_retired_session_is_told_once_and_never_resumed(tmp_path: Path) -> None:
     async with watched(tmp_path) as at:
         scope = await at.used()
-        ended = await at.ledger.retire_session("demo", scope)
+        ended = await at.ledger.retire_session(SessionKey("demo", scope))
         assert ended is not None
-        assert await at.ledger.retire_session("demo", scope) is None
-        assert await at.ledger.agent_session("demo", scope, "scripted") is None
+        assert await at.ledger.retire_session(SessionKey("demo", scope)) is None
+        assert await at.ledger.agent_session(SessionKey("demo", scope), "scripted") is None
         at.idle.end(ended)
         await at.noted()
         at.now += HOUR
@@ -219,7 +219,7 @@ async def test_an_end_by_new_that_a_crash_left_unlearned_is_told_when_it_is_idle
 ) -> None:
     async with watched(tmp_path) as at:
         scope = await at.used()
-        await at.ledger.retire_session("demo", scope)
+        await at.ledger.retire_session(SessionKey("demo", scope))
         at.now += HOUR
         assert await at.idle.look() == 1
         assert await at.idle.look() == 0
@@ -230,7 +230,7 @@ async def test_an_idle_session_that_ended_is_not_ended_by_new(tmp_path: Path) ->
         scope = await at.used()
         at.now += HOUR
         await at.idle.look()
-        assert await at.ledger.retire_session("demo", scope) is None
+        assert await at.ledger.retire_session(SessionKey("demo", scope)) is None
 
 
 # ── The whole way ───────────────────────────────────────────────────────────────────────

@@ -135,7 +135,7 @@ def test_the_command_prints_a_line_an_agent_and_fails_for_one_that_is_not_well(
 
 def test_a_program_that_is_too_old_is_told_with_the_remedy_everywhere(folder: Path) -> None:
     old = folder / "qwen"
-    old.write_text("#!/bin/sh\necho 0.21.2\n")
+    old.write_text("#!/bin/sh\necho 0.20.9\n")
     old.chmod(0o755)
     (folder / "personas").mkdir()
     (folder / "personas" / "qwen.md").write_text("---\nagent: qwen\n---\n")
@@ -158,4 +158,4 @@ def test_a_program_that_is_too_old_is_told_with_the_remedy_everywhere(folder: Pa
     assert "or newer: update it." in listed.stdout
     found = ran("doctor", "--offline")
     assert found.returncode == 2
-    assert "Qwen Code 0.21.2 is too old" in found.stdout
+    assert "Qwen Code 0.20.9 is too old" in found.stdout

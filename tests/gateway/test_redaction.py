@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import html
 import io
 import json
+import quopri
 import re
 import shlex
 import string
+import sys
 import textwrap
+import zlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from urllib.parse import quote, quote_plus
 
@@ -80,6 +85,23 @@ REPLY = "# An answer\n\n" + "Some words of an answer with `code` and [a link](x)
         lambda s: "\U000e0100".join(s),
         " ".join,
         lambda s: textwrap.fill(base64.b64encode(s.encode()).decode(), 12),
+        lambda s: base64.b64encode(s.encode("utf-16-le")).decode(),
+        lambda s: base64.b64encode(f"user:{s}".encode("utf-16-le")).decode(),
+        lambda s: base64.b64encode(s.encode("utf-16")).decode(),
+        lambda s: s.encode("utf-16-le").hex(" "),
+        lambda s: quopri.encodestring(s.replace("é", "e").encode()).decode().replace("e", "é"),
+        lambda s: "".join(f"={byte:02X}" for byte in s.encode()),
+        lambda s: s[:9] + "=\r\n" + s[9:],
+        lambda s: "".join(chr(ord(c) + 0xFEE0) if "!" <= c <= "~" else c for c in s),
+        lambda s: quote(quote(s, safe=""), safe=""),
+        lambda s: quote("".join(f"%{byte:02X}" for byte in s.encode())),
+        lambda s: "\u200d".join(s),
+        lambda s: "".join(f"\\\\u{ord(char):04x}" for char in s),
+        lambda s: "".join(f"\\u{{{ord(char):x}}}" for char in s),
+        lambda s: base64.b64encode(gzip.compress(s.encode())).decode(),
+        lambda s: base64.b64encode(gzip.compress(f"{REPLY[:400]}{s} and more".encode())).decode(),
+        lambda s: textwrap.fill(base64.b64encode(zlib.compress((s * 9).encode())).decode(), 40),
+        lambda s: base64.urlsafe_b64encode(gzip.compress(s.encode())).decode().rstrip("="),
     ],
 )
 def test_a_secret_is_found_however_it_is_written(write: object) -> None:
@@ -97,6 +119,96 @@ def test_base32_is_found_wherever_the_secret_begins(before: int) -> None:
     written = base64.b32encode(b"x" * before + SECRET.encode() + b"more").decode()
     cleaned = Redactor([SECRET])(written)
     assert len(cleaned.replace(REMOVED, "")) <= 22
+
+
+def xxd(data: bytes) -> Iterator[str]:
+    for at in range(0, len(data), 16):
+        row = data[at : at + 16]
+        told = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in row)
+        yield f"{at:08x}: {row.hex(' ', -2):<39}  {told}"
+
+
+def hexdump(data: bytes) -> Iterator[str]:
+    for at in range(0, len(data), 16):
+        row = data[at : at + 16]
+        told = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in row)
+        yield f"{at:08x}  {row[:8].hex(' '):<23}  {row[8:].hex(' '):<23}  |{told}|"
+
+
+def od(data: bytes) -> Iterator[str]:
+    for at in range(0, len(data), 16):
+        yield f"{at:07o} {data[at : at + 16].hex(' ')}"
+
+
+def test_the_rows_of_a_dump_count_wherever_it_was_cut_out() -> None:
+    token = "sk-beefcafe-deadbeef-0123456789"
+    rows = [f"{row[:7]}8{row[8:]}" for row in xxd(token.encode())]
+    cleaned = Redactor([token])("\n".join(rows))
+    assert len(rows) == 2
+    assert not any(row[10:20] in cleaned for row in rows)
+
+
+@pytest.mark.parametrize("dump", [xxd, hexdump, od])
+@pytest.mark.parametrize("before", range(17))
+@pytest.mark.parametrize("code", ["utf-8", "utf-16-le"])
+def test_the_rows_of_a_dump_that_show_a_secret_lose_it(
+    dump: Callable[[bytes], Iterator[str]], before: int, code: str
+) -> None:
+    token = "sk-beefcafe-deadbeef-0123456789"
+    text = f"{'fee ' * 9}{'x' * before}{token} and the rest of this line"
+    rows = list(dump(text.encode(code)))
+    lines = Redactor([token])("\n".join(["a", *rows, "b"])).splitlines()
+    assert (lines[0], lines[1], lines[-1]) == ("a", rows[0], "b")
+    assert len(lines) == len(rows) + 2
+    left = "".join(lines[1:-1])
+    for size in (4, 6):
+        for at in range(len(token) - size):
+            part = token[at : at + size]
+            assert f"  {part}" not in left
+    told = sum(REMOVED in line for line in lines)
+    width = len(token.encode(code))
+    assert -(-width // 16) <= told <= width // 16 + 2
+
+
+def test_rows_without_a_secret_stay_as_they_are() -> None:
+    rows = "\n".join(xxd(REPLY[:4_000].encode()))
+    assert Redactor(["sk-beefcafe-deadbeef-0123456789"])(rows) is rows
+
+
+def test_what_follows_an_archive_is_left() -> None:
+    told = base64.b64encode(gzip.compress(SECRET.encode())).decode().rstrip("=")
+    assert Redactor([SECRET])(f"a {told}\nword\nmore words") == f"a {REMOVED}\nword\nmore words"
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "H4sIAAAAAAAA", "eJwAAAAAAAAAAAAA\n", "00000000: 7365 ", "7365 " * 3, "=73", "%2525",
+        "\\\\u0073",
+        "\uff53", "a" * 16, " " * 16, "<!-- ", "&#115", "73:65-", ">|\n", base64.b64encode(
+            gzip.compress(b"0" * 9_000, mtime=0)).decode(),
+    ],
+)  # fmt: skip
+def test_the_work_grows_with_the_text_and_not_faster(piece: str) -> None:
+    """Counted are the calls of Python and the length of what they give back, not time."""
+    redactor = Redactor([SECRET, "sk-beefcafe-deadbeef-0123456789"])
+
+    def work(text: str) -> int:
+        done = 0
+
+        def count(frame: object, event: str, given: object) -> None:
+            nonlocal done
+            done += 1 + (len(given) if isinstance(given, str | tuple | list) else 0)
+
+        sys.setprofile(count)
+        try:
+            redactor(text)
+        finally:
+            sys.setprofile(None)
+        return done
+
+    once, eight = work(piece * 200), work(piece * 1_600)
+    assert eight < 10 * once + 2_000
 
 
 def test_all_but_its_last_character_is_as_secret() -> None:

@@ -26,8 +26,9 @@ from gateway.turns.intake import Intake
 from tests.doubles.platform import ROOM, FakeBot, said
 from tests.doubles.running import Opened, gateway
 
-SUNDAY = datetime(2026, 11, 22, 13, 0, tzinfo=UTC)
-MONDAY_9 = datetime(2026, 11, 23, 9, 0, tzinfo=UTC)
+# After whatever the machine's own clock says: what Moot posts meanwhile stands before these.
+SUNDAY = datetime(2037, 11, 22, 13, 0, tzinfo=UTC)
+MONDAY_9 = datetime(2037, 11, 23, 9, 0, tzinfo=UTC)
 ANSWER = "Respond to Ash in room #general."
 
 
@@ -137,7 +138,7 @@ async def test_a_run_is_a_turn_of_whoever_made_it(tmp_path: Path) -> None:
             await moot.settle()
         assert moot.texts() == [ANSWER]
         assert "| Ash] summarise yesterday\n" in moot.programs.prompts[0]
-        stored = await moot.house.transcript.find(ROOM.id, "schedule:1:2026-11-23T09:00:00Z")
+        stored = await moot.house.transcript.find(ROOM.id, "schedule:1:2037-11-23T09:00:00Z")
         assert stored is not None
         assert (stored.by.id, stored.content) == ("fake:ash", "summarise yesterday")
         assert moot.bot.marks == [], "there is no message on the platform to be marked"
@@ -178,7 +179,7 @@ async def test_what_was_missed_is_run_once_and_says_that_it_is_late(tmp_path: Pa
         await schedules.look()
         await moot.settle()
         late, answer = sorted(moot.texts(), reverse=True)
-        assert late == "⏰ Late: 1 (hour) was due 2026-11-22 14:00; I was down."
+        assert late == "⏰ Late: 1 (hour) was due 2037-11-22 14:00; I was down."
         assert answer == ANSWER
         (one,) = await schedules.rows.of_room(ROOM.id)
         assert one.due_at == SUNDAY + timedelta(hours=21)
@@ -259,7 +260,7 @@ async def test_once_runs_once_and_is_listed_no_more(tmp_path: Path) -> None:
         for _ in range(2):
             await schedules.look()
             await moot.settle()
-        assert [text.partition(",")[0].rstrip(".") + "." for text in moot.texts()] == [ANSWER]
+        assert moot.texts() == [ANSWER]
         assert await schedules.rows.of_room(ROOM.id) == []
 
 

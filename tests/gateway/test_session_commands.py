@@ -1,40 +1,17 @@
 """`!sessions` and `!resume`: earlier conversations are listed, and gone on with."""
 
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 from sqlalchemy import Connection
 
-from adapters.agent import Agent, Launch
 from contract.chat import Deleted, Room
-from gateway.sessions.sessions import AgentProgram
 from gateway.settings.access import AccessTable, GrantTable
 from memory.erasure.person import erase_person, plan_erasure
 from tests.doubles.platform import said
 from tests.doubles.running import Opened, gateway
-from tests.doubles.scripted import ScriptedAgent, ScriptedPrograms
+from tests.doubles.scripted import ScriptedPrograms
 
 OTHER = Room("fake:other", "other")
-
-
-def numbered(*, resumes: bool = True) -> tuple[ScriptedPrograms, Callable[[str], AgentProgram]]:
-    """Programs whose sessions have ids of their own, unless they are resumed."""
-    scripted = ScriptedPrograms()
-    scripted.resumes = resumes
-
-    def programs(name: str) -> AgentProgram:
-        program = scripted(name)
-
-        async def start(launch: Launch) -> Agent:
-            agent = await program.open(launch)
-            assert isinstance(agent, ScriptedAgent)
-            agent.session_id = launch.session_id or f"s{len(scripted.agents)}"
-            return agent
-
-        return replace(program, open=start)
-
-    return scripted, programs
 
 
 async def say(moot: Opened, *texts: str, by: str = "ash", room: Room | None = None) -> str:
@@ -45,7 +22,7 @@ async def say(moot: Opened, *texts: str, by: str = "ash", room: Room | None = No
 
 
 async def test_what_new_ended_is_listed_and_can_be_gone_on_with(tmp_path: Path) -> None:
-    scripted, programs = numbered()
+    programs = ScriptedPrograms(numbered=True)
     async with gateway(tmp_path, programs=programs) as moot:
         listed = await say(
             moot, "@demo why is it red?", "@demo and now?", "!new", "@demo b", "!sessions"
@@ -59,16 +36,16 @@ async def test_what_new_ended_is_listed_and_can_be_gone_on_with(tmp_path: Path) 
         assert told == "The next turn of @demo goes on with session 1."
         assert 'red?", the one of now' in await say(moot, "!sessions")
         await say(moot, "@demo go on")
-        assert [one.session_id for one in scripted.launches] == [None, None, "s1"]
+        assert [one.session_id for one in programs.launches] == [None, None, "s1"]
         assert '3 turns, "why is it red?", the one of now' in await say(moot, "!sessions demo")
         assert await say(moot, "!resume 1") == "@demo is in session 1 now."
     async with gateway(tmp_path, programs=programs) as moot:
         await say(moot, "@demo after a restart")
-        assert scripted.launches[-1].session_id == "s1"
+        assert programs.launches[-1].session_id == "s1"
 
 
 async def test_another_rooms_sessions_are_neither_listed_nor_resumed(tmp_path: Path) -> None:
-    _, programs = numbered()
+    programs = ScriptedPrograms(numbered=True)
     async with gateway(tmp_path, programs=programs) as moot:
         await say(moot, "@demo a secret plan", "!new")
         none = await say(moot, "!sessions", room=OTHER)
@@ -80,7 +57,7 @@ async def test_another_rooms_sessions_are_neither_listed_nor_resumed(tmp_path: P
 async def test_a_guest_may_list_and_not_resume_and_no_program_resumes_what_it_cannot(
     tmp_path: Path,
 ) -> None:
-    _, programs = numbered(resumes=False)
+    programs = ScriptedPrograms(numbered=True, resumes=False)
     member = GrantTable(role="member", people=frozenset({"fake:ash"}))
     guest = GrantTable(role="guest", people=frozenset({"fake:budi"}))
     access = AccessTable(grants=(member, guest))
@@ -93,7 +70,7 @@ async def test_a_guest_may_list_and_not_resume_and_no_program_resumes_what_it_ca
 
 
 async def test_a_deleted_message_shows_no_words(tmp_path: Path) -> None:
-    _, programs = numbered()
+    programs = ScriptedPrograms(numbered=True)
     async with gateway(tmp_path, programs=programs) as moot:
         message = said("@demo my password is hunter2")
         await moot.hear(message)
@@ -103,7 +80,7 @@ async def test_a_deleted_message_shows_no_words(tmp_path: Path) -> None:
 
 
 async def test_a_session_that_heard_somebody_who_was_deleted_is_gone(tmp_path: Path) -> None:
-    _, programs = numbered()
+    programs = ScriptedPrograms(numbered=True)
     async with gateway(tmp_path, programs=programs) as moot:
         await say(moot, "@demo a", "!new")
         await say(moot, "@demo I am Budi", by="budi")

@@ -13,7 +13,7 @@ from adapters.agent import Reply
 from contract.agent import Option, Question
 from contract.chat import Room
 from contract.errors import AgentError
-from gateway.core.ledger import Turn
+from gateway.core.ledger import SessionKey, Turn
 from gateway.sessions.sessions import LiveSession
 from gateway.settings.access import AccessTable
 from gateway.settings.tables import SessionsTable, TurnsTable
@@ -313,7 +313,7 @@ async def test_a_start_that_is_stopped_in_its_last_moment_blocks_nobody(
         programs.starts.set()
         for _ in range(yields):
             await asyncio.sleep(0)
-        await moot.house.sessions.interrupt("demo", "room:fake:a")
+        await moot.house.sessions.interrupt(SessionKey("demo", "room:fake:a"))
         await moot.settle()
         assert len(moot.texts()) == 2
         assert "Respond to Ash in room #b." in moot.texts()

@@ -179,6 +179,7 @@ async def test_rooms_tell_who_spoke_lately_and_who_answered(store: Store) -> Non
 
 async def test_what_was_chosen_in_a_room_is_shown(store: Store) -> None:
     chosen = {"scope": "room:slack:auth", "persona": "claude", "model": "opus", "by_id": "x:y"}
+    chosen |= {"thread_id": ""}
     await store.write(lambda c: c.execute(room_settings.insert(), {**chosen, "at": 0}))
     kept, models = await store.read(room_choices)
     assert kept == {"slack:auth": True, "slack:ops": True}

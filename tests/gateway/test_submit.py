@@ -32,9 +32,9 @@ async def test_submit_hands_the_body_over_and_gives_a_receipt(
     assert receipt["duplicate"] is False
     assert len(receipt["turn_ids"]) == 1
     assert receipt["replies"] is None
-    given = house.calls[0].given
-    assert given["metadata"].items() >= BODY["metadata"].items()
-    assert {**given, "metadata": BODY["metadata"]} == {**BODY, "message_id": "m-1"}
+    through = {"id": "moot:shell", "name": "the command line"}
+    metadata = {**BODY["metadata"], "through": through}
+    assert house.calls[0].given == {**BODY, "metadata": metadata, "message_id": "m-1"}
 
 
 async def test_the_same_message_twice_is_one(client: Client, house: FakeHouse) -> None:

@@ -9,6 +9,7 @@ import sqlite3
 import stat
 from contextlib import closing
 from datetime import datetime
+from hashlib import sha256
 from pathlib import Path
 
 from sqlalchemy.engine import make_url
@@ -17,7 +18,7 @@ from sqlalchemy.exc import ArgumentError
 from contract.errors import ConfigError
 from gateway.audit.audit import Audit
 from gateway.audit.chain import ANCHOR
-from gateway.backup.archive import read
+from gateway.backup.archive import Manifest, read
 from gateway.backup.backup import newest_first
 from gateway.cli.audit import REMEDY
 from gateway.cli.diagnosis.finding import Finding, Installation
@@ -54,7 +55,7 @@ async def check_audit(of: Installation) -> list[Finding]:
 
 def _check_data(of: Installation) -> list[Finding]:
     folder = of.config.gateway.data_dir
-    backup = _check_backup(folder, of.now)
+    backup = _check_backup(of.config, of.now)
     return [*_check_folder(folder), _check_lock(folder), *_check_database(of.config), backup]
 
 
@@ -111,7 +112,8 @@ def _check_database(config: Config) -> list[Finding]:
     return [Finding("✓", "database", f"{text}, sound")]
 
 
-def _check_backup(folder: Path, now: datetime) -> Finding:
+def _check_backup(config: Config, now: datetime) -> Finding:
+    folder = config.gateway.data_dir
     made = newest_first(folder / FOLDER)
     if not made and not folder.exists():
         return Finding("✓", "backup", "there is nothing to back up yet")
@@ -124,11 +126,30 @@ def _check_backup(folder: Path, now: datetime) -> Finding:
         return Finding("✗", "backup", error.say, "moot backup")
     age_days = (now - datetime.fromisoformat(manifest.made_at)).days
     text = f"{made[0].name}, {age_days} days old, database {manifest.schema_version}, whole"
+    if _knows_more(manifest, config):
+        remedy = "find out whether an older database was put back, then: moot backup"
+        return Finding("⚠", "backup", f"{text}; it knows rows that the audit log lacks", remedy)
     return (
         Finding("⚠", "backup", text, "moot backup")
         if age_days > OLD_DAYS
         else Finding("✓", "backup", text)
     )
+
+
+def _knows_more(manifest: Manifest, config: Config) -> bool:
+    """True if the audit log lacks the row that was its newest when the backup was made. Whoever put
+    an older database and an older `audit.head` in place together has no other witness."""
+    url = make_url(config.store_url)
+    heads = [file.sha256 for file in manifest.files if file.name == f"data/{ANCHOR}"]
+    if url.get_backend_name() != "sqlite" or not heads:
+        return False
+    uri = f"{Path(url.database or '').absolute().as_uri()}?mode=ro"
+    try:
+        with closing(sqlite3.connect(uri, uri=True)) as connection:
+            rows = connection.execute("SELECT hash FROM audit ORDER BY seq DESC")
+            return all(sha256(f"{row[0]}\n".encode()).hexdigest() != heads[0] for row in rows)
+    except sqlite3.Error:  # the check of the database says so
+        return False
 
 
 def _looked_through(path: Path) -> tuple[str, str]:

@@ -115,9 +115,12 @@ async def _described(launch: Launch, file: Path, wish: Wish, asking: Asker) -> i
     if seen.asked:
         say_screen(say, "Its screen when it asks:", seen.asked.screen, profile)
     text = tomlkit.dumps(_put(tomlkit.document(), wish, proposal))
-    say(f"\nFor {file.name}:\n\n{text}")
+    say(f"\nFor {file.name}:\n")
+    for line in text.splitlines():
+        say(printable(line))
+    say()
     for note in proposal.notes:
-        say(f"Note: {note}.")
+        say(printable(f"Note: {note}."))
     say("\nNow as Moot would run it:")
     agent = CliAgent(profile, launch)
     try:
@@ -126,7 +129,7 @@ async def _described(launch: Launch, file: Path, wish: Wish, asking: Asker) -> i
             await ask_and_show(agent, profile, wish.permission, say)
     except AgentError as error:
         say_screen(say, "Its last screen:", agent.screen, profile)
-        say(f"\nThis does not work yet: {error.say}")
+        say(f"\nThis does not work yet: {printable(error.say)}")
         return 1
     finally:
         await agent.close()

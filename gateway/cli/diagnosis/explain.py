@@ -43,7 +43,8 @@ class Refusing(NullReply):
         for row in question.detail.splitlines():
             self._say(f"    {printable(row)}")
         for number, option in enumerate(question.options, 1):
-            self._say(f"    !{number} {option.label}{' (refuses)' if option.refuses else ''}")
+            refuses = " (refuses)" if option.refuses else ""
+            self._say(f"    !{number} {printable(option.label)}{refuses}")
         return await super().choose(question)
 
 
@@ -104,7 +105,7 @@ async def _explained(agent: CliAgent, profile: Profile, say: Say) -> int:
         await ask_and_show(agent, profile, PROMPT, say)
     except AgentError as error:
         say_screen(say, "Its last screen:", agent.screen, profile)
-        say(f"\n{error.say}")
+        say(f"\n{printable(error.say)}")
         return 1
     finally:
         await agent.close()

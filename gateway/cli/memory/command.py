@@ -60,7 +60,8 @@ def _carrying(add: Add) -> None:
 def _deleting(add: Add) -> None:
     wipe = add("wipe", "delete everything that memory holds; messages stay")
     person = add("delete-person", "delete everything of a person: messages, memory, files")
-    person.add_argument("person", metavar="ID", help="sender id, e.g. slack:U06STGBF4Q0")
+    ids = "sender id, e.g. slack:U06STGBF4Q0; several: those that they have on other platforms"
+    person.add_argument("person", metavar="ID", nargs="+", help=ids)
     person.add_argument("--dry-run", action="store_true", help="only say what goes (the default)")
     for parser in (wipe, person):
         parser.add_argument("--yes", action="store_true", help="really do it")

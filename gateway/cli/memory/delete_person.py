@@ -10,14 +10,14 @@ from sqlalchemy import Connection
 
 from contract.chat import MOOT
 from contract.errors import MootError
-from gateway.audit.audit import append
-from gateway.audit.chain import ANCHOR, ERASE, ranges, read_anchor, write_anchor
+from gateway.audit.audit import Audit, append
+from gateway.audit.chain import ANCHOR, ERASE, ranges
 from gateway.cli.memory.context import MemoryContext
 from gateway.cli.memory.index import index_what_waits
 from gateway.cli.memory.person_files import OnDisk, backups_of, find, remove
 from gateway.core.clock import clock
 from gateway.core.lock import hold
-from gateway.sessions.sessions import forget_choices
+from gateway.sessions.room_settings import forget_choices
 from gateway.settings.personas.personas import Personas
 from memory.erasure.person import erase_person, erased_rows, person_ids, plan_erasure
 from memory.erasure.plan import ErasurePlan
@@ -29,19 +29,26 @@ STAYS = "what other people wrote stays, also where it mentions them"
 
 
 async def delete_person(on: MemoryContext) -> int:
-    """Say what goes; with --yes, do it. Exit code 1: there is nothing of them."""
-    person = on.given.person
-    if not is_person(person):
-        raise MootError(f"{person!r} is not a sender id, e.g. slack:U06STGBF4Q0")
+    """Say what goes; with --yes, do it, for each of a person's ids. Exit code 1: there is nothing
+    of them."""
+    people = tuple(dict.fromkeys(on.given.person))
+    for person in people:
+        if not is_person(person):
+            raise MootError(f"{person!r} is not a sender id, e.g. slack:U06STGBF4Q0")
+    known = False
     if on.given.dry_run or not on.given.yes:
-        plan, on_disk = await _look(on, person)
-        _tell(on, plan, on_disk, "would go; say --yes to delete it")
-        return 0 if _is_known(plan, on_disk) else 1
+        for person in people:
+            plan, on_disk = await _look(on, person)
+            _tell(on, plan, on_disk, "would go; say --yes to delete it")
+            known |= _is_known(plan, on_disk)
+        return 0 if known else 1
     with hold(on.config.gateway.data_dir):
-        plan, on_disk = await _look(on, person)
-        await _carry_out(on, plan, on_disk)
-    _tell(on, plan, on_disk, "deleted")
-    return 0 if _is_known(plan, on_disk) else 1
+        for person in people:
+            plan, on_disk = await _look(on, person)
+            await _carry_out(on, plan, on_disk)
+            _tell(on, plan, on_disk, "deleted")
+            known |= _is_known(plan, on_disk)
+    return 0 if known else 1
 
 
 async def _look(on: MemoryContext, person: str) -> tuple[ErasurePlan, OnDisk]:
@@ -61,20 +68,21 @@ def _workspaces(on: MemoryContext) -> list[Path]:
     personas = Personas(on.config.gateway.personas_folder)
     given = [persona.front.workspace for persona in personas.all().values()]
     given += [agent.workspace for agent in on.config.agents.values()]
+    listed = [persona.front.workspaces for persona in personas.all().values()]
+    listed += [agent.workspaces for agent in on.config.agents.values()]
+    given += [folder for folders in listed for folder in folders.values()]
     return [workspace for workspace in given if workspace is not None]
 
 
 async def _carry_out(on: MemoryContext, plan: ErasurePlan, on_disk: OnDisk) -> None:
     """The database last: what was broken off is found again by the next call."""
-    anchor = on.config.gateway.data_dir / ANCHOR
+    audit = Audit(on.store, clock, on.config.gateway.data_dir / ANCHOR)
     if on.index is not None:
         await on.index.remove(sorted(plan.facts | plan.reworded))
     await asyncio.to_thread(remove, on_disk, on.config.gateway.data_dir)
-    known = read_anchor(anchor)
-    head = await on.store.write(partial(erase_noted, plan=plan, now=micros(clock()), known=known))
+    erase = partial(erase_noted, plan=plan, now=micros(clock()), known=audit.known())
+    audit.committed(await on.store.write(erase))
     await on.store.write(partial(forget_choices, ids=person_ids(plan.person)))
-    if head:
-        write_anchor(anchor, head)
     await on.store.scrub()
     if on.index is not None:
         orphans = await on.index.ids() - await on.store.read(fact_ids)

@@ -22,11 +22,13 @@ class OnDisk:
 
 
 def backups_of(data_dir: Path) -> list[Path]:
-    """The backups, and copies of the database, that were made before now: they are left."""
+    """The backups, and copies of the database, that were made before now: they are left. So is what
+    a backup or a restore that was killed left halfway."""
     folder = data_dir / FOLDER
     data = data_dir.absolute()
-    kept = [*folder.glob("*.tar.gz"), *folder.glob("*.db")]
-    return sorted([*kept, *data.parent.glob(f"{data.name}.before-*")])
+    kept = [*folder.glob("*.tar.gz"), *folder.glob("*.db"), *folder.glob(".*.partial")]
+    beside = [*data.parent.glob(f"{data.name}.before-*"), *data.parent.glob(".restoring-*")]
+    return sorted([*kept, *data_dir.glob(".backup-*"), *beside])
 
 
 def find(

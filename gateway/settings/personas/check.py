@@ -234,7 +234,8 @@ def _tell_fault(page: _Page, fault: ErrorDetails, model: type[BaseModel]) -> Non
 
 
 def _nearest(key: str, model: type[BaseModel]) -> str:
-    near = difflib.get_close_matches(key.lower(), model.model_fields, 1, 0.6)
+    near = difflib.get_close_matches(key.lower(), model.model_fields, 3, 0.6)
+    near.sort(key=lambda known: sorted(known) != sorted(key.lower()))  # two changed places
     return f"did you mean `{near[0]}`?" if near else f"known: {', '.join(model.model_fields)}"
 
 

@@ -13,11 +13,12 @@ from typing import Annotated, Any, Literal, overload
 import structlog
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from adapters.agent import Mode
 from contract.errors import ConfigError
 from gateway.settings.personas.check import NAME, CheckContext, Checked, check
 from gateway.settings.personas.files import read_text
 from gateway.settings.sandbox import OwnSandbox
-from gateway.settings.tables import Show, words
+from gateway.settings.tables import FolderName, Modes, Show, words
 
 log = structlog.stdlib.get_logger("moot.personas")
 
@@ -38,6 +39,13 @@ class FrontMatter(BaseModel):
     )
     workspace: Path | None = Field(
         default=None, description="The folder it works in; it must be there."
+    )
+    workspaces: dict[FolderName, Path] = Field(
+        default={}, description="Other folders, by the names by which people choose one."
+    )
+    modes: Modes | None = Field(
+        default=None,
+        description="`plan`, `ask`, `auto`: those that people may choose; else the first two.",
     )
     driver: Literal["terminal", "acp"] | None = Field(
         default=None, description="How its program is driven: typed into a terminal, or by ACP."
@@ -60,7 +68,7 @@ class FrontMatter(BaseModel):
     )
 
 
-SHOWN = frozenset({"description", "project", "show", "avatar", "aliases"})
+SHOWN = frozenset({"description", "project", "show", "avatar", "aliases", "workspaces", "modes"})
 """Keys that a living session needs not be told of."""
 
 
@@ -81,13 +89,17 @@ def front_matter_schema() -> dict[str, Any]:
 class Persona:
     """Somebody to mention: the file's name, its front matter, and its body as system prompt.
 
-    text: the whole file.
+    text: the whole file. mode: chosen for a session; "": none was.
     """
 
     name: str
     front: FrontMatter
     body: str
     text: str = field(default="", compare=False, repr=False)
+    mode: Mode | Literal[""] = ""
+
+    def __hash__(self) -> int:
+        return hash(self.name)  # its front matter holds a table
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -98,7 +110,7 @@ class Persona:
     def start(self) -> tuple[object, ...]:
         """The settings its program starts with: a session that began with others can't go on."""
         front = self.front.model_dump(exclude=set(SHOWN))
-        return (self.body, *front.items())
+        return (self.body, self.mode, *front.items())
 
 
 def check_persona(name: str, text: str, around: CheckContext | None = None) -> Checked[FrontMatter]:

@@ -13,7 +13,6 @@ from zoneinfo import ZoneInfo
 from contract.chat import Room, Speaker
 from gateway.audit.audit import Audit
 from gateway.core.bot_health import BotHealth
-from gateway.core.ledger import session_id
 from gateway.core.views import RoomView
 from gateway.observability.metering import Taken, measure
 from gateway.questions.questions import Questions
@@ -142,7 +141,7 @@ class SessionAdmin:
 
     async def act(self, session_id: str, act: SessionAct, by: Speaker) -> Acted:
         """Stop what a session does, let its next turn begin a new one, or suspend it."""
-        live = next((one for one in self.pool.all() if _id(one) == session_id), None)
+        live = next((one for one in self.pool.all() if one.key.id == session_id), None)
         if live is None:
             return "unknown"
         acted = await self._act(live, act)
@@ -153,10 +152,10 @@ class SessionAdmin:
     async def _act(self, live: LiveSession, act: SessionAct) -> Acted:
         match act:
             case "stop":
-                stopped = await self.pool.interrupt(live.persona, live.scope)
+                stopped = await self.pool.interrupt(live.key)
                 return "done" if stopped else "nothing"
             case "renew":
-                ended = await self.pool.renew(live.persona, live.scope)
+                ended = await self.pool.renew(live.key)
                 if ended is not None:
                     self.idle.end(ended)
                 return "done"
@@ -274,10 +273,6 @@ class AdminServices:
     overview: AdminOverview
     activity: Activity
     sessions: SessionAdmin
-
-
-def _id(live: LiveSession) -> str:
-    return session_id(live.persona, live.scope)
 
 
 def _scope(room: Room) -> str:

@@ -18,22 +18,24 @@ from gateway.web.signin.caller import Caller, RequestRefused, caller_of
 from gateway.web.signin.people import (
     SESSION_FOR,
     Device,
+    Entry,
     NameWanted,
     PagePeople,
-    SignedIn,
 )
 from gateway.web.signin.rows import PageSession
 from gateway.web.signin.tokens import NOT_IT, tell_failed
 
 
 class SignInBody(BaseModel):
-    """A proof, and how somebody is called who has no account yet."""
+    """A proof, and how somebody is called who has no account yet. switch: also in a browser in
+    which somebody else is signed in."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
 
     code: str | None = Field(None, max_length=200)
     token: str | None = Field(None, max_length=1_000)
     name: str | None = Field(None, max_length=200)
+    switch: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,22 +62,33 @@ class SignInApi:
     async def sign_in(self, request: web.Request) -> web.Response:
         body = parse(SignInBody, await read_object(request))
         try:
-            signed_in = await self._sign_in(request, body)
+            entry, how = self._entry(request, body)
         except NameWanted:
             told = {"error": {"field": "name", "message": "how are you called?"}, "needs": "name"}
             return answer(told, 409)
+        other = signed_in_already(self._people, request, entry.user.id)
+        if other is not None and not body.switch:
+            return ask_to_switch(other.person.name, entry.user.name)
+        signed_in = await self._people.enter(entry, self._device(request), how)
+        if other is not None:
+            await self._end(other)
         person = Caller(signed_in.user.speaker, signed_in.session.id)
         response = answer(self._me(person))
         secure = self.credentials.access.is_secure(request)
         set_session(response, request, signed_in.cookie, secure=secure)
         return response
 
-    async def _sign_in(self, request: web.Request, body: SignInBody) -> SignedIn:
+    def _device(self, request: web.Request) -> Device:
         address = self.credentials.access.proxies.address(request)
-        device = Device(request.headers.get("User-Agent", ""), address)
+        return Device(request.headers.get("User-Agent", ""), address)
+
+    def _entry(self, request: web.Request, body: SignInBody) -> tuple[Entry, str]:
+        """Whom the proof lets in, and how; nothing is used up by that."""
+        address = self.credentials.access.proxies.address(request)
         if body.code is not None:
             try:
-                return await self._people.sign_in_by_link(body.code, body.name, device)
+                how = "invitation" if self._people.link(body.code).role else "link"
+                return self._people.admitted(body.code, body.name), how
             except RequestRefused:
                 tell_failed(self.attempts, address, "link")
                 raise
@@ -84,15 +97,20 @@ class SignInApi:
         if self.credentials.tokens.by_bearer(body.token, address).reads:
             tell_failed(self.attempts, address, "token")
             raise RequestRefused(401, NOT_IT)
-        return await self._people.sign_in_by_token(body.name, device)
+        return self._people.owner_entry(body.name), "token"
 
     async def sign_out(self, request: web.Request) -> web.Response:
         caller = caller_of(request)
         if caller.is_person:
-            await self._people.end_sessions(caller.person, lambda one: one.id == caller.session_id)
+            await self._end(caller)
         response = answer({"signed_out": True})
-        response.del_cookie(auth.cookie_name(request))
+        response.del_cookie(name := auth.cookie_name(request))
+        if f"{auth.HOST}{name}" in request.cookies:
+            response.del_cookie(f"{auth.HOST}{name}", secure=True)
         return response
+
+    async def _end(self, caller: Caller) -> None:
+        await self._people.end_sessions(caller.person, lambda one: one.id == caller.session_id)
 
     async def me(self, request: web.Request) -> web.Response:
         return answer(self._me(caller_of(request)))
@@ -123,10 +141,26 @@ class SignInApi:
         return answer({"ended": len(gone)}) if gone else error(404, "there is no such session")
 
 
+def signed_in_already(people: PagePeople, request: web.Request, person_id: str) -> Caller | None:
+    """Somebody else who is signed in in this browser; None: nobody is, or the same person."""
+    here = people.by_cookie(auth.session_cookie(request))
+    return None if here is None or here.person.id == person_id else here
+
+
+def ask_to_switch(here: str, person: str) -> web.Response:
+    """Nobody becomes somebody else by opening a link: the form asks first. Names of both."""
+    say = f"you are signed in as {here} in this browser: go on as {person}?"
+    told = {"error": {"field": "switch", "message": say}, "needs": "switch"}
+    return answer(told | {"here": here, "person": person}, 409)
+
+
 def set_session(response: web.Response, request: web.Request, cookie: str, *, secure: bool) -> None:
     """Let the browser keep a session's cookie as long as the session lasts."""
+    plain = auth.cookie_name(request)
+    if secure and plain in request.cookies:
+        response.del_cookie(plain)
     response.set_cookie(
-        auth.cookie_name(request),
+        f"{auth.HOST}{plain}" if secure else plain,
         cookie,
         max_age=int(SESSION_FOR.total_seconds()),
         httponly=True,

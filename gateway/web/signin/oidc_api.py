@@ -19,7 +19,7 @@ from contract.errors import Rejected
 from gateway.web import auth
 from gateway.web.auth import PageAuth
 from gateway.web.body import answer, error, parse, read_object
-from gateway.web.signin.api import set_session
+from gateway.web.signin.api import ask_to_switch, set_session, signed_in_already
 from gateway.web.signin.caller import RequestRefused
 from gateway.web.signin.people import Device, Noted, SignedIn
 from gateway.web.signin.secret import hashed
@@ -40,12 +40,14 @@ LOST = "this sign-in began too long ago, or in another browser, or is over: sign
 
 
 class OidcBody(BaseModel):
-    """next: what the page shows then, from the #. code: of the link that was opened."""
+    """next: what the page shows then, from the #. code: of the link that was opened. switch: see
+    SignInBody."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
 
     next: str = Field("", max_length=310)
     code: str | None = Field(None, max_length=200)
+    switch: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,11 @@ class OidcApi:
         if body.next and not NEXT.fullmatch(body.next):
             raise Rejected("next", "is the part of the page's own address from the # on")
         if body.code is not None:
-            self.oidc.subjects.people.link(body.code)
+            people = self.oidc.subjects.people
+            link = people.link(body.code)
+            other = signed_in_already(people, request, link.person_id) if link.person_id else None
+            if other is not None and not body.switch:
+                return ask_to_switch(other.person.name, link.person_name)
         address = self.access.proxies.address(request)
         try:
             begun = await self.oidc.provider.begin(f"{self.access.url(request)}{BACK}")

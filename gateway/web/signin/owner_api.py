@@ -14,7 +14,8 @@ from gateway.web.auth import PageAuth
 from gateway.web.body import answer, error, parse, read_object
 from gateway.web.signin.api import sessions_json
 from gateway.web.signin.caller import RequestRefused, caller_of
-from gateway.web.signin.people import NewLink, PagePeople
+from gateway.web.signin.links import NewLink
+from gateway.web.signin.people import PagePeople
 from gateway.web.signin.rows import PageLink, PageToken
 from gateway.web.signin.tokens import PageTokens
 
@@ -128,7 +129,7 @@ class PagePeopleApi:
         if caller_of(request).is_person:
             raise RequestRefused(403, "invite people; this is for `moot open`")
         body = parse(LinkBody, await read_object(request))
-        made = await self.people.owner_link(body.person)
+        made = await self.people.owner_link(body.person, caller_of(request).person)
         told = {"url": self._address(request, made), "expires_at": made.link.expires_at}
         return answer(told, 201)
 
@@ -150,6 +151,7 @@ def _invitation(link: PageLink) -> dict[str, Any]:
         "role": link.role,
         "created_at": link.created_at,
         "expires_at": link.expires_at,
+        "by_name": link.by_name or None,
     }
 
 

@@ -19,7 +19,8 @@ from contract.errors import MootError, Rejected
 from gateway.access.access import Access
 from gateway.access.grants import EVERYWHERE, GrantSpan, KeptGrant, of_person
 from gateway.settings.access import Role
-from gateway.web.signin.caller import Caller, RequestRefused
+from gateway.web.signin.caller import Caller
+from gateway.web.signin.links import NewLink, PageLinks
 from gateway.web.signin.names import PAGE, SHELL, check_look, person_of
 from gateway.web.signin.rows import PageLink, PageRows, PageSession, PageState, PageUser
 from gateway.web.signin.secret import hashed
@@ -30,7 +31,6 @@ SESSION_FOR = timedelta(days=30)  # after the last visit
 SEEN_EVERY = timedelta(minutes=5)  # what is written of visits; a crash forgets no more
 LINK_FOR = timedelta(minutes=30)
 INVITATION_FOR = timedelta(days=3)
-USED = "this link was used already, or is too old: `moot open` makes a new one, or an owner does"
 
 
 class NameWanted(MootError):
@@ -45,6 +45,13 @@ class Roles(Protocol):
 
     async def revoke(self, by: Speaker, chosen: Callable[[KeptGrant], bool]) -> Sequence[KeptGrant]:
         """Take back what is chosen."""
+
+
+class Programs(Protocol):
+    """Knows programs' tokens: see gateway.web.signin.tokens.PageTokens."""
+
+    def stands(self, person_id: str, since: datetime) -> bool:
+        """True if what a program did at a time is still to be taken as an owner's word."""
 
 
 class Noted(Protocol):
@@ -74,14 +81,6 @@ class SignedIn:
 
 
 @dataclass(frozen=True, slots=True)
-class NewLink:
-    """A link as it is made. code: what stands behind the # of its address."""
-
-    code: str
-    link: PageLink
-
-
-@dataclass(frozen=True, slots=True)
 class Entry:
     """Who may begin a session. role: which they get; None: they stay what they are. link: it is
     used up by that."""
@@ -100,6 +99,7 @@ class PagePeople:
         *,
         access: Access,
         roles: Roles,
+        programs: Programs,
         audit: Noted,
         clock: Callable[[], datetime],
         changed: Callable[[], None] = lambda: None,
@@ -107,13 +107,14 @@ class PagePeople:
         self._rows = rows
         self._access = access
         self._roles = roles
+        self._programs = programs
         self._audit = audit
         self._clock = clock
         self._changed = changed
         self._users: dict[str, PageUser] = {}
         self._sessions: dict[str, PageSession] = {}
         self._of_cookie: dict[str, str] = {}  # sessions' ids by the cookie's hash
-        self._links: dict[str, PageLink] = {}  # by the code's hash
+        self._links = PageLinks(rows, clock, self._is_made_by_owner)
 
     async def load(self) -> PageState:
         """Read all of it; what is too old goes."""
@@ -121,13 +122,11 @@ class PagePeople:
         self._users = {user.id: user for user in state.users}
         self._sessions = {one.id: one for one in state.sessions if one.expires_at > now}
         self._of_cookie = {one.hash: one.id for one in self._sessions.values()}
-        self._links = {one.hash: one for one in state.links if one.expires_at > now}
         self._tell_access()
         old = [one.id for one in state.sessions if one.expires_at <= now]
         if old:
             await self._rows.drop_sessions(old)
-        if late := [one.id for one in state.links if one.expires_at <= now]:
-            await self._rows.drop_links(late)
+        await self._links.load(state.links)
         return state
 
     def _tell_access(self) -> None:
@@ -184,21 +183,22 @@ class PagePeople:
 
     # ── Signing in ──────────────────────────────────────────────────────────────────────
 
-    async def sign_in_by_link(self, code: str, name: str | None, device: Device) -> SignedIn:
-        """Use a link up. Raises RequestRefused, and NameWanted before it is used up."""
-        entry = self.admitted(code, name)
-        return await self.enter(entry, device, "invitation" if self.link(code).role else "link")
-
-    async def sign_in_by_token(self, name: str | None, device: Device) -> SignedIn:
-        """Sign the house owner in, who showed an owner's token. Raises NameWanted."""
-        return await self.enter(Entry(self._owner_named(name), "owner"), device, "token")
+    def owner_entry(self, name: str | None) -> Entry:
+        """Whom an owner's token lets in: the house owner. Raises Rejected and NameWanted."""
+        return Entry(self._owner_named(name), "owner")
 
     def link(self, code: str) -> PageLink:
         """The link with this code. Raises RequestRefused."""
-        link = self._links.get(hashed(code))
-        if link is None or link.expires_at <= self._clock():
-            raise RequestRefused(401, USED)
-        return link
+        return self._links.of_code(code)
+
+    def _is_made_by_owner(self, link: PageLink) -> bool:
+        """True while who made a link could make another one."""
+        if not link.by_id:  # of the time before that was written down
+            return True
+        maker = self._users.get(link.by_id)
+        if maker is None:
+            return self._programs.stands(link.by_id, link.created_at)
+        return not maker.ended and self.is_owner(maker.id)
 
     def admitted(self, code: str, name: str | None) -> Entry:
         """Whom a link lets in; nothing is used up. Raises RequestRefused, Rejected, NameWanted."""
@@ -223,13 +223,15 @@ class PagePeople:
 
     async def use_up(self, entry: Entry) -> None:
         """From now on its link lets nobody in."""
-        await self._drop_links([entry.link] if entry.link else [])
+        await self._links.drop([entry.link] if entry.link else [])
 
     async def enter(self, entry: Entry, device: Device, how: str, by: Speaker = SHELL) -> SignedIn:
         """Open the account if there is none, give the role, and begin a session. by: whose word
         gives the role."""
         user, role = entry.user, entry.role
         await self.use_up(entry)
+        inviter = entry.link.by if entry.link else None
+        giver = inviter if inviter and entry.link and entry.link.role == role else by
         known = self._users.get(user.id)
         if known is None or known.ended:
             self._users[user.id] = user
@@ -237,7 +239,7 @@ class PagePeople:
             await self._rows.put_user(user)
         user = self._users[user.id]
         if role is not None and self._access.given(user.id) != role:
-            await self._roles.grant(user.speaker, role, EVERYWHERE, by)
+            await self._roles.grant(user.speaker, role, EVERYWHERE, giver)
         cookie, now = secrets.token_urlsafe(32), self._clock()
         session = PageSession(
             secrets.token_hex(4),
@@ -253,7 +255,12 @@ class PagePeople:
         self._sessions[session.id] = session
         self._of_cookie[session.hash] = session.id
         await self._audit.note(
-            "sign_in", user.speaker, how=how, session=session.id, address=session.address
+            "sign_in",
+            user.speaker,
+            how=how,
+            session=session.id,
+            address=session.address,
+            invited_by=inviter.id if inviter else None,
         )
         log.info("signin.done", person=user.id, how=how, session=session.id)
         self._changed()
@@ -261,14 +268,13 @@ class PagePeople:
 
     # ── Links ───────────────────────────────────────────────────────────────────────────
 
-    async def owner_link(self, person: str | None = None) -> NewLink:
+    async def owner_link(self, person: str | None = None, by: Speaker = SHELL) -> NewLink:
         """A link for the house owner, or for another owner by id or name. Raises Rejected."""
         user = self._user(person) if person else self.house_owner()
         if user is not None and not self.is_owner(user.id):
             raise Rejected("person", f"{user.name} is no owner: `moot invite` makes their link")
-        return await self._link(
-            user.id if user else None, user.name if user else "", None, LINK_FOR
-        )
+        person_id, called = (user.id, user.name) if user else (None, "")
+        return await self._links.make(person_id, called, None, LINK_FOR, by)
 
     async def invite(self, name: str, role: Role | None, by: Speaker) -> NewLink:
         """A link by which somebody becomes, or is again, a user of the page. role: None: the role
@@ -284,57 +290,37 @@ class PagePeople:
             called = known.name
         elif role is None:
             role = "member"
-        await self._drop_links(self._links_of(person_id))
-        made = await self._link(person_id, called, role, INVITATION_FOR)
+        await self._links.drop(self._links.of_person(person_id))
+        made = await self._links.make(person_id, called, role, INVITATION_FOR, by)
         await self._audit.note("invite", by, person=person_id, role=role)
         self._changed()
         return made
 
     def _check_look(self, person_id: str, called: str) -> None:
         """Raise Rejected for a name that readers would take for somebody else's."""
-        others = {link.person_id: link.person_name for link in self.invitations()}
+        others = {one.person_id: one.person_name for one in self._links.all() if one.person_id}
         others |= {user.id: user.name for user in self._users.values()}
         others.pop(person_id, None)
         check_look(called, others.values())
 
-    async def _link(
-        self, person_id: str | None, name: str, role: Role | None, lasts: timedelta
-    ) -> NewLink:
-        code, now = secrets.token_urlsafe(24), self._clock()
-        link = PageLink(secrets.token_hex(4), hashed(code), person_id, name, role, now, now + lasts)
-        await self._rows.put_link(link)
-        self._links[link.hash] = link
-        return NewLink(code, link)
-
     def invitations(self) -> Sequence[PageLink]:
-        """Invitations that nobody has used yet, the oldest first."""
-        now = self._clock()
-        found = [x for x in self._links.values() if x.person_id and x.expires_at > now]
+        """Invitations that can still be used, the oldest first."""
+        found = [one for one in self._links.all() if one.person_id and self._links.is_good(one)]
         return sorted(found, key=lambda link: link.created_at)
 
     async def withdraw(self, link_id: str, by: Speaker) -> bool:
         """Take an invitation back. False: there is none."""
-        found = next((one for one in self._links.values() if one.id == link_id), None)
+        found = next((one for one in self._links.all() if one.id == link_id), None)
         if found is None:
             return False
-        await self._drop_links([found])
+        await self._links.drop([found])
         await self._audit.note("invite", by, person=found.person_id, withdrawn="yes")
         self._changed()
         return True
 
     def is_invited(self, person_id: str) -> bool:
         """True if an invitation of theirs waits to be used."""
-        return any(one.expires_at > self._clock() for one in self._links_of(person_id))
-
-    def _links_of(self, person_id: str) -> Sequence[PageLink]:
-        return [one for one in self._links.values() if one.person_id == person_id]
-
-    async def _drop_links(self, links: Sequence[PageLink]) -> None:
-        """They sign nobody in any more, from before anything is waited for: a link works once."""
-        for link in links:
-            self._links.pop(link.hash, None)
-        if links:
-            await self._rows.drop_links([link.id for link in links])
+        return any(map(self._links.is_good, self._links.of_person(person_id)))
 
     # ── Sessions and accounts ───────────────────────────────────────────────────────────
 
@@ -363,18 +349,19 @@ class PagePeople:
         return gone
 
     async def close(self, person_id: str, by: Speaker) -> PageUser | None:
-        """Close an account: no session, no link, no role is left of it. None: there is none. With
-        an owner's go all invitations that wait: some may be theirs, to come back by."""
+        """Close an account: no session, no link, no role is left of it, and none of the invitations
+        that they made, to come back by. None: there is none."""
         user = self._users.get(person_id)
         if user is None or user.ended:
             return None
         if self.is_owner(person_id):
             for link in self.invitations():
-                await self.withdraw(link.id, by)
+                if link.by_id in (person_id, ""):
+                    await self.withdraw(link.id, by)
         self._users[person_id] = replace(user, ended_at=self._clock())
         await self._rows.put_user(self._users[person_id])
         await self.end_sessions(by, lambda one: one.person_id == person_id)
-        await self._drop_links(self._links_of(person_id))
+        await self._links.drop(self._links.of_person(person_id))
         await self._roles.revoke(by, of_person(person_id))
         await self._audit.note("account_close", by, person=person_id)
         self._changed()

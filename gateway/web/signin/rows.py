@@ -63,7 +63,7 @@ class PageSession:
 @dataclass(frozen=True, slots=True)
 class PageLink:
     """A link that signs in once. person_id: None: the house owner, who has no account yet. role:
-    which they get; None: they stay what they are."""
+    which they get; None: they stay what they are. by_id: who made it; "": nobody wrote it down."""
 
     id: str
     hash: str
@@ -72,6 +72,13 @@ class PageLink:
     role: Role | None
     created_at: datetime
     expires_at: datetime
+    by_id: str = ""
+    by_name: str = ""
+
+    @property
+    def by(self) -> Speaker | None:
+        """Who invited by it; None: a link that lets the house owner in, or nobody wrote it down."""
+        return Speaker(self.by_id, self.by_name) if self.by_id and self.person_id else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from contract.chat import THROUGH
+from contract.chat import THROUGH, through_as
 from contract.errors import Rejected
 from gateway.web.signin.caller import Caller, RequestRefused, check_same
 from gateway.web.submission import DIRECT
@@ -47,8 +47,7 @@ def in_others_name(caller: Caller, raw: Mapping[str, Any]) -> dict[str, Any]:
     metadata = raw.get("metadata")
     said = {key: value for key, value in raw.items() if key != THROUGH}
     if metadata is None or isinstance(metadata, Mapping):
-        through = {"id": caller.person.id, "name": caller.person.name}
-        said["metadata"] = {**(metadata or {}), THROUGH: through}
+        said["metadata"] = {**(metadata or {}), **through_as(caller.person)}
     return said
 
 

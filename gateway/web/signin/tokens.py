@@ -92,6 +92,16 @@ class PageTokens:
         known = {OWN, *(token.name for token in self._tokens.values())}
         return caller.person == SHELL or caller.token in known
 
+    def stands(self, person_id: str, since: datetime) -> bool:
+        """True if what a program did at a time is still an owner's word: its token is good, and no
+        other one of the same name."""
+        if person_id == SHELL.id:
+            return True
+        if self._own is not None and person_id == _speaker(OWN).id:
+            return True
+        made = (one for one in self._tokens.values() if one.created_at <= since and not one.reads)
+        return any(person_id == _speaker(one.name).id for one in made)
+
     def _used(self, key: str, token: PageToken) -> None:
         now = self._clock()
         if token.used_at is None or now - token.used_at > USED_EVERY:

@@ -13,6 +13,8 @@ const back = location.pathname === "/sign-in/oidc"; // a provider sent us, and t
 const code = byLink ? decodeURIComponent(location.hash.slice(1)) : "";
 if (code || back) history.replaceState(null, "", "/sign-in");
 let named = false; // a name is asked for
+let agreed = false; // to be somebody else in this browser
+let enter = signIn; // what the form does
 
 /** The name that this browser was used under before there were accounts. */
 function earlierName() {
@@ -35,6 +37,26 @@ function askName() {
   field("name").focus();
 }
 
+/**
+ * A link that is opened makes nobody somebody else: they are asked.
+ * @param {{ here: string, person: string }} names
+ * @param {() => Promise<void>} then
+ */
+function askToSwitch({ here, person }, then) {
+  agreed = true;
+  enter = then;
+  part("title").textContent = `Go on as ${person}?`;
+  part("about").textContent = `You are signed in as ${here} in this browser, and will be signed out.`;
+  part("name-field").hidden = true;
+  field("name").required = false;
+  part("token-field").hidden = true;
+  part("oidc").hidden = true;
+  part("enter").textContent = `Go on as ${person}`;
+  part("stay").textContent = `Stay ${here}`;
+  part("stay").hidden = false;
+  part("stay").focus();
+}
+
 /** @param {string} message */
 function fail(message) {
   part("fault").textContent = message.charAt(0).toUpperCase() + message.slice(1) + (/[.!?]$/.test(message) ? "" : ".");
@@ -54,12 +76,13 @@ async function signIn() {
     const response = await fetch("/api/sign-in", {
       method: "POST",
       headers: { "Content-Type": "application/json" },
-      body: JSON.stringify({ ...proof, ...name }),
+      body: JSON.stringify({ ...proof, ...name, switch: agreed }),
     });
     const body = await response.json();
     if (response.ok && (byLink || back)) location.replace("/");
     else if (response.ok) location.reload();
     else if (body.needs === "name") askName();
+    else if (body.needs === "switch") askToSwitch(body, signIn);
     else fail(body.error?.message ?? response.statusText);
   } catch {
     fail("Moot does not answer. Is it running?");
@@ -83,10 +106,11 @@ async function goToProvider() {
     const response = await fetch("/api/sign-in/oidc", {
       method: "POST",
       headers: { "Content-Type": "application/json" },
-      body: JSON.stringify(code ? { code } : { next: byLink || back ? "" : location.hash }),
+      body: JSON.stringify(code ? { code, switch: agreed } : { next: byLink || back ? "" : location.hash }),
     });
     const body = await response.json();
     if (response.ok) location.assign(body.url);
+    else if (body.needs === "switch") askToSwitch(body, goToProvider);
     else fail(body.error?.message ?? response.statusText);
   } catch {
     fail("Moot does not answer. Is it running?");
@@ -111,8 +135,9 @@ function begin(label) {
 }
 
 part("oidc").addEventListener("click", goToProvider);
+part("stay").addEventListener("click", () => location.replace("/"));
 part("form").addEventListener("submit", (event) => {
   event.preventDefault();
-  signIn();
+  enter();
 });
 provider().then(begin);

@@ -1,7 +1,8 @@
 """A program in raw mode that asks for permission by the keys y, a and n, its input row below.
 
 What it was answered stands in the file ANSWERED. Every other key is ignored while it asks.
-As argv: `mute` it asks without saying by which keys, and takes Enter for yes.
+As argv: `mute` it asks without saying by which keys, and takes Enter for yes; `hasty` it goes on by
+itself as soon as there is a file GO.
 """
 
 import os
@@ -43,7 +44,10 @@ def ask() -> str:
     rows.append("  Run `rm -rf build`?" + ("" if MUTE else "   (y) yes   (a) always   (n) no"))
     draw()
     while True:
-        for at in keys():
+        if "hasty" in sys.argv and os.path.exists("GO"):
+            rows.pop()
+            return "nothing"
+        for at in keys(0.1):
             if said := ANSWERS.get(bytes([at])):
                 with open("ANSWERED", "a") as file:
                     file.write(f"{said}\n")

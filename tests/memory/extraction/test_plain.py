@@ -67,6 +67,47 @@ async def test_what_says_little_is_private_or_a_bots_is_no_fact(rig: Rig) -> Non
     assert await rig.texts() == ["Ash: my pin is  there"]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "我们的测试数据库用的是5433端口",
+        "会议改到周五",
+        "ステージングのデータベースは5433番です",
+        "会議は金曜日です",
+        "스테이징 포트는 5433입니다",
+        "ฐานข้อมูลทดสอบใช้พอร์ต 5433",
+        "端口改成5433了。可以吗？",
+        "قاعدة البيانات على المنفذ 5433",
+    ],
+)
+async def test_a_sentence_of_any_script_is_a_fact(rig: Rig, text: str) -> None:
+    await rig.chat.say(text)
+    assert await rig.messages.run(SCOPE) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "yes, do that please",
+        "yes, thank you, please do",
+        "好的",
+        "谢谢大家",
+        "了解です",
+        "ありがとうございます",
+        "네 감사합니다",
+        "ขอบคุณครับ",
+        "测试数据库用的是哪个端口吗",
+        "どのポートを使いますか。",
+        "数据库在哪里？用的是哪个端口？",
+        "ما هو منفذ قاعدة البيانات؟",
+        "👍👍👍👍 !!! ???",
+    ],
+)
+async def test_what_says_little_in_any_script_is_none(rig: Rig, text: str) -> None:
+    await rig.chat.say(text)
+    assert await rig.messages.run(SCOPE) == 0
+
+
 async def test_a_mere_question_is_no_fact(rig: Rig) -> None:
     for text in (
         "which port does it use?",

@@ -15,6 +15,7 @@ import pytest
 from contract.errors import ConfigError
 from memory.recall.index import Index, IndexFailed, IndexSettings
 from memory.recall.mem0 import Mem0Index, as_mem0_stores, open_index
+from memory.recall.vectors import SqliteVectors
 from tests.doubles.small_chat import ANDIS, AUTH, GARDEN, START, entries
 
 HOUSE = Path(__file__).parents[3]
@@ -188,6 +189,22 @@ async def test_many_and_few_at_once_make_the_same_rows(tmp_path: Path) -> None:
     await index.close()
 
 
+def test_a_view_larger_than_the_memory_for_it_is_read_once(tmp_path: Path) -> None:
+    vectors = SqliteVectors(tmp_path / "index.db", lambda: START, most=1)
+    vectors.insert([[1.0]] * len(entries()), [as_mem0_stores(entry) for entry in entries()])
+    view = [AUTH, GARDEN, ANDIS]
+    first = vectors.best("the JWT", [1.0], view, 5)
+    with sqlite3.connect(tmp_path / "index.db") as connection:
+        connection.execute(
+            "UPDATE entries SET terms = '', times = x''"
+        )  # whoever reads again fails
+    connection.close()
+    assert first == vectors.best("the JWT", [1.0], view, 5) != []
+    vectors.best("the JWT", [1.0], [GARDEN], 5)  # the others are let go for it
+    assert vectors.best("the JWT", [1.0], view, 5) == []
+    vectors.close()
+
+
 # ── Forgetting ──────────────────────────────────────────────────────────────────────────
 
 
@@ -277,7 +294,6 @@ async def test_a_setting_that_cannot_be_right_is_told(
         ({"embedder": "minilm", "model": Path("/nowhere")}, "model"),
         ({"embedder": "nobody"}, "embedder"),
         ({"store": "nobody"}, "store"),
-        ({"store": "qdrant", "store_settings": {"url": "http://127.0.0.1:9"}}, "store"),
         ({"store": "pgvector", "store_settings": {"connection_string": "x"}}, "store"),
     ],
 )
@@ -287,6 +303,14 @@ async def test_what_is_not_there_is_told_by_its_key(
     async with open_index(settings(tmp_path, **changes)) as index:
         with pytest.raises(ConfigError, match=rf"^\[memory\] {key}: "):
             await index.warm()
+
+
+async def test_a_server_that_is_away_at_the_start_leaves_the_words(tmp_path: Path) -> None:
+    away = settings(tmp_path, store="qdrant", store_settings={"url": "http://127.0.0.1:9"})
+    async with open_index(away) as index:
+        await index.warm()
+        await index.add(entries(AUTH))
+        assert "violin" in await best(index, "violin concert", AUTH)
 
 
 def test_the_name_changes_with_what_makes_it(tmp_path: Path) -> None:

@@ -1,8 +1,10 @@
 """The index with its vectors on a server, played by Qdrant's client without one."""
 
 import logging
+import threading
+import time
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from qdrant_client import QdrantClient
 
 from memory.recall.index import Index, IndexSettings
 from memory.recall.mem0 import as_mem0_stores, open_index
+from memory.recall.server import CALLS, CircuitBreaker
 from memory.recall.vectors import SqliteVectors
 from tests.doubles.small_chat import ANDIS, AUTH, GARDEN, START, entries
 
@@ -73,30 +76,43 @@ class Answer:
 
 @dataclass
 class LyingServer:
-    """Answers what it was told, whatever it is asked."""
+    """Answers what it was told, whatever it is asked. `answering`: cleared, it answers nobody."""
 
     answers: Sequence[Answer] = ()
     fails: bool = False
     asked: list[dict[str, Any]] = field(default_factory=list)
+    held: dict[str, dict[str, Any]] = field(default_factory=dict)
+    answering: threading.Event = field(default_factory=threading.Event)
+
+    def __post_init__(self) -> None:
+        self.answering.set()
+
+    def meet(self) -> None:
+        self.answering.wait()
+        if self.fails:
+            raise ConnectionError("gone")
 
     def insert(self, vectors: Any, payloads: Any = None, ids: Any = None) -> None:
-        pass
+        self.meet()
+        self.held.update(zip(ids, payloads, strict=True))
 
     def search(self, query: str, vectors: Any, top_k: int = 5, filters: Any = None) -> Any:
         self.asked.append(filters)
-        if self.fails:
-            raise ConnectionError("gone")
+        self.meet()
         return self.answers
 
     def delete(self, vector_id: str) -> None:
-        pass
+        self.meet()
+        self.held.pop(vector_id, None)
 
-    def reset(self) -> None:
-        pass
+    def list(self, filters: Any = None, top_k: int = 100) -> Any:
+        self.meet()
+        return [[]]
 
 
 def store(folder: Path, server: LyingServer) -> SqliteVectors:
-    made = SqliteVectors(folder / "index.db", lambda: START + timedelta(days=7), remote=server)
+    now = START + timedelta(days=7)
+    made = SqliteVectors(folder / "index.db", lambda: now, connect=lambda: server)
     made.insert([[1.0]] * len(entries()), [as_mem0_stores(entry) for entry in entries()])
     return made
 
@@ -128,4 +144,68 @@ def test_without_its_server_it_finds_by_the_words(
     assert [record.id for record in found] == [f"{AUTH}/6"]
     assert "violin" not in caplog.text
     assert "ConnectionError" in caplog.text
+    vectors.close()
+
+
+def test_a_server_that_never_answers_keeps_nobody_waiting(tmp_path: Path) -> None:
+    server = LyingServer()
+    vectors = store(tmp_path, server)
+    server.answering.clear()
+    for _ in range(20):  # more than it may hold threads
+        found = vectors.search("the violin", [1.0], 1, {"user_id": AUTH})
+        assert [record.id for record in found] == [f"{AUTH}/6"]
+    assert 1 <= len(server.asked) <= CALLS  # the others didn't even try
+    new = replace(entries(AUTH)[0], id="new", text="the oboe is Budi's")
+    vectors.insert([[1.0]], [as_mem0_stores(new)])
+    vectors.forget([f"{AUTH}/6"])
+    assert vectors.search("the oboe", [1.0], 1, {"user_id": AUTH})[0].id == "new"
+    server.answering.set()
+    vectors.close()
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_server_that_is_back_is_told_what_it_missed(tmp_path: Path, restarted: bool) -> None:
+    server = LyingServer()
+    vectors = store(tmp_path, server)
+    server.fails = True
+    new = replace(entries(AUTH)[0], id="new", text="the oboe is Budi's")
+    vectors.insert([[1.0]], [as_mem0_stores(new)])
+    vectors.forget([f"{AUTH}/6"])
+    assert {row["entry"] for row in server.held.values()} == {one.id for one in entries()}
+    server.fails = False
+    if restarted:
+        vectors.close()
+        vectors = SqliteVectors(tmp_path / "index.db", lambda: START, connect=lambda: server)
+        vectors.preload()
+    wanted = {one.id for one in entries()} - {f"{AUTH}/6"} | {"new"}
+    deadline = time.monotonic() + 30
+    while {row["entry"] for row in server.held.values()} != wanted:
+        assert time.monotonic() < deadline, server.held
+        vectors.search("the oboe", [1.0], 1, {"user_id": AUTH})
+        time.sleep(0.02)
+    vectors.close()
+
+
+def test_a_pause_grows_and_ends_with_the_first_success() -> None:
+    now = 0.0
+    breaker = CircuitBreaker(lambda: now)
+    assert breaker.admits()
+    pauses = []
+    for _ in range(7):
+        breaker.failed()
+        began = now
+        while not breaker.admits():
+            now += 0.5
+        assert not breaker.admits()  # one tries; the others wait to see
+        pauses.append(now - began)
+    assert pauses == [1, 2, 4, 8, 16, 30, 30]
+    breaker.succeeded()
+    assert [breaker.admits(), breaker.admits()] == [True, True]
+
+
+async def test_many_scopes_are_one_query(tmp_path: Path) -> None:
+    server = LyingServer()
+    vectors = store(tmp_path, server)
+    vectors.best("the violin", [1.0], [AUTH, GARDEN, ANDIS], 5)
+    assert server.asked == [{"user_id": [AUTH, GARDEN, ANDIS]}]
     vectors.close()

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from contract.chat import Room
+from memory.given import GivenText
 from memory.layers import BriefRequest
 from memory.recall.facts import NewFact, StoredFact, add_facts, remove_facts, replace_facts
 from memory.recall.index import Hit
@@ -22,6 +23,10 @@ ROOM = Room("slack:C1", "auth-team", project="saga-ai")
 ASK = BriefRequest(
     Invocation(ROOM, "slack:U1", "claude", ("slack:U1",)), "why is token expiry short?", NOW
 )
+
+
+def shown(first: int) -> GivenText:
+    return GivenText(((first, 2**62),))
 
 
 @dataclass
@@ -92,14 +97,14 @@ async def test_ids_that_an_index_invents_or_repeats_show_nothing_twice(kept: Kep
 async def test_what_the_prompt_shows_anyway_is_not_recalled(kept: Kept) -> None:
     await kept.add("token old", last_seq=9)
     await kept.add("token new", last_seq=10)
-    assert await kept.texts(replace(ASK, shown_from=10)) == ["token old"]
+    assert await kept.texts(replace(ASK, given=shown(10))) == ["token old"]
 
 
 async def test_what_the_prompt_shows_anyway_crowds_nothing_out(kept: Kept) -> None:
     await kept.add("the token is short-lived by policy", last_seq=10)
     for seq in range(50, 90):
         await kept.add(f"why is token expiry short? {seq}", last_seq=seq)
-    assert await kept.texts(replace(ASK, shown_from=50)) == ["the token is short-lived by policy"]
+    assert await kept.texts(replace(ASK, given=shown(50))) == ["the token is short-lived by policy"]
 
 
 async def test_whatever_a_project_holds_is_a_fact_of_the_project(kept: Kept) -> None:

@@ -122,7 +122,10 @@ function invitationRow(link, refresh) {
   return row({
     name: link.person_name,
     tag: "invited",
-    about: [`${link.person_id} · ${link.role ?? "as before"} · until ${new Date(link.expires_at).toLocaleString()}`],
+    about: [
+      `${link.person_id} · ${link.role ?? "as before"}${link.by_name ? ` · by ${link.by_name}` : ""}` +
+        ` · until ${new Date(link.expires_at).toLocaleString()}`,
+    ],
     act: action(`withdraw-${link.id}`, "Withdraw", withdraw, {
       name: `Withdraw the invitation of ${link.person_name}`,
     }),

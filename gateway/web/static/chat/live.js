@@ -11,7 +11,11 @@ import { clock, elapsed, plural } from "../lib/words.js";
 import { workElement } from "./work.js";
 
 /** @type {Record<string, string>} */
-const UNANSWERED = { timeout: "Nobody answered in time: refused.", stopped: "Stopped before it was answered." };
+const UNANSWERED = {
+  timeout: "Nobody answered in time: refused.",
+  stopped: "Stopped before it was answered.",
+  gone: "Nobody answered, and the agent's program asks no more. It may have gone on by itself.",
+};
 /** @type {Record<string, string>} */
 const ENDED = { failed: "could not answer", stopped: "was stopped" };
 

@@ -1,0 +1,177 @@
+"""The ways in which programs and people write a secret: as forms to look for, and read back where
+there are too many of them. All of it takes time linear in the text."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shlex
+import zlib
+from base64 import b32encode, b64decode, b64encode
+from binascii import Error as NoBase64
+from collections.abc import Iterable, Iterator
+from urllib.parse import quote, quote_plus
+
+Found = list[tuple[int, int]]
+"""Where something begins and ends in a text."""
+
+WORD_CHARS = 16  # letters alone must be that many to be no word
+
+# ── Escapes ─────────────────────────────────────────────────────────────────────────────
+
+ESCAPES = ("<", "&#", "&", "%", "\\x", "\\u")
+INVISIBLE = re.compile("[\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f"
+                       "\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0"
+                       "\U000e0000-\U000e0fff]")  # fmt: skip
+ATOM = re.compile(
+    r"<!--.{0,1000}?-->|</?[a-z][^<>]{0,200}>|&\#?\w{1,31};|%(?:25){0,4}[0-9a-f]{2}"
+    rf"|\\{{1,8}}(?:x[0-9a-f]{{2}}|u[0-9a-f]{{4}}|u\{{[0-9a-f]{{1,5}}\}})|{INVISIBLE.pattern}",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def shown(atom: re.Match[str]) -> str:
+    """What is read of an escape; "": nobody sees it."""
+    word = atom[0]
+    if word[0] == "&":
+        return html.unescape(word)
+    if word[0] == "%":
+        return chr(int(word[-2:], 16))
+    return chr(int(word.lstrip("\\")[1:].strip("{}"), 16)) if word[0] == "\\" else ""
+
+
+# ── Dumps and archives ──────────────────────────────────────────────────────────────────
+
+MAY_HOLD = re.compile(r"[0-9a-f]{6}:?[ \t]|h4si|ej[w-z]")
+"""In small letters, what every row of a dump and every archive has in it: an offset's end, and
+how its base64 begins."""
+
+_ROW = re.compile(  # of xxd, hexdump -C and od -tx1: an offset, and at most 16 bytes
+    r"(?<![0-9a-z])[0-9a-f]{6,16}:?[ \t]{1,3}"
+    r"((?:[0-9a-f]{2}){1,4}(?:[ \t]{1,2}(?:[0-9a-f]{2}){1,4}){0,15})(?![0-9a-z])"
+)
+_ROW_BYTES = 16
+_PACKED = re.compile(  # what gzip and zlib begin with, in base64
+    r"(?<![A-Za-z0-9+/_-])(?:H4sI|eJ[w-z])[A-Za-z0-9+/_-]{12,}"
+    r"(?:[ \t>|]*\r?\n[ \t>|]*[A-Za-z0-9+/_-]+)*"
+)
+_MOST_GROWTH = 20  # times its size, of a text that is unpacked; ordinary text grows to ten times
+_NO_BASE64 = re.compile(r"[^A-Za-z0-9+/]")
+
+
+def dumped(forms: Iterable[str], small: str) -> Found:
+    """The rows of dumps that show one of these, given in hex, with the letters beside them."""
+    rows = [(row, "".join(row[1].split())[: 2 * _ROW_BYTES]) for row in _ROW.finditer(small)]
+    text, wanted = "".join(digits for _, digits in rows), set[int]()
+    for form in forms:
+        if form in text:
+            for at in re.finditer(form, text):
+                wanted |= set(range(at.start(), at.end(), 2)) if at.start() % 2 == 0 else set()
+    found, begin = [], 0
+    for row, digits in rows if wanted else ():
+        end = begin + len(digits)
+        if not wanted.isdisjoint(range(begin, end, 2)):
+            found.append((row.start(1), _beside(small, row.end(1), len(digits) // 2)))
+        begin = end
+    return found
+
+
+def _beside(text: str, end: int, size: int) -> int:
+    """The end of a row's letters, which follow its bytes after some blanks."""
+    line = text.find("\n", end)
+    line = len(text) if line < 0 else line
+    start = end
+    while start < line and text[start] in " \t":
+        start += 1
+    if start == end or start - end > 3 * _ROW_BYTES + 4:
+        return end
+    return min(line, start + size + 2 * (text[start : start + 1] == "|"))
+
+
+def packed(text: str) -> Iterator[tuple[tuple[int, int], str]]:
+    """Where gzip or zlib stands in base64, and what is inside."""
+    for at in _PACKED.finditer(text):
+        letters = _NO_BASE64.sub("", at[0].replace("-", "+").replace("_", "/"))
+        inside, taken = _unpacked(letters[: len(letters) // 4 * 4 + (0, 0, 2, 3)[len(letters) % 4]])
+        yield (at.start(), _letters_end(at, taken)), inside
+
+
+def _unpacked(letters: str) -> tuple[str, int]:
+    """The text, as much as there is of it, and how many of the letters it took."""
+    try:
+        data = b64decode(letters + "=" * (-len(letters) % 4))
+        inflate = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)  # gzip's or zlib's
+        inside = inflate.decompress(data, len(data) * _MOST_GROWTH)
+    except (zlib.error, NoBase64):
+        return "", 0
+    used = len(data) - len(inflate.unused_data)
+    return inside.decode("utf-8", "replace"), -(-used * 4 // 3)
+
+
+def _letters_end(at: re.Match[str], taken: int) -> int:
+    """Where so many letters of base64 end; what wraps them isn't counted."""
+    for offset, char in enumerate(at[0]):
+        taken -= _NO_BASE64.match(char) is None or char in "-_"
+        if not taken:
+            return at.start() + offset + 1
+    return at.end()
+
+
+# ── Forms ───────────────────────────────────────────────────────────────────────────────
+
+
+def forms_of(secret: str) -> set[str]:
+    """The forms in which it may be written, letters of any case."""
+    raw = secret.encode("utf-8", "replace")
+    told = json.dumps(secret)[1:-1]
+    return {
+        secret,
+        secret[1:-1] if len(secret) >= WORD_CHARS else secret,
+        secret[::-1],
+        *_escaped(secret),
+        shlex.quote(secret)[1:-1] if shlex.quote(secret) != secret else secret,
+        quote(secret, safe="", errors="replace"),
+        quote(secret, errors="replace"),
+        quote_plus(secret, errors="replace"),
+        quote(quote(secret, safe="", errors="replace")),
+        secret.replace("=", "=3d"),
+        told,
+        json.dumps(told)[1:-1],
+        json.dumps(secret, ensure_ascii=False)[1:-1],
+        repr(secret)[1:-1],
+        html.escape(secret),
+        html.escape(secret, quote=False),
+        raw.hex(),
+        *base64_of(raw),
+        *_base32(raw),
+    }
+
+
+def _escaped(secret: str) -> Iterator[str]:
+    """With backslashes, as Markdown takes them, a pattern or a shell."""
+    yield re.sub(r"([_*`~])", r"\\\1", secret)
+    yield re.sub(r"([^\w])", r"\\\1", secret)
+    yield re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", secret)
+    yield re.escape(secret)
+
+
+def _base32(raw: bytes) -> Iterator[str]:
+    """The same among the five bytes of a group of base32."""
+    for before in range(5):
+        text = b32encode(b"\0" * before + raw).decode()
+        yield text[-(-before * 8 // 5) : (before + len(raw)) * 8 // 5]
+
+
+def wide_base64(secret: str) -> Iterator[str]:
+    """Of two bytes a character, as PowerShell has it."""
+    yield from dict.fromkeys(base64_of(secret.encode("utf-16-le", "replace")))
+
+
+def base64_of(raw: bytes) -> Iterator[str]:
+    """The characters of base64 that it fills alone, wherever it begins among the three bytes of a
+    group."""
+    for before in range(3):
+        text = b64encode(b"\0" * before + raw).decode()
+        text = text[-(-before * 8 // 6) : (before + len(raw)) * 8 // 6]
+        yield from (text, text.replace("+", "-").replace("/", "_"))

@@ -1,0 +1,178 @@
+"""Choices made in a room by command: for one persona there, or for the whole room."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from sqlalchemy import Connection, bindparam, delete, select
+
+from adapters.agent import Mode
+from contract.chat import Room, Speaker
+from gateway.core.ledger import SessionKey
+from gateway.core.sql_rows import of_key
+from gateway.settings.personas.personas import Persona
+from gateway.settings.tables import AgentTable
+from memory.scopes import home_scope
+from store.database import Store
+from store.gateway_schema import room_settings, schedules
+from store.timestamps import micros
+
+SessionsOf = Literal["room", "thread"]
+SESSIONS_OF: tuple[SessionsOf, ...] = get_args(SessionsOf)
+ASKING: tuple[Mode, ...] = ("plan", "ask")  # where an administrator listed none
+EVERYBODY = ""  # stands for the persona in what holds for all of a room
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What was chosen; None: nothing was."""
+
+    model: str | None = None
+    sessions: str | None = None
+    workspace: str | None = None
+    mode: Mode | None = None
+
+
+_NOTHING = Choice()
+_OF = (
+    room_settings.c.persona == bindparam("of_persona"),
+    room_settings.c.scope == bindparam("of_scope"),
+    room_settings.c.thread_id == bindparam("of_thread"),
+)
+_CHOSEN = select(*(room_settings.c[name] for name in asdict(_NOTHING))).where(*_OF)
+_SESSIONS = select(room_settings.c.scope, room_settings.c.sessions).where(
+    room_settings.c.sessions.is_not(None)
+)
+
+
+class RoomSettings:
+    """They are kept on disk, and each is read once. sessions: of rooms for which nobody chose.
+    agents: tables of moot.toml."""
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Callable[[], datetime],
+        sessions: SessionsOf,
+        agents: Mapping[str, AgentTable],
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._sessions: str = sessions
+        self._agents = agents
+        self._choices: dict[SessionKey, Choice] = {}
+        self._sessions_of: dict[str, str] = {}  # by scope
+
+    async def load(self) -> None:
+        """Read for which rooms somebody chose whether a thread has a session of its own."""
+
+        def work(connection: Connection) -> dict[str, str]:
+            return {row.scope: row.sessions for row in connection.execute(_SESSIONS)}
+
+        self._sessions_of = await self._store.read(work)
+
+    # ── Sessions a thread ───────────────────────────────────────────────────────────────
+
+    def sessions(self, room: Room) -> str:
+        """A room's sessions: "room" or "thread"."""
+        if not room.is_shared:
+            return "room"
+        if not self._sessions_of:
+            return self._sessions
+        return self._sessions_of.get(_scope(room), self._sessions)
+
+    def session_thread(self, room: Room, thread_id: str | None) -> str:
+        """The thread whose session takes what is said in a thread; "": the room's own session."""
+        return thread_id if thread_id and self.sessions(room) == "thread" else ""
+
+    async def choose_sessions(self, room: Room, sessions: SessionsOf, by: Speaker) -> None:
+        """Choose it, for all that is asked in the room from now on."""
+        scope = _scope(room)
+        await self.choose(SessionKey(EVERYBODY, scope), by, sessions=sessions)
+        self._sessions_of[scope] = sessions
+
+    # ── A persona's ─────────────────────────────────────────────────────────────────────
+
+    async def chosen(self, key: SessionKey) -> Choice:
+        """The choices for exactly this key."""
+        if key not in self._choices:
+
+            def work(connection: Connection) -> Choice:
+                row = connection.execute(_CHOSEN, of_key(key)).one_or_none()
+                return _NOTHING if row is None else Choice(*row)
+
+            self._choices.setdefault(key, await self._store.read(work, small=True))
+        return self._choices[key]
+
+    async def choose(self, key: SessionKey, by: Speaker, **values: Any) -> None:
+        """Choose some, from the next turn on; None: none."""
+        choice = replace(await self.chosen(key), **values)
+        row = {**asdict(key), **asdict(choice), "by_id": by.id, "at": micros(self._clock())}
+
+        def work(connection: Connection) -> None:
+            connection.execute(delete(room_settings).where(*_OF), of_key(key))
+            if choice != _NOTHING:
+                connection.execute(room_settings.insert(), row)
+
+        await self._store.write(work)
+        self._choices[key] = choice
+
+    async def model(self, persona: str, scope: str) -> str | None:
+        """The model that was chosen; None: the persona's own."""
+        return (await self.chosen(SessionKey(persona, scope))).model
+
+    def workspaces(self, persona: Persona) -> Mapping[str, Path]:
+        """The working directories that an administrator listed for it, by their names."""
+        table = self._agents.get(persona.front.agent)
+        return {**(table.workspaces if table else {}), **persona.front.workspaces}
+
+    def modes(self, persona: Persona) -> Sequence[Mode]:
+        """The modes that an administrator lets people choose for it."""
+        table = self._agents.get(persona.front.agent)
+        listed = (persona.front.modes, table.modes if table else None)
+        return next((modes for modes in listed if modes is not None), ASKING)
+
+    async def of(self, persona: Persona, key: SessionKey) -> Choice:
+        """What holds for a session: a thread's choices go before those for all of its scope. What
+        an administrator doesn't list any more is none."""
+        own = scope = await self.chosen(key)
+        if key.thread_id:
+            scope = await self.chosen(replace(key, thread_id=""))
+        workspace, mode = own.workspace or scope.workspace, own.mode or scope.mode
+        if workspace and workspace not in self.workspaces(persona):
+            workspace = None
+        if mode and mode not in self.modes(persona):
+            mode = None
+        return Choice(scope.model, workspace=workspace, mode=mode)
+
+    async def told(self, persona: Persona, key: SessionKey) -> list[str]:
+        """The folder and the mode that were chosen, in words."""
+        choice = await self.of(persona, key)
+        told = [f"in {choice.workspace}"] if choice.workspace else []
+        return [*told, f"mode {choice.mode}"] if choice.mode else told
+
+    async def applied(self, persona: Persona, key: SessionKey) -> Persona:
+        """The persona as it was set for a session."""
+        if self._choices.get(key) is _NOTHING and not key.thread_id:  # as with nearly every turn
+            return persona
+        choice = await self.of(persona, key)
+        front: dict[str, Any] = {"model": choice.model} if choice.model else {}
+        if choice.workspace:
+            front["workspace"] = self.workspaces(persona)[choice.workspace]
+        if choice.mode:
+            persona = replace(persona, mode=choice.mode)
+        return replace(persona, front=persona.front.model_copy(update=front)) if front else persona
+
+
+def _scope(room: Room) -> str:
+    return home_scope(room, "", None)
+
+
+def forget_choices(connection: Connection, ids: frozenset[str]) -> None:
+    """Delete what somebody chose in rooms, and what they scheduled."""
+    for table in (room_settings, schedules):
+        connection.execute(delete(table).where(table.c.by_id.in_(ids)))

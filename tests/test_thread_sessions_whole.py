@@ -1,0 +1,85 @@
+"""Sessions a thread, the whole way: a Slack, `moot run`, the demo agent in its terminals."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from pathlib import Path
+
+from tests.doubles.credentials import program_at
+from tests.doubles.service import service
+from tests.doubles.slack import BOT_USER, SlackDouble
+from tests.test_slack_whole import CONFIG, secrets, settled
+
+THREADS = f'{CONFIG}\n[rooms]\nsessions = "thread"\n'
+
+
+def said_in(slack: SlackDouble, thread: str) -> list[str]:
+    """What the agent posted in a thread, in its order."""
+    return [
+        message["text"]
+        for message in slack.messages["C0GENERAL"].values()
+        if message.get("user") == BOT_USER and message.get("thread_ts") == thread
+    ]
+
+
+async def ask(slack: SlackDouble, words: str, thread: str | None = None) -> str:
+    return await slack.say(f"<@{BOT_USER}> {words}", thread_ts=thread)
+
+
+async def test_a_thread_does_not_wait_for_another_one(tmp_path: Path) -> None:
+    config = THREADS.replace('MOOT_DEMO_PACE = "0"', 'MOOT_DEMO_PACE = "10"')  # slow: 50 s
+    config = config.replace('data_dir = "data"', 'data_dir = "data"\nshutdown_s = 0')
+    async with SlackDouble.open() as slack:
+        config = config.format(api_url=slack.api_url)
+        async with service(tmp_path, config, **secrets(slack)) as moot, asyncio.timeout(90):
+            await slack.delivery.connected()
+            slow = await ask(slack, "slow")
+            await ask(slack, "echo word 0", slow)
+            quick = await ask(slack, "echo word 1")
+            while "word 1" not in said_in(slack, quick):
+                await asyncio.sleep(0.05)
+            await ask(slack, "echo word 2", quick)
+            while "word 2" not in said_in(slack, quick):
+                await asyncio.sleep(0.05)
+            assert "word 0" not in said_in(slack, slow), "it waits for its own thread"
+            async with program_at(moot.url) as client, client.get("/api/sessions") as response:
+                ids = {one["id"] for one in (await response.json())["sessions"]}
+            assert ids == {f"demo@room:slack:C0GENERAL#{ts}" for ts in (slow, quick)}
+            await slack.say("!stop", thread_ts=quick)
+            while "Nothing is running here." not in said_in(slack, quick):
+                await asyncio.sleep(0.05)
+            assert "word 0" not in said_in(slack, slow), "nobody stopped the other one"
+        homes = sorted((tmp_path / "data" / "scopes").glob("*/demo*/home"))
+        assert len(homes) == 2
+        assert len({home.parents[1] for home in homes}) == 1, "they go when the room goes"
+
+
+async def test_kill_9_at_any_moment_loses_and_doubles_nothing_of_any_thread(
+    tmp_path: Path,
+) -> None:
+    moments = random.Random(7)
+    async with SlackDouble.open() as slack:
+        config = THREADS.format(api_url=slack.api_url)
+        async with service(tmp_path, config, **secrets(slack)) as moot, asyncio.timeout(150):
+            await slack.delivery.connected()
+            asked: dict[str, list[str]] = {}
+            for number in range(12):
+                if number < 4:
+                    thread = await ask(slack, f"echo word {number}")
+                else:
+                    thread = sorted(asked)[number % 4]
+                    await ask(slack, f"echo word {number}", thread)
+                asked.setdefault(thread, []).append(f"word {number}")
+                if number % 4 == 3:
+                    for _ in range(moments.randrange(40)):
+                        await asyncio.sleep(0.01)
+                    await moot.kill()
+                    await moot.start()
+                    await slack.delivery.connected()
+            while any(not set(asked[one]) <= set(said_in(slack, one)) for one in asked):
+                await asyncio.sleep(0.05)
+            await settled(slack)
+            for thread, words in asked.items():
+                answers = [text for text in said_in(slack, thread) if text.startswith("word ")]
+                assert answers == words
