@@ -228,9 +228,10 @@ class RoomQuestions:
             self.responding -= 1
 
     async def close(self) -> None:
-        """Withdraw what is open."""
+        """Withdraw what is open; what was withdrawn already is left to write its record."""
         for task in self._open:
-            task.cancel()
+            if not task.cancelling():
+                task.cancel()
         if self._open:
             await asyncio.wait(self._open)
 
