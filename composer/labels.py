@@ -56,6 +56,7 @@ def display(name: str) -> str:
     return _quoted(label(name), _MORE_THAN_A_NAME)
 
 
+@lru_cache(maxsize=4096)
 def display_room(name: str, cap: int) -> str:
     """A room's name without its `#`: in double quotes if it could read as more than a name."""
     return _quoted(label(name, cap).lstrip("# "), _MORE_THAN_A_ROOM)

@@ -13,7 +13,7 @@ from adapters.agent import Reply
 from adapters.cli_profile import Profile
 from adapters.pty.console import Console
 from adapters.reading.queries import text_on
-from adapters.turn_signs import PromptTyping
+from adapters.turn_signs import PastedPicture, PromptTyping
 
 BEGIN, END = b"\x1b[200~", b"\x1b[201~"
 
@@ -88,14 +88,11 @@ async def echoed(profile: Profile, console: Console, keys: bytes) -> None:
         await console.wait_quiet(typing.settle_s, limit_s, from_now=True)
 
 
-async def attach(profile: Profile, console: Console, reply: Reply) -> None:
+async def attach(picture: PastedPicture, profile: Profile, console: Console, reply: Reply) -> None:
     """Paste where the turn's pictures are, each by itself, into a program that takes them so.
 
     One that it does not take stands in its box as the path that it is.
     """
-    picture = profile.typing.picture
-    if picture is None:
-        return
     paths = [file.path or "" for file in reply.occasion.pictures]
     for path in filter(picture.path.fullmatch, paths):
         if not path.isprintable():

@@ -128,7 +128,8 @@ class PromptRun:
         if profile.shown.permission and profile.shown.permission.certain:
             self._settled.type(self._prompt)
         await echoed(profile, console, keys)
-        await attach(profile, console, self._reply)
+        if typing.picture is not None:
+            await attach(typing.picture, profile, console, self._reply)
         await self._unlocked()
         self.submitted = True
         now = self._entered_at = self._time()

@@ -145,7 +145,8 @@ class CliAgent(AgentSession[PromptRun]):
         self._process.resumed = resumed
 
     def _rest(self) -> None:
-        give_back(self._profile, self._launch)
+        if self._launch.login is not None:
+            give_back(self._profile, self._launch)
 
     # ── The program ─────────────────────────────────────────────────────────────────────
 

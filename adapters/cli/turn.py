@@ -303,10 +303,11 @@ class TurnState:
     def _idle(self) -> dict[Sign, float]:
         """The signs that show it idle, and since when. A title that shows it busy is believed
         before a footer, which some releases leave out now and then."""
-        titled = "title" in self._busy_seen and "title" not in self._idle_since
-        if titled and self._signs.exact:
-            return {sign: since for sign, since in self._idle_since.items() if sign != "footer"}
-        return self._idle_since
+        idle = self._idle_since
+        titled = "title" in self._busy_seen and "title" not in idle
+        if "footer" in idle and titled and self._signs.exact:
+            return {sign: since for sign, since in idle.items() if sign != "footer"}
+        return idle
 
     def due(self, now: float) -> float | None:
         """Seconds until `over` may say something else by time alone."""

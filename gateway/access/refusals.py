@@ -35,7 +35,7 @@ def reason_for(persona: str | None) -> str:
 
 
 class Refusals:
-    """The lines that people got. _told: the reasons of each, by room and person, in memory."""
+    """The lines that people got. told: the reasons of each, by room and person, in memory."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -44,21 +44,21 @@ class Refusals:
             .on_conflict_do_nothing(index_elements=["room_id", "person_id", "reason"])
             .returning(_C.person_id)
         )
-        self._told = defaultdict[tuple[str, str], set[str]](set)
+        self.told = defaultdict[tuple[str, str], set[str]](set)
 
     async def load(self) -> None:
         """Read who was told."""
         rows = await self._store.read(lambda connection: connection.execute(_TOLD).all())
-        self._told.clear()
+        self.told.clear()
         for row in rows:
-            self._told[row.room_id, row.person_id].add(row.reason)
+            self.told[row.room_id, row.person_id].add(row.reason)
 
     def first(
         self, connection: Connection, room: Room, person_id: str, reason: str, now: datetime
     ) -> bool:
         """True if it wasn't told yet; it counts as told from now on."""
         values = {"room_id": room.id, "person_id": person_id, "reason": reason, "at": micros(now)}
-        self._told[room.id, person_id].add(reason)
+        self.told[room.id, person_id].add(reason)
         return connection.execute(self._add, values).scalar() is not None
 
     async def told_first(self, room: Room, person_id: str, reason: str, now: datetime) -> bool:
@@ -67,14 +67,14 @@ class Refusals:
 
     def forget(self, connection: Connection, person_id: str) -> None:
         """Their roles change: refused again, they hear it again."""
-        for key in [key for key in self._told if key[1] == person_id]:
-            del self._told[key]
+        for key in [key for key in self.told if key[1] == person_id]:
+            del self.told[key]
         connection.execute(_OF_PERSON, {"of": person_id})
 
     def let_through(self, room: Room, person_id: str, personas: Sequence[str]) -> None:
-        """Note that they asked these and might: earlier refusals no longer count. On disk soon."""
-        if (told := self._told.get((room.id, person_id))) is None:
-            return
+        """Note that somebody who was told something asked these and might: earlier refusals no
+        longer count. On disk soon."""
+        told = self.told[room.id, person_id]
         for reason in told & {ACCESS, *map(reason_for, personas)}:
             told.discard(reason)
             where = {"room": room.id, "person": person_id, "why": reason}

@@ -16,7 +16,7 @@ from store.transcript import StoredMessage
 
 log = structlog.stdlib.get_logger("moot.memory")
 
-HEARD_S = 10.0  # what people say among themselves is taken in this much later, all at once
+HEARD_S = 10.0  # what people say among themselves is taken in so much later at most, all at once
 
 
 class MemoryIngest:
@@ -37,6 +37,7 @@ class MemoryIngest:
         self._spawn = spawn
         self._heard_s = heard_s
         self._heard = set[str]()
+        self._hears = asyncio.Event()
 
     def begin(self) -> None:
         """Take up what an earlier process left undone."""
@@ -47,9 +48,18 @@ class MemoryIngest:
 
     def heard(self, scope: str) -> None:
         """Something was said: it is taken in a little later."""
-        if scope not in self._heard:
-            self._heard.add(scope)
-            self._spawn(_guarded(self._take_in(scope)), f"memory hears {scope}")
+        self._heard.add(scope)
+        self._hears.set()
+
+    async def run(self) -> None:
+        """Take in what was heard, for ever: all rooms' a while after the first of it."""
+        while True:
+            await self._hears.wait()
+            await asyncio.sleep(self._heard_s)
+            self._hears.clear()
+            while self._heard:
+                scope = self._heard.pop()
+                self._spawn(_guarded(self._take_in(scope)), f"memory hears {scope}")
 
     def changed(self, message: StoredMessage) -> None:
         """A message was edited or deleted: what was remembered of it follows."""
@@ -57,8 +67,6 @@ class MemoryIngest:
         self._spawn(_guarded(work), f"memory follows message {message.seq}")
 
     async def _take_in(self, scope: str) -> None:
-        await asyncio.sleep(self._heard_s)
-        self._heard.discard(scope)
         if self._messages.learns:
             await self._messages.run(scope)
         if self._extraction is not None:

@@ -153,8 +153,9 @@ class Admission:
             self._refused(inbound.meta.source)
             await self._unknown_users.answered(admitted.refusal, accepted.said)
         elif admitted.allowed and not route.trusted:
-            sender = inbound.meta.sender_id
-            self._unknown_users.refusals.let_through(inbound.room, sender, admitted.allowed)
+            sender, refusals = inbound.meta.sender_id, self._unknown_users.refusals
+            if (inbound.room.id, sender) in refusals.told:
+                refusals.let_through(inbound.room, sender, admitted.allowed)
 
     def give_back(self, route: Route, admitted: Admitted) -> None:
         """The message was there before: nobody was asked again."""

@@ -114,10 +114,12 @@ class Windows:
         last = window.lines[-1].seq
         cut = {line.id for line in briefing.transcript}.difference(header.lines)
         known = [m.seq for m in window.lines if str(m.seq) not in cut]
-        left_out = await self.transcript.seqs_within(
-            turn.scope, window.since + 1, last, turn.persona, turn.session_thread
-        )
-        spans = ranges(window.since + 1, last, set(left_out).difference(known))
+        missing = {m.seq for m in window.lines}.difference(known)
+        if last > turn.message_seq:  # only after the trigger anything else is left out of a window
+            first, thread = window.since + 1, turn.session_thread
+            within = self.transcript.seqs_within(turn.scope, first, last, turn.persona, thread)
+            missing |= set(await within).difference(known)
+        spans = ranges(window.since + 1, last, missing)
         alone = tuple((seq, seq) for seq in known if seq <= window.since)  # an older trigger
         facts = frozenset(filter(None, header.facts))
         return GivenText(spans, facts) | GivenText(alone)

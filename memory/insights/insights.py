@@ -68,9 +68,9 @@ class Insights:
         if not ask.peek and (found or now >= self._tidied_at + TIDIED_EVERY):
             self._tidied_at = now
             self._store.write_later(partial(renew_notes, scope=home, sender_id=sender, at=now))
-        notes = own(found, ask.invocation.gate, sender)
-        if not notes:
+        if not found:
             return LayerAnswers()
+        notes = own(found, ask.invocation.gate, sender)
         message = unaddressed(public(ask.text[:READ_CHARS]))
         return LayerAnswers(
             pins=_best(notes, "pin", message),

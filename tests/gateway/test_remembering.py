@@ -136,10 +136,12 @@ async def test_what_people_say_among_themselves_is_taken_in_without_any_turn(
                 spawn=lambda work, name: group.create_task(work, name=name), heard_s=0.01
             ),
         )
+        hearing = group.create_task(memories.hearing.run())
         for n in range(20):
             await chat.say(f"{n}: staging can't have port 5432, which is taken")
             memories.hearing.heard(SCOPE)
         await until(lambda: len(index.entries) == 21)
+        hearing.cancel()
 
 
 async def test_what_is_declared_private_later_is_taken_out_of_what_was_learned(
