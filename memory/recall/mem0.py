@@ -1,55 +1,28 @@
-"""The index on Mem0: the one file that imports it.
-
-Mem0 is imported at first use, in a thread, with its telemetry off and its folder inside ours: both
-are read at import. Its own history of texts, from which nothing is ever deleted, is not kept at
-all; its search for spaCy, which would download a model, is ended before it begins. One scope is
-one `user_id`; no other filter is ever passed, and every hit's scope is looked at again.
-"""
+"""The index on Mem0. One scope is one `user_id`; no other filter is ever passed, and every hit's
+scope is looked at again."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-import logging
-import os
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from functools import partial
-from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-import structlog
-
-from contract.errors import ConfigError, MootError
+from contract.errors import MootError
 from memory.recall.index import Hit, Index, IndexEntry, IndexFailed, IndexSettings, checked_id
-
-if TYPE_CHECKING:
-    from memory.recall.embedders import RememberingEmbedder
-    from memory.recall.vectors import SqliteVectors
-
-log = structlog.stdlib.get_logger("moot.memory")
+from memory.recall.providers import OpenedMem0, check_settings, open_mem0
 
 T = TypeVar("T")
 
 RANKING = 1  # raise it when what is stored changes its meaning: the terms, the hashing
 ONE_BY_ONE = 16  # more entries at once go to the store in one transaction
 BATCH = 256
-FILE = "index.db"
 READERS = 2
-POOL_S = 5.0
-OUR_OWN = ("builtin", "minilm")
-
-
-@dataclass(frozen=True, slots=True)
-class _Opened:
-    memory: Any  # mem0.Memory, which has no type hints
-    store: SqliteVectors
-    embedder: RememberingEmbedder
 
 
 class Mem0Index:
@@ -57,11 +30,11 @@ class Mem0Index:
 
     def __init__(self, settings: IndexSettings) -> None:
         """Raises ConfigError when a setting can't be right. Opens nothing yet."""
-        _check(settings)
+        check_settings(settings)
         self.name = _name(settings)
         self._settings = settings
         self._opening = Lock()
-        self._opened: _Opened | None = None
+        self._opened: OpenedMem0 | None = None
         self._searching = ThreadPoolExecutor(READERS, "recall-search")
         self._writing = ThreadPoolExecutor(1, "recall-write")
 
@@ -117,10 +90,10 @@ class Mem0Index:
             self._opened.memory.close()
             self._opened.store.close()
 
-    def _open(self) -> _Opened:
+    def _open(self) -> OpenedMem0:
         with self._opening:
             if self._opened is None:
-                self._opened = _open(self._settings)
+                self._opened = open_mem0(self._settings)
             return self._opened
 
     def _add(self, entries: Sequence[IndexEntry]) -> None:
@@ -189,189 +162,10 @@ def as_mem0_stores(entry: IndexEntry) -> dict[str, Any]:
     }
 
 
-# ── Opening ─────────────────────────────────────────────────────────────────────────────
-
-
-class NoHistory:
-    """In place of Mem0's history, which would keep every text for ever, deleted ones too."""
-
-    def add_history(self, *args: object, **kwargs: object) -> None:
-        """Keep nothing."""
-
-    batch_add_history = save_messages = add_history
-
-    def get_history(self, memory_id: str) -> list[dict[str, Any]]:
-        """Nothing was kept."""
-        return []
-
-    def get_last_messages(self, *args: object, **kwargs: object) -> list[dict[str, Any]]:
-        """Nothing was kept."""
-        return []
-
-    def reset(self) -> None:
-        """Nothing to do."""
-
-    close = reset
-
-
-class NoModel:
-    """In place of Mem0's language model: entries come extracted, and it is never asked."""
-
-    def __init__(self, config: object) -> None:
-        self.config = config
-
-    def generate_response(self, *args: object, **kwargs: object) -> str:
-        """Refuse."""
-        raise IndexFailed("the index has no language model")
-
-
-def _check(settings: IndexSettings) -> None:
-    if settings.embedder == "minilm" and settings.model is None:
-        raise ConfigError(
-            '[memory] model: say in which folder MiniLM lies, or take embedder = "builtin"'
-        )
-    if settings.store in ("faiss", "milvus", "chroma"):
-        raise ConfigError(
-            f"[memory] store: {settings.store} loses memories or mixes scopes; "
-            'take "sqlite", or a server: "qdrant", "pgvector"'
-        )
-    if (
-        settings.store == "qdrant"
-        and not {"url", "host", "client"} & settings.store_settings.keys()
-    ):
-        raise ConfigError("[memory.store] url: say where the Qdrant server listens")
-
-
 def _name(settings: IndexSettings) -> str:
     model = settings.embedder_settings.get("model")
     embedder = f"{settings.embedder}:{model}" if model else settings.embedder
     return f"{embedder}-{RANKING}+{settings.store}"
-
-
-def _open(settings: IndexSettings) -> _Opened:
-    """Import Mem0, make its parts known to it, and open the store. Takes about a second."""
-    folder = settings.folder
-    try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    except OSError as error:
-        raise ConfigError(f"[memory] folder: {folder} can't be made: {error.strerror}") from error
-    mem0 = _import_mem0(folder)
-    from mem0.configs.base import MemoryConfig  # type: ignore[import-untyped]
-    from mem0.embeddings.configs import EmbedderConfig  # type: ignore[import-untyped]
-    from mem0.llms.configs import LlmConfig  # type: ignore[import-untyped]
-    from mem0.vector_stores.configs import VectorStoreConfig  # type: ignore[import-untyped]
-    from pydantic import BaseModel
-
-    from memory.recall.embedders import RememberingEmbedder
-
-    class ServerPlace(BaseModel):
-        collection_name: str = "moot"
-        path: Any = folder / FILE
-        now: Any = settings.now
-        dense: bool = settings.embedder != "builtin"
-        connect: Any = None
-
-    embedder, given = _embedder(settings)
-    place = ServerPlace()
-    if settings.store != "sqlite":
-        place.connect = partial(_connect, settings, given["embedding_dims"])
-        place.collection_name = settings.store_settings.get("collection_name", "moot")
-    config = MemoryConfig(
-        embedder=EmbedderConfig.model_construct(provider=_provider(settings), config=given),
-        llm=LlmConfig.model_construct(provider="moot-none", config={}),
-        history_db_path=":memory:",
-    )
-    config.vector_store = VectorStoreConfig.model_construct(provider="moot-sqlite", config=place)
-    memory = mem0.Memory(config)
-    memory.db.close()
-    memory.db = NoHistory()
-    memory.embedding_model = remembering = RememberingEmbedder(embedder)
-    return _Opened(memory, memory.vector_store, remembering)
-
-
-def _embedder(settings: IndexSettings) -> tuple[Any, dict[str, Any]]:
-    """The embedder, and its settings with the length of its vectors as it is found to be."""
-    from mem0.utils.factory import EmbedderFactory  # type: ignore[import-untyped]
-
-    given = dict(settings.embedder_settings)
-    if settings.embedder == "minilm":
-        given["model"] = str(settings.model)
-    with _told("embedder", settings.embedder):
-        embedder = EmbedderFactory.create(_provider(settings), given, None)
-        dimensions = embedder.config.embedding_dims
-        if settings.embedder not in OUR_OWN:
-            dimensions = len(embedder.embed("a", "search"))  # what it says may not be so
-    return embedder, {**given, "embedding_dims": dimensions}
-
-
-def _import_mem0(folder: Path) -> Any:
-    """Mem0, which reads its settings from the environment while it is imported."""
-    os.environ["MEM0_TELEMETRY"] = "False"
-    os.environ["MEM0_DIR"] = str(folder / "mem0")
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # more only wait for one another
-    import mem0  # type: ignore[import-untyped]
-    from mem0.utils import spacy_models  # type: ignore[import-untyped]
-    from mem0.utils.factory import EmbedderFactory, LlmFactory, VectorStoreFactory
-
-    logging.getLogger("mem0").setLevel(logging.WARNING)  # at INFO it logs memories
-    spacy_models._load_failed_full = spacy_models._load_failed_lemma = True
-    EmbedderFactory.provider_to_class["moot-none"] = "memory.recall.embedders.NoEmbedder"
-    EmbedderFactory.provider_to_class["moot-builtin"] = "memory.recall.embedders.BuiltinEmbedder"
-    EmbedderFactory.provider_to_class["moot-minilm"] = "memory.recall.embedders.MiniLMEmbedder"
-    VectorStoreFactory.provider_to_class["moot-sqlite"] = "memory.recall.vectors.SqliteVectors"
-    LlmFactory.register_provider("moot-none", "memory.recall.mem0.NoModel")
-    return mem0
-
-
-def _provider(settings: IndexSettings) -> str:
-    """Mem0's name for the embedder; our own store needs none for the words."""
-    if settings.embedder == "builtin" and settings.store == "sqlite":
-        return "moot-none"
-    return f"moot-{settings.embedder}" if settings.embedder in OUR_OWN else settings.embedder
-
-
-def _connect(settings: IndexSettings, dimensions: int) -> Any:
-    """A vector store of Mem0's on a server. Raises ConfigError, and whatever its client raises."""
-    from mem0.utils.factory import VectorStoreFactory
-    from mem0.vector_stores.configs import VectorStoreConfig
-
-    given = {
-        "collection_name": "moot",
-        "embedding_model_dims": dimensions,
-        **settings.store_settings,
-    }
-    if settings.store == "qdrant" and "client" not in given:
-        from qdrant_client import QdrantClient
-
-        keys = given.keys() & {"url", "host", "port", "api_key", "https"}
-        told = {key: given.pop(key) for key in keys}
-        # Its check of versions runs in a thread beside and tells nobody when it fails.
-        given["client"] = QdrantClient(**told, check_compatibility=False)
-    try:
-        checked = VectorStoreConfig(provider=settings.store, config=given)
-        store = VectorStoreFactory.create(settings.store, checked.config)
-    except (ImportError, ValueError):
-        with _told("store", settings.store):
-            raise
-    if settings.store == "pgvector":  # its pool waits 30 s, and tries again only for 300
-        store.connection_pool.timeout = store.connection_pool.reconnect_timeout = POOL_S
-        logging.getLogger("psycopg.pool").setLevel(logging.CRITICAL)  # we say it once ourselves
-    return store
-
-
-@contextmanager
-def _told(key: str, value: str) -> Iterator[None]:
-    """Turn all that a provider raises while it is opened into one sentence with key and remedy."""
-    try:
-        yield
-    except MootError:
-        raise
-    except Exception as error:  # every provider has its own
-        reason = (str(error) or type(error).__name__).splitlines()[0]
-        raise ConfigError(
-            f"[memory] {key}: {value!r} can't be used: {reason}; "
-            f"fix its settings, or leave the key out for the one that needs nothing"
-        ) from error
 
 
 def _mapped(work: Callable[[], T]) -> T:
