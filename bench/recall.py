@@ -22,6 +22,7 @@ from typing import Any
 
 from memory.recall.index import Index, IndexEntry, IndexSettings
 from memory.recall.mem0 import open_index
+from memory.recall.package import status
 
 KINDS = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
 TUNED = 5  # the constants were chosen on so many of the ten conversations
@@ -104,6 +105,12 @@ def line(name: str, outcomes: Sequence[Outcome]) -> str:
     return f"{name:<16}{len(outcomes):>7}" + "".join(f"{mean:>9.3f}" for mean in means)
 
 
+async def all_embedded(folder: Path) -> None:
+    """Wait until every entry of the index has its vector."""
+    while (found := status(folder)).embedded < found.facts:
+        await asyncio.sleep(0.1)
+
+
 async def run(data: Path, settings: IndexSettings, bare: bool) -> None:
     """Index everything, ask everything, print the table."""
     samples = json.loads(data.read_text(encoding="utf-8"))
@@ -115,6 +122,8 @@ async def run(data: Path, settings: IndexSettings, bare: bool) -> None:
             turns = list(entries(number, sample["conversation"], bare))
             await index.add(turns)
             asked += questions(number, sample, {turn.id for turn in turns})
+        if settings.embedder == "minilm":
+            await all_embedded(settings.folder)
         print(f"{index.name}: indexed in {time.perf_counter() - begin:.1f} s")
         begin = time.perf_counter()
         outcomes = [await ask(index, one) for one in asked]

@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from bench.recall import all_embedded
 from contract.chat import Room
 from memory.layers import BriefRequest
 from memory.recall.facts import NewFact, add_facts
@@ -190,6 +191,10 @@ async def run(view: View, settings: IndexSettings, count: int, rounds: int) -> N
         async with open_index(settings) as index:
             table_s, index_s = await fill(store, Recall(store, index), facts)
             name = index.name
+            if settings.embedder == "minilm":
+                begin = time.perf_counter()
+                await all_embedded(settings.folder)
+                print(f"embedding: {count / (time.perf_counter() - begin):,.0f}/s")
         print(f"{view.name}: {len(found):,} of {count:,} memories, {name}")
         print(f"  in bulk: table {count / table_s:,.0f}/s, index {count / index_s:,.0f}/s")
         async with open_index(settings) as index:

@@ -293,6 +293,8 @@ def _is_passing(parts: tuple[str, ...]) -> bool:
     """True for what only the running process needs, and for backups themselves."""
     if parts[0] in (LOCK_NAME, ADDRESS, FOLDER) or parts[0].startswith(_NOT_KEPT):
         return True
+    if parts[:2] == ("memory", "minilm"):  # one command fetches it again
+        return True
     return parts[-1].endswith(("-wal", "-shm", "-journal"))
 
 

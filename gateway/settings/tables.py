@@ -251,7 +251,7 @@ class MemoryTable(Table):
     headless: HeadlessTable = HeadlessTable()
     remember: Literal["auto", "messages", "extracted", "both", "off"] = "auto"
     extract_tokens: Annotated[int, Field(ge=100)] = 2_000
-    embedder: str = "builtin"
+    embedder: str = "auto"
     store: str = "sqlite"
     minilm: Path | None = None
     embedder_settings: dict[str, Any] = {}

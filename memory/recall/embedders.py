@@ -6,17 +6,22 @@ import hashlib
 import math
 from collections import Counter, OrderedDict
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
+from contract.errors import ConfigError
+from memory.recall.minilm import WEIGHTS, MiniLM
 from memory.recall.words import terms
 
 DIMENSIONS = 384
 GRAM = 3  # letters; pieces of words make forms and slips of one word alike
 GRAM_SHARE = 0.3
+UNKNOWN = [1.0]
+"""In the place of a vector: the text's meaning isn't known, or not yet."""
 REMEMBERED = 8  # questions; one search of several scopes embeds once
 
 
@@ -34,7 +39,7 @@ class Embedder(Protocol):
         """Each text's vector."""
 
 
-class NoEmbedder:
+class NoneEmbedder:
     """For our own store, which ranks by words alone when no model makes vectors."""
 
     def __init__(self, config: Any) -> None:
@@ -43,13 +48,13 @@ class NoEmbedder:
 
     def embed(self, text: str, memory_action: str | None = None) -> list[float]:
         """Nothing said, in the shape of a vector."""
-        return [1.0]
+        return UNKNOWN
 
     def embed_batch(
         self, texts: Sequence[str], memory_action: str | None = "add"
     ) -> list[list[float]]:
         """The same for each."""
-        return [[1.0]] * len(texts)
+        return [UNKNOWN] * len(texts)
 
 
 class BuiltinEmbedder:
@@ -92,16 +97,56 @@ def _hashed(feature: str) -> tuple[int, int]:
     return number % DIMENSIONS, 1 if number >> 63 else -1
 
 
+class InstalledEmbedder:
+    """MiniLM as long as it is installed in the folder that the configuration's `model` names.
+
+    It may come and go while Moot runs. A question gets its vector at once, if there is a model; an
+    entry is stored without, and given its vector afterwards: see BackgroundEmbedding.
+    """
+
+    def __init__(self, config: Any) -> None:
+        config.embedding_dims = len(UNKNOWN)
+        self.config = config
+        self._folder = Path(config.model)
+        self._seen: tuple[int, int] | None = None  # of the file that the model was loaded from
+        self.model: MiniLM | None = None
+        with suppress(ConfigError):  # whoever embeds the entries says so
+            self.refresh()
+
+    def refresh(self) -> MiniLM | None:
+        """The model that is installed now. Raises ConfigError for one that can't be used."""
+        try:
+            found = (self._folder / WEIGHTS).stat()
+        except OSError:
+            self.model = self._seen = None
+            return None
+        if self._seen != (seen := (found.st_ino, found.st_mtime_ns)):
+            self.model = self._seen = None
+            self.model = MiniLM(self._folder)
+            self._seen = seen
+        return self.model
+
+    def embed(self, text: str, memory_action: str | None = None) -> list[float]:
+        """A question's vector."""
+        if memory_action != "search" or (model := self.model) is None:
+            return UNKNOWN
+        made: list[float] = model.embed([text])[0].tolist()
+        return made
+
+    def embed_batch(
+        self, texts: Sequence[str], memory_action: str | None = "add"
+    ) -> list[list[float]]:
+        """None yet, for each."""
+        return [UNKNOWN] * len(texts)
+
+
 class MiniLMEmbedder:
     """MiniLM from the folder that the configuration's `model` names."""
 
     def __init__(self, config: Any) -> None:
-        from memory.recall.minilm import DIMENSIONS as DIMS
-        from memory.recall.minilm import MiniLM
-
-        config.embedding_dims = DIMS
-        self.config = config
         self._model = MiniLM(Path(config.model))
+        config.embedding_dims = self._model.dimensions
+        self.config = config
 
     def embed(self, text: str, memory_action: str | None = None) -> list[float]:
         """One text's vector."""
@@ -129,7 +174,9 @@ class RememberingEmbedder:
             return self._inner.embed(text, memory_action)
         vector = self._known.get(text)
         if vector is None:
-            vector = self._known[text] = self._inner.embed(text, memory_action)
+            vector = self._inner.embed(text, memory_action)
+            if vector != UNKNOWN:
+                self._known[text] = vector
             while len(self._known) > REMEMBERED:
                 self._known.popitem(last=False)
         return vector

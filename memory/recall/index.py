@@ -85,14 +85,15 @@ def utc_now() -> datetime:
 class IndexSettings:
     """The place and manner of indexing.
 
-    folder: the index's own. embedder: "builtin", "minilm", or a provider of Mem0's, e.g. "openai",
-    "ollama". store: "sqlite", or beside it a server for the vectors: "qdrant", "pgvector", or
-    another of Mem0's. embedder_settings, store_settings: that provider's, as Mem0 names them.
+    folder: the index's own. embedder: "auto" (MiniLM once it is installed), "builtin", "minilm",
+    or a provider of Mem0's, e.g. "openai", "ollama". store: "sqlite", or beside it a server for the
+    vectors: "qdrant", "pgvector", or another of Mem0's. embedder_settings, store_settings: that
+    provider's, as Mem0 names them.
     model: the folder with MiniLM's weights. now: the clock, for questions like "yesterday".
     """
 
     folder: Path
-    embedder: str = "builtin"
+    embedder: str = "auto"
     store: str = "sqlite"
     embedder_settings: Mapping[str, Any] = field(default_factory=dict)
     store_settings: Mapping[str, Any] = field(default_factory=dict)

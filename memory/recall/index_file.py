@@ -10,7 +10,7 @@ import json
 import sqlite3
 import threading
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -44,6 +44,10 @@ CREATE INDEX IF NOT EXISTS entries_scope ON entries (scope, number);
 CREATE TABLE IF NOT EXISTS gone (
     seq INTEGER PRIMARY KEY AUTOINCREMENT, number INTEGER NOT NULL
 );
+CREATE INDEX IF NOT EXISTS entries_unembedded ON entries (number) WHERE vector IS NULL;
+CREATE TABLE IF NOT EXISTS embedded (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT, number INTEGER NOT NULL
+);
 CREATE TABLE IF NOT EXISTS unsent (
     seq INTEGER PRIMARY KEY AUTOINCREMENT, entry TEXT NOT NULL UNIQUE, scope TEXT, vector BLOB
 );
@@ -57,6 +61,20 @@ _NEWER = """
 SELECT number, position, source, day, length, terms, times, vector FROM entries
 WHERE scope = ? AND number > ? ORDER BY number
 """
+
+
+_EMBEDDED = """
+SELECT number, vector FROM embedded JOIN entries USING (number)
+WHERE seq > ? AND scope = ? AND vector IS NOT NULL
+"""
+
+
+class IndexEnd(NamedTuple):
+    """The last row that was written, removed, and given its vector afterwards."""
+
+    entries: int
+    gone: int
+    embedded: int
 
 
 class IndexRow(NamedTuple):
@@ -153,6 +171,16 @@ class IndexFile:
             connection.execute("DELETE FROM entries")
         self._scrub()
 
+    def embed(self, vectors: Mapping[int, bytes]) -> None:
+        """Give rows their vectors, by the rows' numbers; those that are gone meanwhile stay so."""
+        with self._writing() as connection:
+            connection.executemany(
+                "UPDATE entries SET vector = ? WHERE number = ?",
+                [(vector, number) for number, vector in vectors.items()],
+            )
+            numbers = [(number,) for number in vectors]
+            connection.executemany("INSERT INTO embedded (number) VALUES (?)", numbers)
+
     def sent(self, seqs: Sequence[int]) -> None:
         """The server has done what these rows say."""
         with self._writing() as connection:
@@ -205,11 +233,20 @@ class IndexFile:
         found = "SELECT seq, number FROM gone WHERE seq > ? ORDER BY seq"
         return self._reader().execute(found, (seq,)).fetchall()
 
-    def end(self) -> tuple[int, int]:
-        """A number that changes with every row that is written or removed, by whatever process."""
-        found = "SELECT name, seq FROM sqlite_sequence WHERE name IN ('entries', 'gone')"
-        ends = dict(self._reader().execute(found).fetchall())
-        return ends.get("entries", 0), ends.get("gone", 0)
+    def unembedded(self, limit: int) -> list[tuple[int, str]]:
+        """Rows without a vector, the newest first: numbers, and the texts to embed."""
+        found = "SELECT number, payload FROM entries WHERE vector IS NULL ORDER BY number DESC"
+        rows = self._reader().execute(f"{found} LIMIT ?", (limit,)).fetchall()
+        return [(number, json.loads(payload)["data"]) for number, payload in rows]
+
+    def embedded(self, scope: str, seq: int) -> list[tuple[int, bytes]]:
+        """A scope's rows that were given their vector after a `seq`: numbers and vectors."""
+        return self._reader().execute(_EMBEDDED, (seq, scope)).fetchall()
+
+    def end(self) -> IndexEnd:
+        """Changes with every row that is written, removed or embedded, by whatever process."""
+        ends = dict(self._reader().execute("SELECT name, seq FROM sqlite_sequence").fetchall())
+        return IndexEnd(*(ends.get(table, 0) for table in IndexEnd._fields))
 
     def owners(self, numbers: Sequence[int], scopes: Sequence[str]) -> dict[int, tuple[str, str]]:
         """Id and scope of the rows with these numbers, of these scopes alone."""

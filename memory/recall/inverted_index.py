@@ -302,17 +302,24 @@ CHOSEN = 1_000
 
 
 class CosineIndex:
-    """Vectors of length 1, by place."""
+    """Vectors of length 1, by place; a place may be without."""
 
     def __init__(self, dimensions: int) -> None:
-        self._dimensions = dimensions
+        self.dimensions = dimensions
         self._vectors = Column("f2", dimensions)
-        self._bits = Column("u8", -(-dimensions // 64))
+        self._words = -(-dimensions // 64)
+        self._bits = Column("u8", self._words)
 
-    def extend(self, vectors: Vectors) -> None:
-        """The next places' vectors."""
-        self._vectors.extend(vectors)
-        self._bits.extend(self._signs(vectors))
+    def grow(self, size: int) -> None:
+        """Have so many places; the new ones are without."""
+        more = size - len(self._vectors.values)
+        self._vectors.extend(np.zeros((more, self.dimensions), np.float16))
+        self._bits.extend(np.zeros((more, self._words), np.uint64))
+
+    def put(self, places: Sequence[int], vectors: Vectors) -> None:
+        """Give places their vectors."""
+        self._vectors.values[places] = vectors
+        self._bits.values[places] = self._signs(vectors)
 
     def of(self, question: Scores, also: Places) -> Scores:
         """Each place's cosine with the question's vector; exact for the best and for `also`."""
@@ -322,7 +329,7 @@ class CosineIndex:
             cosines = vectors.astype(np.float32) @ question
             return cosines
         unlike = np.bitwise_count(self._bits.values ^ self._signs(question)).sum(axis=1)
-        cosines = np.cos(unlike.astype(np.float32) * np.float32(np.pi / self._dimensions))
+        cosines = np.cos(unlike.astype(np.float32) * np.float32(np.pi / self.dimensions))
         best = np.argpartition(-cosines, CHOSEN)[:CHOSEN]
         places = np.concatenate([best, also])
         cosines[places] = vectors[places].astype(np.float32) @ question
@@ -331,6 +338,6 @@ class CosineIndex:
     def _signs(self, vectors: Vectors) -> NDArray[np.uint64]:
         """One bit a number, in words of 64."""
         bits = np.packbits(np.atleast_2d(vectors) > 0, axis=1)
-        padded = np.zeros((len(bits), -(-self._dimensions // 64) * 8), np.uint8)
+        padded = np.zeros((len(bits), self._words * 8), np.uint8)
         padded[:, : bits.shape[1]] = bits
         return padded.view(np.uint64)

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from contract.errors import MootError
 from memory.recall.index import Hit, Index, IndexEntry, IndexFailed, IndexSettings, checked_id
-from memory.recall.providers import OpenedMem0, check_settings, open_mem0
+from memory.recall.providers import OpenedMem0, check_settings, embedder_kind, open_mem0
 
 T = TypeVar("T")
 
@@ -42,7 +42,7 @@ class Mem0Index:
 
     async def warm(self) -> None:
         """Import Mem0, open the store and read the largest scopes, off the loop."""
-        await self._in(self._searching, lambda: self._open().store.preload())
+        await self._in(self._searching, self._warm)
 
     async def add(self, entries: Sequence[IndexEntry]) -> None:
         """Take entries in, on disk when it returns; one with a known id replaces the old one."""
@@ -87,14 +87,18 @@ class Mem0Index:
         self._searching.shutdown()
         self._writing.shutdown()
         if self._opened is not None:
-            self._opened.memory.close()
-            self._opened.store.close()
+            self._opened.close()
 
     def _open(self) -> OpenedMem0:
         with self._opening:
             if self._opened is None:
                 self._opened = open_mem0(self._settings)
             return self._opened
+
+    def _warm(self) -> None:
+        opened = self._open()
+        opened.embed_soon()
+        opened.store.preload()
 
     def _add(self, entries: Sequence[IndexEntry]) -> None:
         opened = self._open()
@@ -106,11 +110,13 @@ class Mem0Index:
                     metadata=_metadata(entry),
                     infer=False,
                 )
+            opened.embed_soon()
             return
         for start in range(0, len(entries), BATCH):
             some = entries[start : start + BATCH]
             vectors = opened.embedder.embed_batch([_content(entry) for entry in some], "add")
             opened.store.insert(vectors, [as_mem0_stores(entry) for entry in some])
+        opened.embed_soon()
 
     def _search(self, query: str, scopes: Sequence[str], limit: int) -> list[Hit]:
         opened = self._open()
@@ -163,8 +169,10 @@ def as_mem0_stores(entry: IndexEntry) -> dict[str, Any]:
 
 
 def _name(settings: IndexSettings) -> str:
-    model = settings.embedder_settings.get("model")
-    embedder = f"{settings.embedder}:{model}" if model else settings.embedder
+    kind, model = embedder_kind(settings), settings.embedder_settings.get("model")
+    if kind in ("none", "installed"):
+        kind = "builtin"  # the words are the same; a vector that an entry lacks is made later
+    embedder = f"{kind}:{model}" if model else kind
     return f"{embedder}-{RANKING}+{settings.store}"
 
 

@@ -21,11 +21,13 @@ from memory.recall.index import IndexFailed, IndexSettings
 
 if TYPE_CHECKING:
     from memory.recall.embedders import RememberingEmbedder
+    from memory.recall.embedding import BackgroundEmbedding
     from memory.recall.vectors import SqliteVectors
 
 FILE = "index.db"
+FOLDER = "minilm"  # below the index's, where the model is installed
 POOL_S = 5.0
-OUR_OWN = ("builtin", "minilm")
+OUR_OWN = ("auto", "builtin", "minilm")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,19 @@ class OpenedMem0:
     memory: Any  # mem0.Memory, which has no type hints
     store: SqliteVectors
     embedder: RememberingEmbedder
+    embedding: BackgroundEmbedding | None  # None: entries come with their vectors, or without any
+
+    def embed_soon(self) -> None:
+        """See to entries that have no vector yet; returns at once."""
+        if self.embedding is not None:
+            self.embedding.soon()
+
+    def close(self) -> None:
+        """Let go of the files. Nobody may search or add."""
+        if self.embedding is not None:
+            self.embedding.close()
+        self.memory.close()
+        self.store.close()
 
 
 class NoHistory:
@@ -72,9 +87,10 @@ class NoModel:
 
 def check_settings(settings: IndexSettings) -> None:
     """Raises ConfigError when a setting can't be right."""
-    if settings.embedder == "minilm" and settings.model is None:
+    if settings.embedder == "minilm" and not (settings.model or model_folder(settings).is_dir()):
         raise ConfigError(
-            '[memory] model: say in which folder MiniLM lies, or take embedder = "builtin"'
+            "[memory] embedder: MiniLM is not installed; install it by "
+            "`moot memory embedder install`, or leave the key out"
         )
     if settings.store in ("faiss", "milvus", "chroma"):
         raise ConfigError(
@@ -86,6 +102,27 @@ def check_settings(settings: IndexSettings) -> None:
         and not {"url", "host", "client"} & settings.store_settings.keys()
     ):
         raise ConfigError("[memory.store] url: say where the Qdrant server listens")
+
+
+def model_folder(settings: IndexSettings) -> Path:
+    """The folder in which MiniLM lies, if it is there."""
+    named = settings.model if settings.embedder == "minilm" else None
+    return named or settings.folder / FOLDER
+
+
+def embedder_kind(settings: IndexSettings) -> str:
+    """The embedder that is meant by the settings: one of ours, or a provider of Mem0's.
+
+    "none": our store, by words alone. "installed": our store, and MiniLM as long as it is
+    installed. "minilm", "builtin": for a server.
+    """
+    if settings.embedder not in OUR_OWN:
+        return settings.embedder
+    if settings.store == "sqlite":
+        return "none" if settings.embedder == "builtin" else "installed"
+    if settings.embedder == "auto":
+        return "minilm" if model_folder(settings).is_dir() else "builtin"
+    return settings.embedder
 
 
 def open_mem0(settings: IndexSettings) -> OpenedMem0:
@@ -108,7 +145,7 @@ def open_mem0(settings: IndexSettings) -> OpenedMem0:
         collection_name: str = "moot"
         path: Any = folder / FILE
         now: Any = settings.now
-        dense: bool = settings.embedder != "builtin"
+        dense: bool = embedder_kind(settings) != "none"
         connect: Any = None
 
     embedder, given = _embedder(settings)
@@ -126,16 +163,32 @@ def open_mem0(settings: IndexSettings) -> OpenedMem0:
     memory.db.close()
     memory.db = NoHistory()
     memory.embedding_model = remembering = RememberingEmbedder(embedder)
-    return OpenedMem0(memory, memory.vector_store, remembering)
+    store: SqliteVectors = memory.vector_store
+    return OpenedMem0(memory, store, remembering, _embedding(store, embedder))
+
+
+def _embedding(store: SqliteVectors, embedder: Any) -> BackgroundEmbedding | None:
+    """The thread that embeds what came without a vector, begun; None where nothing does."""
+    from memory.recall.embedders import InstalledEmbedder
+    from memory.recall.embedding import BackgroundEmbedding
+
+    if not isinstance(embedder, InstalledEmbedder):
+        return None
+    made = BackgroundEmbedding(store.file, embedder)
+    made.soon()
+    return made
 
 
 def _embedder(settings: IndexSettings) -> tuple[Any, dict[str, Any]]:
     """The embedder, and its settings with the length of its vectors as it is found to be."""
     from mem0.utils.factory import EmbedderFactory  # type: ignore[import-untyped]
 
+    from memory.recall.minilm import find_model
+
     given = dict(settings.embedder_settings)
-    if settings.embedder == "minilm":
-        given["model"] = str(settings.model)
+    if embedder_kind(settings) in ("installed", "minilm"):
+        folder = model_folder(settings)
+        given["model"] = str(find_model(folder) if settings.embedder == "minilm" else folder)
     with _told("embedder", settings.embedder):
         embedder = EmbedderFactory.create(_provider(settings), given, None)
         dimensions = embedder.config.embedding_dims
@@ -155,19 +208,18 @@ def _import_mem0(folder: Path) -> Any:
 
     logging.getLogger("mem0").setLevel(logging.WARNING)  # at INFO it logs memories
     spacy_models._load_failed_full = spacy_models._load_failed_lemma = True
-    EmbedderFactory.provider_to_class["moot-none"] = "memory.recall.embedders.NoEmbedder"
-    EmbedderFactory.provider_to_class["moot-builtin"] = "memory.recall.embedders.BuiltinEmbedder"
-    EmbedderFactory.provider_to_class["moot-minilm"] = "memory.recall.embedders.MiniLMEmbedder"
+    for kind in ("None", "Installed", "Builtin", "MiniLM"):
+        place = f"memory.recall.embedders.{kind}Embedder"
+        EmbedderFactory.provider_to_class[f"moot-{kind.lower()}"] = place
     VectorStoreFactory.provider_to_class["moot-sqlite"] = "memory.recall.vectors.SqliteVectors"
     LlmFactory.register_provider("moot-none", "memory.recall.providers.NoModel")
     return mem0
 
 
 def _provider(settings: IndexSettings) -> str:
-    """Mem0's name for the embedder; our own store needs none for the words."""
-    if settings.embedder == "builtin" and settings.store == "sqlite":
-        return "moot-none"
-    return f"moot-{settings.embedder}" if settings.embedder in OUR_OWN else settings.embedder
+    """Mem0's name for the embedder."""
+    kind = embedder_kind(settings)
+    return f"moot-{kind}" if settings.embedder in OUR_OWN else kind
 
 
 def _connect(settings: IndexSettings, dimensions: int) -> Any:

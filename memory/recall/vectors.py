@@ -12,7 +12,7 @@ import heapq
 import json
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,8 +22,9 @@ from typing import Any
 import numpy as np
 
 from memory.recall import ranking
+from memory.recall.embedders import UNKNOWN
 from memory.recall.index import Hit, IndexFailed, checked_id
-from memory.recall.index_file import IndexFile, IndexRow
+from memory.recall.index_file import IndexEnd, IndexFile, IndexRow
 from memory.recall.inverted_index import CosineIndex, InvertedIndex, Scores
 from memory.recall.server import Remote, VectorServer
 from memory.recall.words import entry_terms, question
@@ -50,15 +51,15 @@ class _Held:
         self.likeness: CosineIndex | None = None
         self.read_to = 0
         self.gone_to = 0
-        self.seen = (-1, -1)
+        self.seen: IndexEnd | None = None
 
-    def catch_up(self, file: IndexFile, scope: str, end: tuple[int, int]) -> None:
-        """Read what was written and removed since the last search. end: of the whole file, read
-        before."""
+    def catch_up(self, file: IndexFile, scope: str, end: IndexEnd) -> None:
+        """Read what was written, removed and embedded since the last search. end: of the whole
+        file, read before."""
         if end == self.seen:
             return
         if not self.read_to:
-            self.gone_to = end[1]  # what is gone by now is not read at all
+            self.gone_to = end.gone  # what is gone by now is not read at all
         for seq, number in file.gone(self.gone_to):
             self.lexicon.remove(number)
             self.gone_to = seq
@@ -67,12 +68,24 @@ class _Held:
         for rows, blobs in file.newer(scope, self.read_to):
             self.lexicon.extend(rows)
             self.read_to = rows[-1].number
-            if blobs[0] is not None:
-                flat = np.frombuffer(b"".join(blob or b"" for blob in blobs), np.float16)
-                vectors = flat.reshape(len(blobs), -1)
-                self.likeness = self.likeness or CosineIndex(vectors.shape[1])
-                self.likeness.extend(vectors)
+            self._compare_by(
+                (row.number, blob) for row, blob in zip(rows, blobs, strict=True) if blob
+            )
+        if self.seen is not None and end.embedded > self.seen.embedded:
+            self._compare_by(file.embedded(scope, self.seen.embedded))
         self.seen = end
+
+    def _compare_by(self, vectors: Iterable[tuple[int, bytes]]) -> None:
+        """Take rows' vectors in, by the rows' numbers."""
+        found = ((self.lexicon.place(number), blob) for number, blob in vectors)
+        blobs = {place: blob for place, blob in found if place is not None}
+        if blobs:
+            flat = np.frombuffer(b"".join(blobs.values()), np.float16).reshape(len(blobs), -1)
+            self.likeness = self.likeness or CosineIndex(flat.shape[1])
+            self.likeness.grow(self.lexicon.size)
+            self.likeness.put(list(blobs), flat)
+        elif self.likeness is not None:
+            self.likeness.grow(self.lexicon.size)
 
 
 class SqliteVectors:
@@ -90,7 +103,7 @@ class SqliteVectors:
         """path: the database file. dense: vectors carry meaning, and are kept and compared.
         connect: opens the store on a server that has the vectors instead. most: entries that are
         held in memory, unless one search needs more."""
-        self._file = IndexFile(Path(path))
+        self.file = self._file = IndexFile(Path(path))
         self._now = now
         self._dense = dense and connect is None
         self._server = connect and VectorServer(connect, self._file, collection_name)
@@ -130,7 +143,7 @@ class SqliteVectors:
         payloads = [(payloads or ())[i] for i in last.values()]
         vectors = [vectors[i] for i in last.values()]
         rows = [
-            _stored(vector if self._dense else None, payload)
+            _stored(vector if self._dense and vector != UNKNOWN else None, payload)
             for vector, payload in zip(vectors, payloads, strict=True)
         ]
         self._file.put(rows, None if self._server is None else vectors)
@@ -253,7 +266,8 @@ class SqliteVectors:
         self, scope: str, held: _Held, vector: Scores, near: Mapping[str, Mapping[str, float]]
     ) -> ranking.Cosines | None:
         """Cosines of the scope's rows. near: what a server found; of what it didn't name, 0."""
-        if (likeness := held.likeness) is not None:
+        likeness = held.likeness
+        if likeness is not None and len(vector) == likeness.dimensions:
             return lambda places: likeness.of(vector, places)
         if self._server is None:
             return None

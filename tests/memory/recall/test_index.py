@@ -275,7 +275,7 @@ async def test_any_text_is_taken(tmp_path: Path, text: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"embedder": "minilm"}, r"\[memory\] model"),
+        ({"embedder": "minilm"}, r"\[memory\] embedder: .*`moot memory embedder install`"),
         ({"store": "faiss"}, r"\[memory\] store"),
         ({"store": "qdrant"}, r"\[memory.store\] url"),
     ],
@@ -315,9 +315,16 @@ async def test_a_server_that_is_away_at_the_start_leaves_the_words(tmp_path: Pat
 
 def test_the_name_changes_with_what_makes_it(tmp_path: Path) -> None:
     plain = Mem0Index(settings(tmp_path))
-    other = Mem0Index(settings(tmp_path, embedder="minilm", model=tmp_path))
     served = Mem0Index(settings(tmp_path, embedder="openai", embedder_settings={"model": "m"}))
-    assert len({plain.name, other.name, served.name}) == 3
+    server = Mem0Index(settings(tmp_path, store="pgvector"))
+    meant = Mem0Index(settings(tmp_path, store="pgvector", embedder="minilm", model=tmp_path))
+    assert len({plain.name, served.name, server.name, meant.name}) == 4
+
+
+def test_a_model_that_comes_or_goes_leaves_the_name_and_so_the_entries(tmp_path: Path) -> None:
+    words = Mem0Index(settings(tmp_path, embedder="builtin"))
+    other = Mem0Index(settings(tmp_path, embedder="minilm", model=tmp_path))
+    assert words.name == Mem0Index(settings(tmp_path)).name == other.name
 
 
 def test_it_never_connects_to_anybody(tmp_path: Path) -> None:

@@ -162,7 +162,8 @@ def test_the_bits_find_what_comparing_all_finds() -> None:
     asked = vectors[5] + 0.05 * chance.normal(size=128).astype(np.float32)
     asked /= np.linalg.norm(asked)
     likeness = CosineIndex(128)
-    likeness.extend(vectors)
+    likeness.grow(len(vectors))
+    likeness.put(range(len(vectors)), vectors)
     exact = vectors @ asked
     made = likeness.of(asked, np.array([9], np.int32))
     assert made.argmax() == exact.argmax() == 5
