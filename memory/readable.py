@@ -7,10 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
+from unicodedata import normalize
 
-from sqlalchemy import Connection, Row, bindparam, select, text
+from sqlalchemy import Connection, Row, bindparam, exists, select, text
 
-from contract.chat import Speaker
+from contract.chat import Speaker, unaddressed
 from memory.layers import OWN_TOOLS, AnsweredTurn
 from memory.private import has_private, private_spans, public
 from store.database import Store
@@ -71,6 +72,7 @@ class MessageRange:
 
 _M = messages.c
 _ASKED = messages.alias("asked")
+_TOLD = turns.alias("told")  # a message that was read as a command has a turn that says so
 _SLICE = (
     select(
         _M.seq,
@@ -87,6 +89,7 @@ _SLICE = (
         _M.turn_id,
         (_M.deleted_at.is_(None) & _M.include_in_memory & rooms.c.include_in_memory).label("kept"),
         ((turns.c.kind == "ask") & turns.c.fault.is_(None)).label("answers"),
+        exists().where(_TOLD.c.message_seq == _M.seq, _TOLD.c.kind == "command").label("commands"),
         (_ASKED.c.deleted_at.is_(None) & _ASKED.c.include_in_memory).label("asked_kept"),
         _ASKED.c.content.label("asked"),
         _ASKED.c.original.label("asked_first"),
@@ -118,9 +121,7 @@ _KEEPABLE = (
     .select_from(messages.join(rooms, rooms.c.id == _M.room_id))
     .where(_M.seq == bindparam("of"), _M.deleted_at.is_(None))
 )
-_COMMAND = re.compile(
-    r"(?:\s*(?:<@[\w|]+>|@[\w.-]+)[,:]?)*\s*!(?:[a-z]+|[1-9])(?:\s|\Z)", re.IGNORECASE
-)
+_COMMAND = re.compile(r"\W*!(?:[a-z]+|[1-9])(?:\s|\Z)", re.IGNORECASE)
 
 
 class ReadableMessages:
@@ -210,7 +211,9 @@ class ReadableMessages:
 
     def _may_be_remembered(self, row: Row[*tuple[Any, ...]]) -> bool:
         """Neither deleted nor excluded, no command, and no answer to such a message."""
-        if not row.kept or row.room_id in self._excluded or _COMMAND.match(row.content):
+        if not row.kept or row.room_id in self._excluded:
+            return False
+        if row.commands or _COMMAND.match(normalize("NFKC", unaddressed(row.content))):
             return False
         if row.turn_id is None:
             return True

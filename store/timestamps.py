@@ -1,4 +1,4 @@
-"""Days as people are told them."""
+"""Days and times as people are told them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,11 @@ from datetime import UTC, datetime, tzinfo
 def day(at: datetime, zone: tzinfo) -> str:
     """YYYY-MM-DD: the day that it was in a zone."""
     return at.astimezone(zone).date().isoformat()
+
+
+def minute(at: datetime, zone: tzinfo) -> str:
+    """YYYY-MM-DD HH:MM, as clocks of a zone showed it."""
+    return f"{at.astimezone(zone):%Y-%m-%d %H:%M}"
 
 
 def micros(at: datetime) -> int:

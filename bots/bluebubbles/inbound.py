@@ -27,8 +27,8 @@ from contract.chat import Deleted, Edited, Event, Inbound
 
 # What the owner may say to Moot itself without naming a persona: in a group any command, in a
 # chat with one other person only what answers a question or stops an answer.
-_COMMAND = re.compile(r"!(?:[a-z]+|[1-9])\b", re.IGNORECASE)
-_REMOTE = re.compile(r"!(?:stop|[1-9](?:\s+[a-z][0-9])?)\s*", re.IGNORECASE)
+_COMMAND = re.compile(r"[!！](?:[a-z]+|[1-9])\b", re.IGNORECASE)
+_REMOTE = re.compile(r"[!！](?:stop|[1-9](?:\s+[a-z][0-9])?)\s*", re.IGNORECASE)
 
 
 def is_for_us(said: NewMessage, chat: Chat, named: Named, own_posts: Collection[str]) -> bool:

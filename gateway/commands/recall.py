@@ -8,7 +8,7 @@ from functools import partial
 
 from composer.guard import flat
 from contract.chat import Room
-from gateway.mcp.tools import FACT_CHARS, MemoryTools, index_line
+from gateway.mcp.tools import FACT_CHARS, MemoryTools
 from gateway.settings.personas.personas import Persona
 from gateway.turns.commands import CommandRequest
 from memory.observations.rows import StoredObservation
@@ -47,12 +47,16 @@ class RecallCommands:
             )
         if match := _ID.fullmatch(argument):
             item = await self._tools.observation(match[1], reader)
-            return _whole(item) if item else "I know nothing by that id here."
+            return self._whole(item) if item else "I know nothing by that id here."
         known = await self._tools.facts(argument, reader, SHOWN)
         done = await self._tools.titles(argument, reader, SHOWN)
         lines = [f"- {self._tools.fact_line(fact)}" for fact in known]
         if done:
-            lines += ["", "Done by agents here:", *(f"- {index_line(item)}" for item in done)]
+            lines += [
+                "",
+                "Done by agents here:",
+                *(f"- {self._tools.index_line(item)}" for item in done),
+            ]
         return "\n".join(lines).strip() or "I remember nothing about that here."
 
     async def _fact(self, number: int, reader: WorkReader) -> StoredFact | None:
@@ -60,21 +64,20 @@ class RecallCommands:
         found = reader.gate.admit("recall", known)
         return next((fact for fact in found if fact.replaced_by is None), None)
 
+    def _whole(self, item: StoredObservation) -> str:
+        lines = [
+            self._tools.index_line(item),
+            flat(item.subtitle)[:FACT_CHARS],
+            *(f"- {flat(fact)[:FACT_CHARS]}" for fact in item.facts),
+            flat(item.narrative)[:NARRATIVE_CHARS],
+            f"Files: {', '.join(flat(name) for name in item.files[:10])}" if item.files else "",
+            "(written down without a model)" if item.notes[:1] and "plain" in item.notes[0] else "",
+        ]
+        return "\n".join(line for line in lines if line)
+
 
 def reader_of(room: Room, sender_id: str, here: Sequence[Persona]) -> WorkReader:
     """A person's right to read where these personas are: all that any of them could be told."""
     names = [persona.name for persona in here]
     scopes = (Invocation(room, sender_id, name).gate.scopes for name in names)
     return WorkReader(Gate(frozenset().union(*scopes)), frozenset(names))
-
-
-def _whole(item: StoredObservation) -> str:
-    lines = [
-        index_line(item),
-        flat(item.subtitle)[:FACT_CHARS],
-        *(f"- {flat(fact)[:FACT_CHARS]}" for fact in item.facts),
-        flat(item.narrative)[:NARRATIVE_CHARS],
-        f"Files: {', '.join(flat(name) for name in item.files[:10])}" if item.files else "",
-        "(written down without a model)" if item.notes[:1] and "plain" in item.notes[0] else "",
-    ]
-    return "\n".join(line for line in lines if line)

@@ -18,7 +18,7 @@ _ACCOUNT = re.compile(
     r"|(?<![\w@.<])@([a-zA-Z][\w.-]*)"
 )
 UNSEEN = "\u200b\u200c\u200d\u2060\ufeff"
-_SLASH = re.compile(r"/moot\b[ \t]*", re.IGNORECASE)
+_SLASH = re.compile(r"[/\uff0f]moot\b[ \t\u3000]*[!/\uff01\uff0f]*", re.IGNORECASE)
 
 
 def named(text: str, personas: Sequence[Persona]) -> list[Persona]:
@@ -102,5 +102,5 @@ def spelled(bare: str) -> str:
     """The same of a text whose mentions are gone."""
     bare = bare.lstrip(UNSEEN)
     if match := _SLASH.match(bare):
-        bare = f"!{bare[match.end() :].lstrip('!/') or 'help'}"
+        bare = f"!{bare[match.end() :] or 'help'}"
     return f"!{bare[1:].lstrip(UNSEEN)}" if bare[:1] in ("!", "\uff01") else bare

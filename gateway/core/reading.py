@@ -4,10 +4,10 @@ should be pinned."""
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
+from unicodedata import normalize
 
 from contract.chat import unaddressed
 from gateway.core.addressing import UNSEEN, as_typed, spelled
@@ -19,7 +19,10 @@ from store.transcript import StoredMessage
 
 CODE_LINES = 20
 
-_PIN = re.compile(rf"!({'|'.join(KINDS)})(?::|(?=\s)|\Z)[ \t]*(.*)", re.IGNORECASE | re.DOTALL)
+_PIN = re.compile(
+    rf"[!\uff01]({'|'.join(KINDS)})(?:[:\uff1a]|(?=\s)|\Z)[ \t\u3000]*(.*)",
+    re.IGNORECASE | re.DOTALL,
+)
 _BREAK = re.compile("\r\n|\r|\u2028|\u2029")
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 
@@ -54,7 +57,7 @@ def pins_in(content: str, *, reply: bool) -> tuple[Pin, ...]:
 
 def pins_of(bare: str, *, reply: bool) -> tuple[Pin, ...]:
     """The same of a text that is as it was typed, see addressing."""
-    if "!" not in bare:
+    if "!" not in bare and "\uff01" not in bare:
         return ()
     first, *later = _pieces(_BREAK.sub("\n", bare))
     pins = [Pin(match[1].lower(), match[2].strip()) for match in [_PIN.match(first)] if match]
@@ -127,7 +130,7 @@ def worth_pinning(text: str) -> Literal["decision", "code"] | None:
 
 _HEAD = re.compile(r"[!/]([a-z]+|[1-9])[.,:;!?…。]*", re.IGNORECASE)
 _UNSEEN = re.compile(f"[{UNSEEN}]")
-_WRAPPED = re.compile(r"(`{1,3}|\*{1,2}|_{1,2}|~{1,2})\s*([!\uff01/].*?)\s*\1", re.DOTALL)
+_WRAPPED = re.compile(r"(`{1,3}|\*{1,2}|_{1,2}|~{1,2})\s*([!\uff01/\uff0f].*?)\s*\1", re.DOTALL)
 _LAST = ".,;!?…。 \t\n"
 
 
@@ -166,7 +169,7 @@ def parse_command(text: str, *, addressed: bool, bare: str | None = None) -> Par
         bare = wrapped[2]
     first, *more = bare.split(None, 1) or [""]
     rest = "".join(more).strip()
-    first = unicodedata.normalize("NFKC", _UNSEEN.sub("", first))  # another script's keyboard
+    first = normalize("NFKC", _UNSEEN.sub("", first))  # another script's keyboard
     match = _HEAD.fullmatch(first)
     if match is None:
         return None
@@ -176,7 +179,7 @@ def parse_command(text: str, *, addressed: bool, bare: str | None = None) -> Par
         return None
     if entry is None:
         return ParsedCommand(name, rest) if addressed or surely_meant(name, rest) else None
-    return ParsedCommand(name, rest if entry.text else rest.rstrip(_LAST))
+    return ParsedCommand(name, rest if entry.text else normalize("NFKC", rest).rstrip(_LAST))
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from memory.observations.rows import StoredObservation
 from memory.observations.work_log import WorkLog, WorkQuery, WorkReader
 from memory.recall.facts import StoredFact
 from memory.recall.recall import Recall
-from store.timestamps import day
+from store.timestamps import day, minute
 
 log = structlog.stdlib.get_logger("moot.memory")
 
@@ -154,7 +154,7 @@ class MemoryTools:
     """Answers the tools. recall: None when there is none."""
 
     def __init__(self, log: WorkLog, recall: Recall | None, zone: tzinfo = UTC) -> None:
-        """zone: in which the dates of facts are told; those of observations are UTC, as in ids."""
+        """zone: in which dates and times are told and asked for."""
         self._log = log
         self._recall = recall
         self._zone = zone
@@ -176,13 +176,14 @@ class MemoryTools:
             return _misused(error)
         match wanted:
             case SearchArguments():
-                return ToolReply(index(await self._log.search(reader, _query(wanted))))
+                found = await self._log.search(reader, _query(wanted, self._zone))
+                return ToolReply(self._index(found))
             case TimelineArguments(id=id, before=before, after=after):
                 around = await self._log.timeline(reader, id, before=before, after=after)
-                return ToolReply(index(around))
+                return ToolReply(self._index(around))
             case ReadArguments(ids=ids):
                 found = await self._log.read(reader, ids)
-                whole = json.dumps([whole_record(item) for item in found], ensure_ascii=False)
+                whole = json.dumps([self.whole_record(item) for item in found], ensure_ascii=False)
                 return ToolReply(whole if found else NOTHING)
             case RecallArguments(text=text, limit=limit):
                 return ToolReply(self._list(await self.facts(text, reader, limit)))
@@ -214,6 +215,30 @@ class MemoryTools:
         origin = f" ({flat(fact.origin)[:80]})" if fact.origin else ""
         said, text = day(fact.said_at, self._zone), flat(fact.text)[:FACT_CHARS]
         return f"#{fact.seq} {said} {fact.kind}: {text}{origin}"
+
+    def index_line(self, item: StoredObservation) -> str:
+        """One observation as a line: `id | date | type | title | ~tokens`."""
+        title, at = flat(item.title)[:TITLE_CHARS], day(item.at, self._zone)
+        return f"{item.id} | {at} | {item.kind} | {title} | ~{item.tokens} tokens"
+
+    def _index(self, found: Sequence[StoredObservation]) -> str:
+        """The observations, a line each."""
+        return "\n".join(map(self.index_line, found)) or NOTHING
+
+    def whole_record(self, item: StoredObservation) -> dict[str, Any]:
+        """An observation as JSON values: nothing in it can be taken for a line of ours."""
+        return {
+            "id": item.id,
+            "date": minute(item.at, self._zone),
+            "type": item.kind,
+            "title": item.title,
+            "subtitle": item.subtitle,
+            "facts": item.facts,
+            "narrative": item.narrative,
+            "concepts": item.concepts,
+            "files": item.files,
+            "plain": any(note.startswith("plain") for note in item.notes),
+        }
 
     def _list(self, found: Sequence[StoredFact]) -> str:
         """The facts, a line each."""
@@ -251,9 +276,9 @@ class SessionTools:
         return await self.memory.answer(name, given, reader)
 
 
-def _query(wanted: SearchArguments) -> WorkQuery:
+def _query(wanted: SearchArguments, zone: tzinfo) -> WorkQuery:
     def moment(day: date | None, at: time) -> datetime | None:
-        return None if day is None else datetime.combine(day, at, UTC)
+        return None if day is None else datetime.combine(day, at, zone)
 
     return WorkQuery(
         text=wanted.text,
@@ -264,30 +289,3 @@ def _query(wanted: SearchArguments) -> WorkQuery:
         until=moment(wanted.until, time.max),
         limit=wanted.limit,
     )
-
-
-def index(found: Sequence[StoredObservation]) -> str:
-    """The observations, a line each: `id | date | type | title | ~tokens`."""
-    return "\n".join(map(index_line, found)) or NOTHING
-
-
-def index_line(item: StoredObservation) -> str:
-    """One observation as a line."""
-    title = flat(item.title)[:TITLE_CHARS]
-    return f"{item.id} | {item.at:%Y-%m-%d} | {item.kind} | {title} | ~{item.tokens} tokens"
-
-
-def whole_record(item: StoredObservation) -> dict[str, Any]:
-    """An observation as JSON values: nothing in it can be taken for a line of ours."""
-    return {
-        "id": item.id,
-        "date": f"{item.at:%Y-%m-%d %H:%M} UTC",
-        "type": item.kind,
-        "title": item.title,
-        "subtitle": item.subtitle,
-        "facts": item.facts,
-        "narrative": item.narrative,
-        "concepts": item.concepts,
-        "files": item.files,
-        "plain": any(note.startswith("plain") for note in item.notes),
-    }

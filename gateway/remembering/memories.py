@@ -93,14 +93,7 @@ class Memories:
             learns=_remembers("messages", table, has_model=model is not None),
         )
         self.extraction = self._extraction(table, clock)
-        self.episodes = Episodes(
-            store,
-            self.slices,
-            self._model_of("episodes"),
-            budget=parts.budget,
-            clock=clock,
-            before_compaction=self._extract_all,
-        )
+        self.episodes = self._episodes(parts)
         self.layers = self._layers(table, parts, learning)
 
         # Who follows the chat, and who goes over what is known at night
@@ -152,6 +145,17 @@ class Memories:
             clock,
             found=self._index,
             threshold_tokens=table.extract_tokens,
+        )
+
+    def _episodes(self, parts: MemoryParts) -> Episodes:
+        return Episodes(
+            parts.store,
+            self.slices,
+            self._model_of("episodes"),
+            budget=parts.budget,
+            zone=parts.zone,
+            clock=parts.clock,
+            before_compaction=self._extract_all,
         )
 
     def _model_of(self, purpose: str) -> ModelOf | None:

@@ -215,10 +215,26 @@ def _some(texts: Iterable[str]) -> list[str]:
 
 
 def _decided(decision: Decision) -> str:
-    others = [one for one in _some(decision.options) if normal(one) != normal(decision.chosen)]
+    taken = _taken(decision)
+    others = [one for one in _some(decision.options) if normal(one) != taken]
     over = f" over {', '.join(others)}" if others else ""
     why = f": {decision.rationale}" if decision.rationale.strip() else ""
     return f"Chose {decision.chosen}{over}{why}"
+
+
+def _taken(decision: Decision) -> str:
+    """The normal text of the option that was chosen: of those that say it in more or fewer words
+    the one that shares most, unless one says it in the same."""
+    chosen = _words(decision.chosen)
+    options = list(map(normal, decision.options))
+    alike = [
+        one
+        for one in options
+        if _words(one) and not (chosen - _words(one) and _words(one) - chosen)
+    ]
+    if normal(decision.chosen) in options or not alike:
+        return normal(decision.chosen)
+    return max(alike, key=lambda one: len(chosen & _words(one)))
 
 
 def _wanted(request: Request) -> str:

@@ -25,7 +25,12 @@ _PLACES = (
     .where(messages.c.seq.in_(bindparam("seqs", expanding=True)))
 )
 
-LEAST_WORDS = 4  # "sounds good" says nothing without what it is about
+LEAST_WORDS = 4  # "sounds good to me" says nothing without what it is about
+_STATES = re.compile(  # three words of which the middle one says what the first is, has or does
+    r"\W*[\w'’.-]+\s+(?:is|are|was|were|uses?|used|likes?|prefers?|owns?|needs?|runs?|lives?|means"
+    r"|ist|sind|war|nutzt|est|sont|es|son|está|usa|é|são|è|sono|adalah|ialah|pakai)\s+[\w'’.:/-]+\W*",
+    re.IGNORECASE,
+)
 MOST_CHARS = 1_000  # the header shows 300 of them; the index finds it by all
 ROWS = 100  # of one transaction: turns wait for the same writer
 KIND = "message"
@@ -160,7 +165,8 @@ def _tells(text: str) -> bool:
     if all(map(_ASKS.search, sentences)):
         return False
     words, telling = word_count(text)
-    return words >= LEAST_WORDS and telling >= 1
+    states = telling > 1 and _STATES.fullmatch(text) is not None
+    return telling >= 1 and (words >= LEAST_WORDS or states)
 
 
 def _made_from(scope: str, seq: int) -> Select[str]:

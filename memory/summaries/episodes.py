@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, tzinfo
 
 import structlog
 
@@ -103,14 +103,17 @@ class Episodes:
         model: ModelOf | None,
         *,
         budget: Budget,
+        zone: tzinfo,
         clock: Callable[[], datetime],
         before_compaction: Callable[[str], Awaitable[None]] | None = None,
     ) -> None:
-        """before_compaction: told the scope of which older messages are about to be summarised."""
+        """zone: in which headers tell the time. before_compaction: told the scope of which older
+        messages are about to be summarised."""
         self._store = store
         self._slices = slices
         self._model = model
         self._budget = budget
+        self._zone = zone
         self._clock = clock
         self._before_compaction = before_compaction
         self._owed: dict[str, _Owed] = {}
@@ -226,11 +229,11 @@ class Episodes:
 
     async def _text(self, scope: str, before: str, said: Sequence[ReadableMessage]) -> str:
         if self._model is None:
-            return plain_summary(before, said)
+            return plain_summary(before, said, self._zone)
         cap = self._budget.summary
         completion = await self._model(scope).complete(
             system=SUMMARIZE.format(chars=cap * 9 // 10),
-            prompt=written(before, said, self._budget.message),
+            prompt=written(before, said, self._budget.message, self._zone),
         )
         return checked_summary(completion.text, cap)
 
@@ -280,7 +283,7 @@ class Episodes:
             try:
                 completion = await self._model(scope).complete(
                     system=RECORDING,
-                    prompt=written(before, said, self._budget.message),
+                    prompt=written(before, said, self._budget.message, self._zone),
                     tool=record_tool(),
                 )
                 return checked_record(completion, known)

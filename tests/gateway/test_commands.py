@@ -34,16 +34,19 @@ from tests.doubles.running import gateway
         "@demo\u3000!new",
         "/moot new",
         "/moot !new",
+        "／moot new",
+        "`／new`",
         "@demo /new",
     ],
 )
 def test_a_command_is_known_however_it_was_typed(text: str) -> None:
-    assert parse_command(text, addressed="/new" in text) == ParsedCommand("new")
+    assert parse_command(text, addressed="/new" in text or "／new" in text) == ParsedCommand("new")
 
 
 @pytest.mark.parametrize(
     ("text", "argument"),
     [
+        ("！new　ｃｏｄｅｘ。", "codex"),
         ("!new   codex", "codex"),
         ("!new codex, ", "codex"),
         ("!new\tcodex?", "codex"),
@@ -164,7 +167,16 @@ def test_a_digit_is_a_choice() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["！pin a", "\u200b!pin a", "/moot pin a", "@demo /moot !pin a", "@demo ！decision a"]
+    "text",
+    [
+        "！pin a",
+        "！pin：a",
+        "！pin\u3000a",
+        "\u200b!pin a",
+        "/moot pin a",
+        "@demo /moot !pin a",
+        "@demo ！decision a",
+    ],
 )
 async def test_a_pin_is_known_however_it_was_typed(text: str, tmp_path: Path) -> None:
     async with gateway(tmp_path) as moot:

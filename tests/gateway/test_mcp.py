@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import aiohttp
 import pytest
@@ -27,10 +28,10 @@ from gateway.mcp.tools import TOOLS, MemoryTools
 from gateway.web.listening.listener import serving_hooks
 from memory.observations.records import NewObservation
 from memory.observations.rows import add_observation, open_session
-from memory.observations.work_log import WorkLog
+from memory.observations.work_log import WorkLog, WorkReader
 from memory.recall.facts import NewFact, add_facts
 from memory.recall.recall import Recall
-from memory.scopes import Invocation, home_scope
+from memory.scopes import Gate, Invocation, home_scope
 from store.database import Store
 from tests.doubles.index import WordIndex
 
@@ -280,3 +281,15 @@ def test_the_pipe_imports_the_standard_library_alone() -> None:
     imported = {name.partition(".")[0] for name in ran.stdout.split()} - {"gateway"}
     assert ours <= set(ran.stdout.split())
     assert not imported & {"mcp", "mcp_types", "pydantic", "contract", "aiohttp", "anyio"}
+
+
+async def test_times_are_told_and_asked_for_in_the_zone_of_the_header(opened: Opened) -> None:
+    tools = MemoryTools(WorkLog(opened.store), None, ZoneInfo("America/New_York"))
+    id = await opened.did("room:slack:C1", "saw it")  # at midnight, UTC
+    reader = WorkReader(Gate(frozenset({"room:slack:C1"})), None)
+    told = await tools.answer("read", {"ids": [id]}, reader)
+    assert json.loads(told.text)[0]["date"] == "2026-04-20 20:00"
+    for day, found in (("2026-04-20", True), ("2026-04-21", False)):
+        query = {"text": "saw it", "since": day, "until": day}
+        said = await tools.answer("search", query, reader)
+        assert ("| 2026-04-20 |" in said.text) == found

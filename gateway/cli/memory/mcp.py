@@ -19,4 +19,5 @@ async def serve_database(config: Config, persona: str | None, scope: str) -> Non
         raise ConfigError(f"--scope: {error}; e.g. room:slack:C06RY3YBSLE") from None
     reader = WorkReader(gate, None if persona is None else frozenset({persona}))
     async with Store.open(config.store_url, read_only=True) as store:
-        await serve_stdio(SessionTools(MemoryTools(WorkLog(store), None), lambda: reader))
+        tools = MemoryTools(WorkLog(store), None, config.gateway.zone)
+        await serve_stdio(SessionTools(tools, lambda: reader))

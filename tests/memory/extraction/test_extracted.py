@@ -207,6 +207,21 @@ def test_a_schema_with_a_gap_is_not_strict(schema: dict[str, Any]) -> None:
         ),
         ({"decisions": [{"options": [], "chosen": "X"}]}, "decision", "Chose X: why"),
         (
+            {"decisions": [{"options": ["15 min", "30 min"], "chosen": "30 min token expiry"}]},
+            "decision",
+            "Chose 30 min token expiry over 15 min: why",
+        ),
+        (
+            {"decisions": [{"options": ["Redis", "SQL on Postgres"], "chosen": "Postgres"}]},
+            "decision",
+            "Chose Postgres over Redis: why",
+        ),
+        (
+            {"decisions": [{"options": ["SQL", "SQL and Redis"], "chosen": "SQL and Redis"}]},
+            "decision",
+            "Chose SQL and Redis over SQL: why",
+        ),
+        (
             {"decisions": [{"options": ["A"], "chosen": "X", "rationale": " "}]},
             "decision",
             "Chose X over A",

@@ -78,6 +78,10 @@ async def test_what_says_little_is_private_or_a_bots_is_no_fact(rig: Rig) -> Non
         "ฐานข้อมูลทดสอบใช้พอร์ต 5433",
         "端口改成5433了。可以吗？",
         "قاعدة البيانات على المنفذ 5433",
+        "Deploys are Fridays",
+        "Port is 8443",
+        "We use Kafka",
+        "Der Port ist 8443.",
     ],
 )
 async def test_a_sentence_of_any_script_is_a_fact(rig: Rig, text: str) -> None:
@@ -89,6 +93,12 @@ async def test_a_sentence_of_any_script_is_a_fact(rig: Rig, text: str) -> None:
     "text",
     [
         "yes, do that please",
+        "sounds good everybody",
+        "that is great",
+        "it was fun",
+        "see you tomorrow",
+        "nice work Budi",
+        "who is Andi",
         "yes, thank you, please do",
         "好的",
         "谢谢大家",

@@ -72,6 +72,7 @@ class Desk:
             self.store,
             ReadableMessages(self.store),
             None if model is None else lambda _scope: model,
+            zone=UTC,
             budget=Budget(),
             clock=lambda: self.now,
             before_compaction=self._before,
