@@ -150,12 +150,12 @@ class MessageFacts:
             )
             for item in slice_.spoken
             for text in (unaddressed(item.text),)
-            if item.by.kind == "human" and _tells(text)
+            if item.by.kind == "human" and is_telling(text)
         ]
         return len(add_facts(connection, new, self._clock()))
 
 
-def _tells(text: str) -> bool:
+def is_telling(text: str) -> bool:
     """True for a message that says something by itself: more than a word or two, in any script, and
     no mere question.
 

@@ -1,0 +1,1 @@
+"""The lines that a header recalls, judged: see `__main__`."""
