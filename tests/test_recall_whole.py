@@ -78,3 +78,24 @@ async def test_scripts_without_blanks_are_remembered_and_recalled(tmp_path: Path
         for number, (fact, question) in enumerate(said.items()):
             lines += await recalled(moot.url, number, f"@demo {question}")
             assert fact in lines
+
+
+async def test_a_line_bears_on_the_question_itself_and_small_talk_brings_none(
+    tmp_path: Path,
+) -> None:
+    beside = ("the lift on the third floor is stuck", "Carol runs ten miles before breakfast")
+    async with service(tmp_path, CONFIG + PACE) as moot:
+        filler = (f"the train was late again, {n} minutes" for n in range(45))
+        await talk(moot.url, beside[0], FACT, beside[1], "good morning everybody", *filler)
+        await known(moot.url, "the train was late again, 44 minutes")
+        idle = [
+            "good morning!",
+            "looks good, merge it",
+            "run the tests again",
+            "gracias",
+            "再试一次",
+        ]
+        for number, prompt in enumerate(idle):
+            assert await recalled(moot.url, number, f"@demo {prompt}") == ""
+        [line] = (await recalled(moot.url, len(idle), ASKED)).splitlines()
+        assert FACT in line

@@ -15,7 +15,7 @@ from memory.layers import AnsweredTurn, EndedSession, ends_a_run
 from memory.private import private_spans
 from memory.readable import MessageRange, ReadableMessages
 from memory.recall.facts import NewFact, add_facts, origin_of, remove_facts
-from memory.recall.words import word_count
+from memory.recall.telling import telling
 from store.database import Store
 from store.schema import facts, messages, rooms
 
@@ -26,6 +26,7 @@ _PLACES = (
 )
 
 LEAST_WORDS = 4  # "sounds good to me" says nothing without what it is about
+LEAST_TELLING = 0.8  # "thanks a lot, see you all tomorrow" has none; one of Han characters has 0.8
 _STATES = re.compile(  # three words of which the middle one says what the first is, has or does
     r"\W*[\w'’.-]+\s+(?:is|are|was|were|uses?|used|likes?|prefers?|owns?|needs?|runs?|lives?|means"
     r"|ist|sind|war|nutzt|est|sont|es|son|está|usa|é|são|è|sono|adalah|ialah|pakai)\s+[\w'’.:/-]+\W*",
@@ -156,17 +157,17 @@ class MessageFacts:
 
 
 def is_telling(text: str) -> bool:
-    """True for a message that says something by itself: more than a word or two, in any script, and
-    no mere question.
+    """True for a message that says something by itself: more than a word or two, in any script, no
+    small talk, and no mere question.
 
     A question is found best by the same question asked again, and would stand before its answer.
     """
     sentences = filter(None, (part.strip() for part in _BETWEEN.split(text)))
     if all(map(_ASKS.search, sentences)):
         return False
-    words, telling = word_count(text)
-    states = telling > 1 and _STATES.fullmatch(text) is not None
-    return telling >= 1 and (words >= LEAST_WORDS or states)
+    told = telling(text[:MOST_CHARS])
+    states = told.telling > 1 and _STATES.fullmatch(text) is not None
+    return told.telling >= LEAST_TELLING and (told.words >= LEAST_WORDS or states)
 
 
 def _made_from(scope: str, seq: int) -> Select[str]:

@@ -45,11 +45,13 @@ class IndexEntry:
 @dataclass(frozen=True, slots=True)
 class Hit:
     """An entry that was found. scope: as the backend claims. score: 0 to 1, best first,
-    comparable across the scopes of one search."""
+    comparable across the scopes of one search. bearing: 0 to 1, how much of the question the entry
+    itself is about; only its score may come of its neighbours."""
 
     id: str
     scope: str
     score: float
+    bearing: float = 1.0
 
 
 class Index(Protocol):

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from memory.recall.words import DatePart
+from memory.recall.question import DatePart
 
 Scores = NDArray[np.float32]
 Places = NDArray[np.int32]
@@ -264,10 +264,10 @@ class InvertedIndex:
         """Where an entry is, by its number."""
         return self._places.get(number)
 
-    def terms_of(self, places: Iterable[int]) -> list[list[str]]:
-        """The terms of some entries, each once, marks left out."""
+    def terms_of(self, places: Iterable[int], *, marks: bool = False) -> list[list[str]]:
+        """The terms of some entries, each once. marks: those are among them."""
         return [
-            [term for number in self._of[place] if (term := self._terms[number])[0] != "@"]
+            [term for one in self._of[place] if (term := self._terms[one])[0] != "@" or marks]
             for place in places
         ]
 

@@ -19,7 +19,7 @@ from memory.recall.providers import OpenedMem0, check_settings, embedder_kind, o
 
 T = TypeVar("T")
 
-RANKING = 1  # raise it when what is stored changes its meaning: the terms, the hashing
+RANKING = 2  # raise it when what is stored changes its meaning: the terms, the hashing
 ONE_BY_ONE = 16  # more entries at once go to the store in one transaction
 BATCH = 256
 READERS = 2

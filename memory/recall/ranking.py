@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory.recall.inverted_index import NOWHERE, InvertedIndex, Places, Scores
-from memory.recall.words import TIMED, SearchQuestion
+from memory.recall.question import SearchQuestion
+from memory.recall.words import TIMED
 
 Cosines = Callable[[Places], Scores]
 
@@ -58,16 +59,23 @@ class Weights:
     """The neighbours' cosine, beside the entry's own."""
     enough: float = 0.12
     """The least share of the question's worth that an entry must have to be a hit."""
+    strange: float = 0.5
+    """A term that stands nowhere, among those that an entry should have."""
     alike: float = 0.4
     """The least cosine by which an entry without any common term is a hit."""
 
 
 @dataclass(frozen=True, slots=True)
 class RankedEntry:
-    """An entry's place and its score, between 0 and 1 and comparable across scopes."""
+    """An entry's place and its score, between 0 and 1 and comparable across scopes.
+
+    bearing: the share, 0 to 1, of what the question is about that the entry's own text has, or
+    its person or day. What its neighbours have raises the score alone.
+    """
 
     place: int
     score: float
+    bearing: float
 
 
 def rank(
@@ -111,6 +119,8 @@ class Ranking:
         self._damping = k1 * (1 - b + b / lexicon.mean_length * lexicon.lengths)
 
         self._scale = 1.0
+        self._alike: Scores = np.zeros(lexicon.size, np.float32)
+        self._wanted: list[tuple[float, frozenset[str]]] = []  # worth, and terms that have it
         self._scores, self._head = self._look(limit, cosines)
 
     def _look(self, limit: int, cosines: Cosines | None) -> tuple[Scores, Places]:
@@ -122,6 +132,7 @@ class Ranking:
         scores[known] += self._bonus(scores.size)[known]
         if cosines is not None:
             alike = np.where(self._lexicon.alive, cosines(_head(scores, HEAD)), 0)
+            self._alike = np.where(alike < self._w.alike, 0, alike)
             strange = scores <= 0
             scores += np.float32(self._w.meaning * worth) * self._meaning(alike)
             scores[(alike < self._w.alike) & strange] = 0
@@ -142,8 +153,27 @@ class Ranking:
         final = scores[head] + self._echo(scores, head)
         final += self._w.thread * self._thread_means(final, head)
         order = np.argsort(-final, kind="stable")[: self._limit]
-        scale = self._scale
-        return [RankedEntry(int(head[i]), float(final[i] / (final[i] + scale))) for i in order]
+        scale, bearings = self._scale, self._bearings(head[order])
+        return [
+            RankedEntry(int(head[i]), float(final[i] / (final[i] + scale)), bearing)
+            for i, bearing in zip(order, bearings, strict=True)
+        ]
+
+    def _bearings(self, places: Places) -> list[float]:
+        """The bearing of each place."""
+        dated = np.minimum(self._date_bonus()[places], self._scale)
+        all_terms = [set(terms) for terms in self._lexicon.terms_of(places.tolist(), marks=True)]
+        worth = sum(worth for worth, _ in self._wanted) or float(dated.max()) or 1.0
+        return [
+            min(max((self._had(terms) + day) / worth, like), 1)
+            for terms, day, like in zip(
+                all_terms, dated.tolist(), self._alike[places].tolist(), strict=True
+            )
+        ]
+
+    def _had(self, terms: Set[str]) -> float:
+        """The worth of what these terms have of what is wanted."""
+        return sum(worth for worth, some in self._wanted if not some.isdisjoint(terms))
 
     def _text(self) -> tuple[Scores, float]:
         """Scores by the text's terms, and what an entry with all of them would have."""
@@ -158,11 +188,21 @@ class Ranking:
                 else [(other, w.kindred) for other in lexicon.kindred(term)]
             )
             frequency = sum(lexicon.frequency(other) for other, _ in found)
+            if term in self._asked.telling:
+                self._want(term, [other for other, _ in found], frequency)
             weight *= lexicon.rarity(min(frequency, lexicon.living))
             worth += weight
             if found:
                 self._spread(found, np.float32(weight), scores)
         return scores[:-1], worth
+
+    def _want(self, term: str, found: Sequence[str], frequency: int) -> None:
+        """Note that an entry should have one of these terms, or be of the person of that name."""
+        lexicon, mark = self._lexicon, f"@p:{term}"
+        of_person = lexicon.frequency(mark)
+        worth = lexicon.rarity(min(max(frequency, of_person, 1), lexicon.living))
+        worth *= self._w.name if of_person else 1.0 if found else self._w.strange
+        self._wanted.append((worth, frozenset((*found, mark))))
 
     def _spread(
         self, found: Sequence[tuple[str, float]], weight: np.float32, scores: Scores

@@ -12,9 +12,11 @@ import structlog
 from sqlalchemy import Connection, text
 
 from contract.briefing import Fact
+from contract.chat import unaddressed
 from memory.given import GivenText
 from memory.layers import BriefRequest, LayerAnswers
 from memory.private import public
+from memory.recall.choice import FoundFact, chosen
 from memory.recall.facts import (
     StoredFact,
     count_facts,
@@ -27,6 +29,7 @@ from memory.recall.facts import (
     remove_facts,
 )
 from memory.recall.index import Hit, Index, IndexEntry
+from memory.recall.telling import telling
 from memory.scopes import Gate
 from store.database import Store
 from store.timestamps import day
@@ -69,58 +72,59 @@ class Recall:
 
     async def brief(self, ask: BriefRequest) -> LayerAnswers:
         """The facts that bear on the message, but for what the agent is or was given anyway."""
-        if not ask.recalls:
+        query = unaddressed(ask.text)
+        told = telling(query)
+        if not ask.recalls or told.is_idle:
             return LayerAnswers()
         invocation = ask.invocation
-        found = await self.search(
-            ask.text,
+        found = await self._find(
+            query,
             invocation.gate,
             limit=FETCHED,
             known=lambda fact: _is_given(fact, ask.given, invocation.home),
         )
-        return LayerAnswers(recall=tuple(self._shown(fact, score) for fact, score in found))
+        return LayerAnswers(recall=tuple(map(self._shown, chosen(found, told.asks))))
 
-    def _shown(self, fact: StoredFact, score: float) -> Fact:
+    def _shown(self, found: FoundFact) -> Fact:
+        fact = found.fact
         return Fact(
             id=fact.id,
             text=fact.text,
             kind="project" if fact.scope.startswith("project:") else fact.kind,
             date=day(fact.said_at, self._zone),
             origin=fact.origin,
-            score=score,
+            score=found.score,
         )
 
-    async def search(
-        self,
-        query: str,
-        gate: Gate,
-        *,
-        limit: int,
-        known: Callable[[StoredFact], bool] = lambda fact: False,
-    ) -> list[tuple[StoredFact, float]]:
-        """Facts behind the gate with their scores, best first; those that are known left out."""
+    async def search(self, query: str, gate: Gate, *, limit: int) -> list[tuple[StoredFact, float]]:
+        """Facts behind the gate with their scores, best first."""
+        found = await self._find(query, gate, limit=limit, known=lambda fact: False)
+        return [(one.fact, one.score) for one in found]
+
+    async def _find(
+        self, query: str, gate: Gate, *, limit: int, known: Callable[[StoredFact], bool]
+    ) -> list[FoundFact]:
+        """Facts behind the gate, best first; those that are known left out."""
         scopes = await self._store.read(partial(scopes_with_facts, scopes=gate.scopes), small=True)
         if not scopes or not (query := public(query)):
             return []
         for wanted in (limit * 2, limit * 2 + CROWD):
             hits = await self._index.search(query, scopes, wanted)
-            facts = await self._rows(hits, gate)
-            found = [(fact, score) for fact, score in facts if not known(fact)]
+            found = [one for one in await self._rows(hits, gate) if not known(one.fact)]
             if len(found) >= limit or len(hits) < wanted:
                 break
         return found[:limit]
 
-    async def _rows(self, hits: Sequence[Hit], gate: Gate) -> list[tuple[StoredFact, float]]:
+    async def _rows(self, hits: Sequence[Hit], gate: Gate) -> list[FoundFact]:
         """The table's rows for the hits, checked again, best first, each once."""
-        scores: dict[str, float] = {}
-        for hit in hits:
-            scores[hit.id] = max(hit.score, scores.get(hit.id, hit.score))
-        known = await self._store.read(partial(facts_by_id, ids=list(scores)), small=True)
+        best: dict[str, Hit] = {}
+        for hit in sorted(hits, key=lambda hit: hit.score):
+            best[hit.id] = hit
+        known = await self._store.read(partial(facts_by_id, ids=list(best)), small=True)
         living = [fact for fact in known.values() if fact.replaced_by is None]
         admitted = gate.admit(self.name, living)
-        return sorted(
-            ((fact, scores[fact.id]) for fact in admitted), key=lambda item: (-item[1], item[0].seq)
-        )
+        found = [FoundFact(fact, best[fact.id].score, best[fact.id].bearing) for fact in admitted]
+        return sorted(found, key=lambda one: (-one.score, one.fact.seq))
 
     async def begin(self) -> None:
         """Make the index ready, and let it hold what the table holds.

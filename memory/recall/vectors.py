@@ -26,8 +26,9 @@ from memory.recall.embedders import UNKNOWN
 from memory.recall.index import Hit, IndexFailed, checked_id
 from memory.recall.index_file import IndexEnd, IndexFile, IndexRow
 from memory.recall.inverted_index import CosineIndex, InvertedIndex, Scores
+from memory.recall.question import question
 from memory.recall.server import Remote, VectorServer
-from memory.recall.words import entry_terms, question
+from memory.recall.words import entry_terms
 
 HELD = 400_000  # entries that the lexicons in memory may have together, some 0.6 GB
 PRELOADED = 64  # scopes; a small one takes less than a search
@@ -189,7 +190,7 @@ class SqliteVectors:
         rows = {row.number: row for row in self._file.by_numbers(scope, list(scores))}
         return [
             VectorRecord(rows[number].id, score, rows[number].payload)
-            for number, score in scores.items()
+            for number, (score, _) in scores.items()
             if number in rows
         ]
 
@@ -203,12 +204,12 @@ class SqliteVectors:
         """
         scores = self._scores(query, vectors, scopes, limit)
         rows = self._file.owners(list(scores), scopes)
-        return [Hit(*rows[number], score) for number, score in scores.items() if number in rows]
+        return [Hit(*rows[number], *score) for number, score in scores.items() if number in rows]
 
     def _scores(
         self, query: str, vectors: Sequence[float], scopes: Sequence[str], limit: int
-    ) -> dict[int, float]:
-        """Numbers of the best rows and their scores, best first.
+    ) -> dict[int, tuple[float, float]]:
+        """Numbers of the best rows, with scores and bearings, best first.
 
         The second look, which is the dear one, is taken only at scopes that have one of the best
         after the first.
@@ -217,7 +218,7 @@ class SqliteVectors:
         vector = np.asarray(vectors, np.float32)
         near = {} if self._server is None else self._server.near(query, vectors, scopes)
         end = self._file.end()
-        scores: list[tuple[float, int]] = []
+        scores: list[tuple[float, float, int]] = []
         with ExitStack() as locks:
             all_held: dict[str, _Held] = {}
             # the same order for everybody: none waits for another
@@ -239,9 +240,11 @@ class SqliteVectors:
             least = heapq.nlargest(limit, (score for _, _, first in looks for score in first))[-1:]
             for lexicon, look, first in looks:
                 if first and [first[0]] >= least:
-                    scores += [(one.score, lexicon.numbers[one.place]) for one in look.best()]
+                    scores += [
+                        (one.score, one.bearing, lexicon.numbers[one.place]) for one in look.best()
+                    ]
         best = sorted(scores, key=lambda item: -item[0])[:limit]
-        return {number: score for score, number in best}
+        return {number: (score, bearing) for score, bearing, number in best}
 
     def keyword_search(self, query: str, top_k: int = 5, filters: object = None) -> None:
         """None: `search` has done it."""

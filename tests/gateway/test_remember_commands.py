@@ -112,7 +112,7 @@ async def test_what_is_shared_keeps_its_kind_and_names_its_person(tmp_path: Path
         await know(moot, "tea at four, please", kind="message")
         await know(moot, "Chose Postgres over tea", kind="decision")
         await tell(moot, in_dm("!share 1"), in_dm("!share 2"), said("hi", by="andi"))
-        await tell(moot, said("@demo tea at over", by="budi"))
+        await tell(moot, said("@demo who takes tea over coffee?", by="budi"))
         assert sorted(recalled(moot)) == [
             "- Andi: Chose Postgres over tea (decision, 2026-04-15, DM)",
             "- Andi: tea at four, please (fact, 2026-04-15, DM)",

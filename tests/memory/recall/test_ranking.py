@@ -15,8 +15,9 @@ from memory.recall.inverted_index import (
     InvertedIndex,
     one_slip,
 )
+from memory.recall.question import question
 from memory.recall.ranking import rank
-from memory.recall.words import entry_terms, question
+from memory.recall.words import entry_terms
 
 NOW = datetime(2026, 4, 15, 12, 0, tzinfo=UTC)
 

@@ -4,7 +4,8 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from memory.recall.words import TIMED, entry_terms, fold, question, terms
+from memory.recall.question import question
+from memory.recall.words import TIMED, entry_terms, fold, terms
 
 NOW = datetime(2026, 4, 15, 12, 0, tzinfo=UTC)  # a Wednesday
 
