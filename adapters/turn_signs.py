@@ -109,6 +109,9 @@ class RecordFormat:
     """How often it is looked at during a turn."""
     grace_s: float = 1.5
     """How long it may lag behind another sign of the end."""
+    late_s: float = 15.0
+    """The same, where words are known to have been said that it lacks: on a busy machine or disk a
+    program writes its record seconds later."""
     opens: bool = False
     """Each turn has a PromptTaken with its id, and rows without an id belong to the turn that began
     last: so late rows of the turn before are not taken for this one's."""

@@ -23,7 +23,7 @@ from adapters.turn_signs import RecordFormat
 log = structlog.stdlib.get_logger("moot.adapters.record")
 
 FILES = 1000  # of a record, the newest; one for each session, as a rule
-SLOW_S = 0.05  # to look for them; then one part of SHARE of the time at most goes into it
+SLOW_S = 0.05  # of work to look for them; then one part of SHARE of the time at most goes into it
 SHARE = 20
 SQLITE_WAIT_S = 0.5
 QUERY_S = 2.0  # of one look: a program may make a table of it that has no end
@@ -43,10 +43,11 @@ class Follower(Protocol):
     async def skip(self) -> bool:
         """Forget what is there: only what comes from now on counts. False: there was nothing."""
 
-    async def read(self) -> Sequence[TurnEvent]:
+    async def read(self, *, last: bool = False) -> Sequence[TurnEvent]:
         """The events of the rows added since; () when there is no record yet.
 
-        Of very much the beginning: the next look goes on.
+        Of very much the beginning: the next look goes on. last: the turn is over, so a file that
+        nobody has found yet is looked for now.
         """
 
     def folder(self) -> Path | None:
@@ -69,6 +70,13 @@ def _matches(home: Path, glob: str) -> list[Path]:
     newest = heapq.nlargest(FILES, filter(Path.is_file, found), key=_changed_at)
     inside = home.resolve()
     return [path for path in newest if path.resolve().is_relative_to(inside)]
+
+
+def _searched(home: Path, glob: str) -> tuple[list[Path], float]:
+    """The same, and the seconds of work that it took: on a busy machine a short search is late,
+    and no reason to look for the record less often."""
+    began = time.thread_time()
+    return _matches(home, glob), time.thread_time() - began
 
 
 def _changed_at(path: Path) -> int:
@@ -99,12 +107,10 @@ class _Search:
         """Those that are there; now: at this moment, however long it takes."""
         if not _WILD.search(self._glob):
             return _matches(self._home, self._glob)
-        began = time.monotonic()
-        if now or began >= self._due_at:
-            self._found = await asyncio.to_thread(_matches, self._home, self._glob)
-            ended = time.monotonic()
-            if ended - began > SLOW_S:
-                self._due_at = ended + (ended - began) * SHARE
+        if now or time.monotonic() >= self._due_at:
+            self._found, took_s = await asyncio.to_thread(_searched, self._home, self._glob)
+            if took_s > SLOW_S:
+                self._due_at = time.monotonic() + took_s * SHARE
         return self._found
 
 
@@ -161,10 +167,10 @@ class _Lines:
         self._seen = {path: _size(path) for path in await self._search.files(now=True)}
         return any(self._seen.values())
 
-    async def read(self) -> Sequence[TurnEvent]:
+    async def read(self, *, last: bool = False) -> Sequence[TurnEvent]:
         for _ in range(CHUNKS):
             if self._path is None:
-                self._path = self._growing(await self._search.files())
+                self._path = self._growing(await self._search.files(now=last))
                 self._offset = self._seen.get(self._path, 0) if self._path else 0
             if added := self._added():
                 for row in self._rows(added):
@@ -257,9 +263,9 @@ class _Segments:
         had = [await file.skip() for file in await self._all(now=True)]
         return any(had)
 
-    async def read(self) -> Sequence[TurnEvent]:
-        for file in await self._all():
-            self._found += await file.read()
+    async def read(self, *, last: bool = False) -> Sequence[TurnEvent]:
+        for file in await self._all(now=last):
+            self._found += await file.read(last=last)
         found, self._found = self._found, []
         return found
 
@@ -295,7 +301,7 @@ class _Table:
             self._last = next(iter(rows[0].values()))
         return bool(self._last)
 
-    async def read(self) -> Sequence[TurnEvent]:
+    async def read(self, *, last: bool = False) -> Sequence[TurnEvent]:
         rows = await asyncio.to_thread(self._query, self._record.query) or []
         for row in rows:
             self._last = next(iter(row.values()))

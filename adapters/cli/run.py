@@ -101,7 +101,7 @@ class PromptRun:
             await self._type()
             while True:
                 if sign := await self._look():
-                    await self._read_record()
+                    await self._read_record(last=True)
                     return await self._answer(sign)
                 if not self._console.alive:
                     return await self._after_exit()
@@ -361,7 +361,7 @@ class PromptRun:
     async def _after_exit(self) -> Answer:
         """The program is gone; perhaps its record has the answer."""
         await self._console.wait_exit(EXIT_S)
-        await self._read_record()
+        await self._read_record(last=True)
         if self.turn.failed or self.turn.ended:
             return await self._answer("record")
         raise await self._ending.crash()
@@ -388,10 +388,10 @@ class PromptRun:
             await self._console.end_younger(self._begin)
         return idle
 
-    async def _read_record(self) -> None:
+    async def _read_record(self, *, last: bool = False) -> None:
         if self.follower is None:
             return
-        self._unnoted += await self.follower.read()
+        self._unnoted += await self.follower.read(last=last)
         while self._unnoted:
             for _ in range(min(len(self._unnoted), NOTES)):
                 self.note(self._unnoted.popleft(), "record")

@@ -98,6 +98,7 @@ class CliAgent(AgentSession[PromptRun]):
             past=self._past,
             on_named=partial(self._named, by_record=True),
         )
+        run.turn.patient = self._turn is None or self._turn.complete()
         self._run, self._turn = run, run.turn
         return run
 

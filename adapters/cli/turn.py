@@ -101,7 +101,8 @@ class TurnState:
     began: a sign of it was seen. failed: it ended without an answer. blocked: a dialog waits,
     so no idle sign counts. ending: a sign says that it is over, and the record has perhaps still
     to catch up. past: ids of earlier turns, whose late events are not this one's. kept: the record
-    has something of it, so what it does not hold was not said.
+    has something of it, so what it does not hold was not said. patient: the record had all of the
+    turn before, so words that a hook gave are waited for until `RecordFormat.late_s`.
     """
 
     def __init__(self, signs: TurnSigns, past: Collection[str] = ()) -> None:
@@ -110,6 +111,7 @@ class TurnState:
         self.blocked = False
         self.ending = False
         self.kept = False
+        self.patient = True
         self.failed: ReplyFailed | None = None
         self.ended: ReplyEnded | None = None
         self.tools: list[str] = []
@@ -291,7 +293,7 @@ class TurnState:
         if self.failed:
             return self._ended_by
         if self._ended_by:
-            waits = 0.0 if self._complete() else self._grace_s()
+            waits = 0.0 if self.complete() else self._grace_s()
             return self._ended_by if now >= self._ended_at + waits else None
         if self.blocked:
             return None
@@ -329,7 +331,7 @@ class TurnState:
         """True when the program's own signs say that it is done."""
         return bool(self.ended or (self.failed and not self.failed.goes_on))
 
-    def _complete(self) -> bool:
+    def complete(self) -> bool:
         """True when the exact text is all there."""
         ended = self.ended
         if ended is None or ended.recorded or self._recorded_end:
@@ -343,7 +345,20 @@ class TurnState:
         return self._last is not None and last.strip() == self._last.strip()
 
     def _grace_s(self) -> float:
-        return self._signs.record.grace_s if self._signs.record else 0.0
+        record = self._signs.record
+        if record is None:
+            return 0.0
+        return record.late_s if self.patient and self._lacks_words() else record.grace_s
+
+    def _lacks_words(self) -> bool:
+        """True when a hook gave words that were said in this turn, and its record lacks them.
+
+        Where the record has begun and nobody has heard a word, they are an earlier turn's.
+        """
+        last = self.ended.text if self.ended and self._told_by == "hook" else None
+        if not last or self.complete() or any(last.strip() in p.text() for p in self._parts):
+            return False
+        return not self.kept or bool(self.draft().strip())
 
     def _patience_s(self, sign: Sign) -> float:
         """The time for which an inexact sign must hold before it ends the turn."""

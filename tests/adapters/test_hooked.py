@@ -110,6 +110,28 @@ time.sleep(60)
     assert (await agent.ask("hello", Replies())).text == "One.\n\nTwo."
 
 
+async def test_a_record_that_comes_late_and_in_pieces_loses_and_doubles_nothing(
+    open_agent: OpenAgent, hooks: HookListener
+) -> None:
+    profile = hooked("""
+ready()
+for turn in range(3):
+    paste(); enter()
+    hook(**{"is": "ended", "text": f"Three of {turn}.", "whole": False})
+    for words in ("One", "Two", "Three"):
+        time.sleep(0.3)  # three times its grace
+        with open(os.path.join(os.environ["HOME"], "record-x.jsonl"), "a") as file:
+            print(json.dumps({"is": "said", "text": f"{words} of {turn}."}), file=file)
+time.sleep(60)
+""")
+    assert profile.signs.record
+    record = replace(profile.signs.record, grace_s=0.1)
+    agent = open_agent(changed(profile, record=record), hooks=hooks)
+    for turn in range(3):
+        text = (await agent.ask("hello", Replies())).text
+        assert text == f"One of {turn}.\n\nTwo of {turn}.\n\nThree of {turn}."
+
+
 ASKS = """
 ready()
 while True:

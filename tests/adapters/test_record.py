@@ -50,6 +50,17 @@ async def test_a_record_that_appears_later_is_read_from_its_beginning(tmp_path: 
     assert texts(await follower.read()) == ["one"]
 
 
+async def test_a_record_among_very_many_is_found_when_the_turn_is_over(tmp_path: Path) -> None:
+    (tmp_path / "log").mkdir()
+    for number in range(10_000):
+        (tmp_path / "log" / f"{number}.jsonl").touch()
+    follower = follow(LINES, tmp_path, LINES.glob)
+    await follower.skip()
+    assert texts(await follower.read()) == []
+    append(tmp_path / "log" / "mine.jsonl", '{"text": "one"}\n')
+    assert texts(await follower.read(last=True)) == ["one"]
+
+
 async def test_a_new_record_beside_older_ones_is_found(tmp_path: Path) -> None:
     append(tmp_path / "log" / "old.jsonl", '{"text": "old"}\n')
     follower = follow(LINES, tmp_path, LINES.glob)

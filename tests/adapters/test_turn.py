@@ -16,7 +16,7 @@ from adapters.turn_signs import Footer, Hooks, RecordFormat, Title, TurnSigns
 
 NOTHING = re.compile("(?!)")
 TITLE = Title(busy=NOTHING, idle=NOTHING)
-RECORD = RecordFormat("*", lambda row: [], grace_s=1.0)
+RECORD = RecordFormat("*", lambda row: [], grace_s=1.0, late_s=10.0)
 HOOKS = Hooks(lambda row: [])
 BOTH = TurnSigns(hooks=HOOKS, record=RECORD, title=TITLE, fallback_s=5.0)
 SCREEN = TurnSigns(title=TITLE, footer=Footer(NOTHING, debounce_s=0.5))
@@ -59,9 +59,33 @@ def test_a_record_that_does_not_catch_up_costs_its_grace_and_no_text() -> None:
     turn = TurnState(BOTH)
     turn.note(ReplyBlock("a"), "record", 0.0)
     turn.note(ReplyEnded("b", whole=False), "hook", 1.0)
-    assert turn.over(1.9) is None
-    assert turn.due(1.9) is not None
-    assert (turn.over(2.0), turn.text()) == ("hook", "a\n\nb")
+    assert turn.over(10.9) is None
+    assert turn.due(10.9) is not None
+    assert (turn.over(11.0), turn.text()) == ("hook", "a\n\nb")
+
+
+def test_words_are_not_waited_for_long_where_the_turn_before_waited_in_vain() -> None:
+    turn = TurnState(BOTH)
+    turn.patient = False
+    turn.note(ReplyEnded("b", whole=False), "hook", 1.0)
+    turn.note(ReplyDelta("b"), "hook", 1.0)
+    assert (turn.over(1.9), turn.over(2.0), turn.complete()) == (None, "hook", False)
+
+
+def test_an_earlier_turn_s_words_are_not_waited_for_long() -> None:
+    turn = TurnState(BOTH)
+    turn.note(ReplyEnded("said before", whole=False), "hook", 0.0)
+    assert turn.over(9.9) is None
+    turn.note(PromptTaken("1"), "record", 9.9)
+    assert (turn.over(9.9), turn.text()) == ("hook", "")
+
+
+def test_words_that_the_record_has_of_this_turn_are_not_waited_for_long() -> None:
+    turn = TurnState(BOTH)
+    turn.note(ReplyBlock("All of it."), "record", 0.0)
+    turn.note(ToolUsed("TodoWrite"), "record", 0.0)
+    turn.note(ReplyEnded("All of it.", whole=False), "hook", 0.0)
+    assert (turn.over(0.9), turn.over(1.0), turn.text()) == (None, "hook", "All of it.")
 
 
 def test_a_hook_without_text_waits_for_the_record() -> None:

@@ -21,8 +21,10 @@ from tests.doubles.replies import Replies
 OPENS = TurnSigns(
     hooks=Hooks(lambda row: []), record=RecordFormat("*", lambda row: [], grace_s=1.0, opens=True)
 )
+LATE_S = 10.0
 LOOSE = TurnSigns(
-    hooks=Hooks(lambda row: []), record=RecordFormat("*", lambda row: [], grace_s=1.0)
+    hooks=Hooks(lambda row: []),
+    record=RecordFormat("*", lambda row: [], grace_s=1.0, late_s=LATE_S),
 )
 
 
@@ -95,7 +97,8 @@ def test_a_record_that_never_catches_up_leaves_the_last_block() -> None:
     turn.note(ReplyBlock("I look."), "record", 0.0)
     turn.note(ToolUsed("Bash"), "record", 0.0)
     turn.note(ReplyEnded("Done.", whole=False), "hook", 0.0)
-    assert (turn.over(1.0), turn.text()) == ("hook", "Done.")
+    assert turn.over(LATE_S - 1) is None
+    assert (turn.over(LATE_S), turn.text()) == ("hook", "Done.")
 
 
 def test_a_draft_is_what_streams_until_the_record_has_more() -> None:
