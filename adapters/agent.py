@@ -170,6 +170,18 @@ class Compacting(Protocol):
         """Return when it is done. Raises AgentError. Never overlaps with `Agent.ask`."""
 
 
+NO_UNDO = "can't take back an answer. Ask for what it changed to be undone, or say `!new`."
+
+
+@runtime_checkable
+class Undoing(Protocol):
+    """An agent that can take back its last exchange, and perhaps what it changed in files."""
+
+    async def undo(self) -> str:
+        """Return when it is done: the files that came back as well, "" when none do. Raises
+        AgentError. Never overlaps with `Agent.ask`."""
+
+
 class Agent(Protocol):
     """One living session with an agent. Calls of `ask` never overlap."""
 

@@ -259,6 +259,41 @@ class Interrupt:
 
 
 @dataclass(frozen=True, slots=True)
+class UndoStep:
+    """Keys, and what shows that they were taken: the next step's are pressed only then."""
+
+    keys: bytes
+    shows: re.Pattern[str]
+    again: bool = False
+    """They are pressed until it shows, e.g. to get to a row of a list."""
+    where: re.Pattern[str] | None = None
+    """Left out unless this is on the screen then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """The program's own way to take back its last exchange, and what that changed."""
+
+    steps: tuple[UndoStep, ...]
+    """What the last one shows is the proof that it is done."""
+    refuses: re.Pattern[str] | None = None
+    """Shows that there is nothing that it could take back."""
+    takes_files: str = ""
+    """Files that come back as well, e.g. "the files that its tools had changed"; empty: none do."""
+    clear: bytes = b""
+    """Pressed afterwards, where it gives the prompt back into its input box."""
+
+
+def typed_undo(command: str, shows: re.Pattern[str], enter: bytes = b"\r") -> tuple[UndoStep, ...]:
+    """The steps that type a command and enter it. shows: what it opens, or prints."""
+    row = rf"^.{{0,20}}{re.escape(command[0])} ?{re.escape(command[1:])}$"
+    return (
+        UndoStep(command.encode(), re.compile(row, re.MULTILINE)),
+        UndoStep(enter, shows),
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Controls:
     """Keys and commands beside prompts: to break a turn off, to make the context smaller."""
 
@@ -269,5 +304,7 @@ class Controls:
     """The same for beginning a new conversation."""
     tells_compacted: bool = False
     """Nothing was compacted without a ContextCompacted event."""
+    undo: Undo | None = None
+    """None: it can't."""
     compacting: re.Pattern[str] | None = None
     """On the screen exactly while `compact` works, for a program with no other sign of it."""

@@ -8,17 +8,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from sqlalchemy import (
-    Boolean,
-    Connection,
-    Select,
-    and_,
-    bindparam,
-    func,
-    or_,
-    select,
-    update,
-)
+from sqlalchemy import Boolean, Connection, Select, and_, bindparam, func, or_, select, update
 
 from contract.briefing import TranscriptLine
 from contract.chat import Attachment, Deleted, Edited, Inbound, Room, Speaker, through_of
@@ -52,7 +42,8 @@ class StoredMessage:
 
     def line(self) -> TranscriptLine:
         """The message as the composer is given it."""
-        return TranscriptLine(str(self.seq), self.by, self.content, self.sent_at, self.attachments)
+        text = f"{UNDONE}{self.content}" if "undone" in self.meta else self.content
+        return TranscriptLine(str(self.seq), self.by, text, self.sent_at, self.attachments)
 
 
 # Statements are built once: building costs more than running them.
@@ -105,6 +96,7 @@ _KEPT = and_(  # what is said while its room is kept out of memory stays out for
 )
 _OWN = ("scope", "persona", "turn_id", "hop", "content", "sender_id", "sender_name", "sender_type")
 LATEST = 2**62  # after every message
+UNDONE = "(taken back, it stands no more) "
 
 
 class Transcript:
@@ -216,6 +208,14 @@ class Transcript:
         }
         put = self._add_work if more else self._add_answer
         return int(connection.execute(put, values).scalar_one())
+
+    def undo(self, connection: Connection, turn_id: str) -> Sequence[int]:
+        """Mark what was said in a turn as taken back; it is remembered no more. Returns seqs."""
+        said = connection.execute(select(_C.seq, _C.meta).where(_C.turn_id == turn_id)).all()
+        for seq, meta in said:
+            mark = {"meta": meta | {"undone": True}, "include_in_memory": False}
+            connection.execute(update(messages).where(_C.seq == seq).values(mark))
+        return [seq for seq, _ in said]
 
     async def edit(self, edited: Edited) -> StoredMessage | None:
         """Replace a message's text and keep the first one; None when nothing changed.

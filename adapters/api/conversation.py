@@ -107,6 +107,15 @@ class Conversation:
             self._said.pop()
             self._write({"retract": 1})
 
+    def undo(self) -> bool:
+        """Take back the last question and what was said to it. False: there was none."""
+        while self._said:
+            role = self._said[-1].role
+            self.retract()
+            if role == "user":
+                return True
+        return False
+
     def forget(self, most_chars: int) -> bool:
         """Forget the oldest turns until what is left has at most so many characters.
 

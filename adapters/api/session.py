@@ -113,6 +113,11 @@ class ApiAgent(AgentSession["_Turn"]):
         """See `Agent.ask`. The one limit is how long the API may be silent, in the settings."""
         return await self._within(None, self._ask(prompt, reply))
 
+    async def undo(self) -> str:
+        """See `Undoing`: it changes no files."""
+        self._conversation.undo()
+        return ""
+
     async def _ask(self, prompt: str, reply: Reply) -> Answer:
         turn = self._run = _Turn(Speech(reply.draft, self._clock), reply.work)
         occasion = reply.occasion

@@ -9,13 +9,15 @@ from typing import Any
 
 import structlog
 
-from adapters.agent import Launch, Reply
+from adapters.agent import NO_UNDO, Launch, Reply
 from adapters.cli.command import CommandRun, NullReply
 from adapters.cli.hooks import HookListener
 from adapters.cli.process import CliProcess
 from adapters.cli.run import PromptRun
 from adapters.cli.turn import TurnState
+from adapters.cli.undoing import take_back
 from adapters.cli_profile import Profile
+from adapters.pty.console import Console
 from adapters.screen.screen import Screen
 from adapters.screen.signals import Signal
 from adapters.session.login import give_back
@@ -27,6 +29,7 @@ from contract.errors import AgentError
 log = structlog.stdlib.get_logger("moot.adapters.cli")
 
 COMPACT_S = 180.0  # a model reads the whole conversation and writes its summary
+UNDO_S = 60.0  # five steps of ten seconds, each of which takes one as a rule
 PAST_TURNS = 16  # ids of turns whose late events are dropped
 
 
@@ -58,6 +61,14 @@ class CliAgent(AgentSession[PromptRun]):
             raise AgentError("missing", f"{self._profile.name}: no compact command", say=say)
         await self._within(COMPACT_S, self._compact())
 
+    async def undo(self) -> str:
+        """See `Undoing`."""
+        if self._profile.controls.undo is None:
+            say = f"{self._title} {NO_UNDO}"
+            raise AgentError("missing", f"{self._profile.name}: no undo", say=say)
+        await self._within(UNDO_S, self._undo())
+        return self._profile.controls.undo.takes_files
+
     async def _ask(self, prompt: str, reply: Reply) -> Answer:
         run = await self._begin(PromptRun, prompt, reply)
         try:
@@ -79,13 +90,24 @@ class CliAgent(AgentSession[PromptRun]):
             say = f"{self._title} found nothing to compact."
             raise AgentError("context", f"{self._profile.name}: not compacted", say=say)
 
-    async def _begin(self, kind: type[PromptRun], text: str, reply: Reply) -> PromptRun:
-        """Have the program ready to be typed to."""
+    async def _undo(self) -> None:
+        console = await self._ready()
+        try:
+            await take_back(self._profile, console)
+        except BaseException:
+            await self._process.end()  # in a dialog of it; the next prompt resumes the session
+            raise
+
+    async def _ready(self) -> Console:
+        """The program, ready to be typed to."""
         if self._settling:
             await self._settled()
         console = self._process.console
-        if not console or not console.ready:
-            console = await self._process.start()
+        return console if console and console.ready else await self._process.start()
+
+    async def _begin(self, kind: type[PromptRun], text: str, reply: Reply) -> PromptRun:
+        """Have the program ready to be typed to."""
+        console = await self._ready()
         if self._turn:
             self._past = [*self._past, self._turn.id][-PAST_TURNS:]
         run = kind(

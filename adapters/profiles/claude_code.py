@@ -279,6 +279,21 @@ LOOK = ScreenProfile(
     ),
 )
 
+# What it changed by commands of the shell stays. The prompt comes back into the box.
+UNDO = signs.Undo(
+    steps=(
+        *signs.typed_undo(
+            "/rewind", re.compile(r"^ +Restore the code and/or conversation", re.MULTILINE)
+        ),
+        signs.UndoStep(b"\x1b[A", re.compile(r"^ +❯ (?!\(current\))", re.MULTILINE)),
+        signs.UndoStep(b"\r", re.compile(r"^ +❯ 1\. Restore .*conversation$", re.MULTILINE)),
+        signs.UndoStep(b"\r", re.compile(rf"^{LINE}.*\n❯\s(?!/rewind).*\S", re.MULTILINE)),
+    ),
+    refuses=re.compile(r"^ +Nothing to rewind to", re.MULTILINE),
+    takes_files="the files that it had edited",
+    clear=b"\x03",
+)
+
 CLAUDE_CODE = profile.Profile(
     name="claude-code",
     title="Claude Code",
@@ -349,6 +364,7 @@ CLAUDE_CODE = profile.Profile(
         compact="/compact",
         tells_compacted=True,
         clear="/clear",
+        undo=UNDO,
     ),
     # a session that is resumed has the mode that it was in, unless an option says another
     modes={

@@ -219,6 +219,21 @@ RENEWAL = profile.Renewal(
     ),
 )
 
+# It says itself that files stay as they are.
+UNDO = signs.Undo(
+    steps=(
+        signs.UndoStep(b"\x1b", re.compile("esc again to edit previous message")),
+        signs.UndoStep(b"\x1b", re.compile("↵ rewind · esc back")),
+        signs.UndoStep(
+            b"\r",
+            re.compile(
+                r"\A(?![\s\S]*↵ rewind)[\s\S]*reverted to this point\.[^\n]*\n\s*› (?!Ask Codex)"
+            ),
+        ),
+    ),
+    clear=b"\x03",
+)
+
 CODEX = profile.Profile(
     name="codex",
     title="Codex",
@@ -266,7 +281,7 @@ CODEX = profile.Profile(
     ),
     signs=signs.TurnSigns(
         record=signs.RecordFormat(
-            ".codex/sessions/*/*/*/rollout-*-{session_id}.jsonl",
+            ".codex/sessions/*/*/*/rollout-*-{session_id}[._]*",
             telling(codex.from_record, by_codex),
             opens=True,
         ),
@@ -282,6 +297,7 @@ CODEX = profile.Profile(
         compact="/compact",
         tells_compacted=True,
         clear="/clear",
+        undo=UNDO,
     ),
     modes={
         "plan": ("-a", "never", "-s", "read-only"),

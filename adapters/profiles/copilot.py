@@ -134,6 +134,27 @@ LOOK_2025 = replace(
 
 LOOK = replace(_LOOK, older=(LOOK_2025,))
 
+# It leaves alone what others have changed since.
+UNDO = signs.Undo(
+    steps=(
+        *signs.typed_undo("/rewind", re.compile(r"^│ Rewind to a previous point", re.MULTILINE)),
+        signs.UndoStep(b"\r", re.compile(r"^│ ❯ Conversation only", re.MULTILINE)),
+        signs.UndoStep(
+            b"\x1b[B",
+            re.compile(r"^│ ❯ Conversation \+ files", re.MULTILINE),
+            where=re.compile(r"^│ +Conversation \+ files +Review", re.MULTILINE),
+        ),
+        signs.UndoStep(
+            b"\r",
+            re.compile(r"^│ Enter Restore", re.MULTILINE),
+            where=re.compile(r"^│ ❯ Conversation \+ files", re.MULTILINE),
+        ),
+        signs.UndoStep(b"\r", re.compile(rf"^{LINE}\n❯ +(?!/rewind)\S", re.MULTILINE)),
+    ),
+    takes_files="the files that it had changed",
+    clear=b"\x03",
+)
+
 COPILOT = profile.Profile(
     name="copilot",
     title="Copilot",
@@ -206,6 +227,7 @@ COPILOT = profile.Profile(
         compact="/compact",
         tells_compacted=True,
         clear="/clear",
+        undo=UNDO,
     ),
     acp=profile.Acp(
         command=("copilot", "--acp"),

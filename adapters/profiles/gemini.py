@@ -195,6 +195,29 @@ LOOK = ScreenProfile(
     ),
 )
 
+# In its list stand results of tools, too, without a text of their own.
+UNDO = signs.Undo(
+    steps=(
+        *signs.typed_undo("/rewind", re.compile(r"^│ > Rewind", re.MULTILINE)),
+        signs.UndoStep(
+            b"\x1b[A",
+            re.compile(r"^│ ● (?!No files have|Stay at|Cancel )\S", re.MULTILINE),
+            again=True,
+        ),
+        signs.UndoStep(b"\r", re.compile(r"^│ ● 1\. Rewind conversation", re.MULTILINE)),
+        signs.UndoStep(
+            b"\r",
+            re.compile(
+                r"^ [>*] +(?!Type your message|/rewind)\S(?![\s\S]*(?:^ [>*] |Confirm Rewind))",
+                re.MULTILINE,
+            ),
+        ),
+    ),
+    refuses=re.compile("Nothing to rewind to"),
+    takes_files="the files that it had edited",
+    clear=b"\x03",
+)
+
 GEMINI = profile.Profile(
     name="gemini",
     title="Gemini CLI",
@@ -273,6 +296,7 @@ GEMINI = profile.Profile(
         tells_compacted=True,
         compacting=re.compile(r"^ +Compressing chat history\b", re.MULTILINE),
         clear="/clear",
+        undo=UNDO,
     ),
     # it offers only its own list of models
     acp=profile.Acp(command=("gemini", "--acp"), options=(("--model", "{model}"),)),

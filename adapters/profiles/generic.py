@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Self
 
 from pydantic import (
     BaseModel,
@@ -16,6 +16,7 @@ from pydantic import (
     ConfigDict,
     Field,
     field_validator,
+    model_validator,
 )
 
 from adapters import turn_signs as signs
@@ -106,7 +107,8 @@ class GenericSettings(BaseModel):
     use: the reply is what follows the last one. permission: shows that it asks; its choices are
     read from the screen (numbers, letters such as [y/N], lines of which one is marked), unless
     `choices` name them. record: where it writes down what it said, from which replies are exact;
-    else they are read from the screen. cols, rows: of its terminal. Without a record a large one,
+    else they are read from the screen. undo: its command that takes back the last exchange; undone:
+    what it shows then. cols, rows: of its terminal. Without a record a large one,
     so that a full-screen program shows a long reply whole: 200 and 300.
     """
 
@@ -133,6 +135,8 @@ class GenericSettings(BaseModel):
     settle_s: float = Field(default=0.15, ge=0)
     interrupt: list[Press] = [b"\x1b"]
     clear: list[Press] = []
+    undo: str = Field(default="", pattern=r"^\S*$")
+    undone: Regex | None = None
     reply: Regex | None = None
     margin: int = Field(default=0, ge=0)
     spare: int = Field(default=0, ge=0)
@@ -157,6 +161,12 @@ class GenericSettings(BaseModel):
         if value and value not in (known := sorted({*looks(), *OTHER_LOOKS})):
             raise ValueError(f"nobody knows how {value!r} looks; known: {', '.join(known)}")
         return value
+
+    @model_validator(mode="after")
+    def _proven(self) -> Self:
+        if bool(self.undo) != (self.undone is not None):
+            raise ValueError("`undo` needs `undone`, which shows that it is done, and vice versa")
+        return self
 
 
 def generic_profile(name: str, settings: GenericSettings, ready: str = "") -> Profile:
@@ -189,7 +199,8 @@ def generic_profile(name: str, settings: GenericSettings, ready: str = "") -> Pr
         ),
         shown=signs.Shown(look=_look(name, given), permission=_permission(given)),
         controls=signs.Controls(
-            interrupt=signs.Interrupt(tuple(given.interrupt), clear=b"".join(given.clear))
+            interrupt=signs.Interrupt(tuple(given.interrupt), clear=b"".join(given.clear)),
+            undo=_undo(given),
         ),
         # as far as anybody knows
         acp=Acp(command=tuple(given.command)),
@@ -240,6 +251,12 @@ def _permission(given: GenericSettings) -> signs.Permission | None:
         allow=given.submit,
         refuse=b"".join(given.interrupt),
     )
+
+
+def _undo(given: GenericSettings) -> signs.Undo | None:
+    if not given.undo or given.undone is None:
+        return None
+    return signs.Undo(signs.typed_undo(given.undo, given.undone, given.submit))
 
 
 def _quiet_s(given: GenericSettings) -> float:

@@ -225,6 +225,15 @@ LOOK = ScreenProfile(
     tools=ToolRows(tool=re.compile(r"  ┊ ")),
 )
 
+UNDO = signs.Undo(
+    steps=(
+        *signs.typed_undo("/undo", re.compile(r"^│ ❯ \[1\] Approve Once", re.MULTILINE)),
+        signs.UndoStep(b"\r", re.compile(r"Undid \d+ turn(?![\s\S]*\[1\] Approve Once)")),
+    ),
+    refuses=re.compile(r"No (?:user )?messages? (?:found )?to undo"),
+    clear=b"\x03",
+)
+
 HERMES = profile.Profile(
     name="hermes",
     title="hermes-agent",
@@ -290,6 +299,7 @@ HERMES = profile.Profile(
         compact="/compress",
         tells_compacted=True,
         clear="/new",
+        undo=UNDO,
     ),
     acp=profile.Acp(command=("hermes", "acp"), fault=SPOKEN_FAULT),
 )

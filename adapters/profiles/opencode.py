@@ -58,7 +58,6 @@ def relied_file(setting: profile.Setting, _present: str) -> str:
     relied: Json = {
         "autoupdate": False,
         "share": "disabled",
-        "snapshot": False,  # a copy of the workspace a turn, for an `/undo` that nobody can say
         "agent": {"title": {"disable": True}},  # a request a session, for a title nobody sees
         "experimental": {"continue_loop_on_deny": True},  # a refusal is not the end of a turn
     }
@@ -212,6 +211,15 @@ RENEWAL = profile.Renewal(
     account=(("openai", "accountId"), ("openai", "access", *_CLAIMS)),
 )
 
+# The prompt comes back into the box, below the line that says that it is reverted.
+UNDO = signs.Undo(
+    steps=signs.typed_undo(
+        "/undo", re.compile(r"to restore\n[ ┃\n]*┃ +(?!/undo)(?!\w+ +· )\S", re.MULTILINE)
+    ),
+    takes_files="in a Git repository, the files that it had changed",
+    clear=b"\x03",
+)
+
 OPENCODE = profile.Profile(
     name="opencode",
     title="opencode",
@@ -282,6 +290,7 @@ OPENCODE = profile.Profile(
         interrupt=signs.Interrupt(keys=(ESC, ESC, ESC), again_s=1.0, clear=b"\x15"),
         compact="/compact",
         clear="/new",
+        undo=UNDO,
     ),
     acp=profile.Acp(command=("opencode", "acp"), last_message=True),
     modes={

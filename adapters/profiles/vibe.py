@@ -198,6 +198,15 @@ LOOK = look.ScreenProfile(
     frame=look.ScreenFrame(scrollbar="▁▂▃▄▅▆▇█▔▀"),
 )
 
+UNDO = signs.Undo(
+    steps=(
+        *signs.typed_undo("/rewind", re.compile(r"^│ +1\. Edit message", re.MULTILINE)),
+        signs.UndoStep(b"\r", re.compile(r"^│ +1\. Keep in current session", re.MULTILINE)),
+        signs.UndoStep(b"\r", re.compile(r"^─{8,}.*\n> \S", re.MULTILINE)),
+    ),
+    clear=b"\x03",
+)
+
 VIBE = profile.Profile(
     name="vibe",
     title="Mistral Vibe",
@@ -257,7 +266,11 @@ VIBE = profile.Profile(
         ),
     ),
     controls=signs.Controls(
-        interrupt=signs.Interrupt(), compact="/compact", tells_compacted=True, clear="/clear"
+        interrupt=signs.Interrupt(),
+        compact="/compact",
+        tells_compacted=True,
+        clear="/clear",
+        undo=UNDO,
     ),
     acp=profile.Acp(command=("vibe-acp",)),
     modes={"ask": ("--agent", "ask"), "auto": ("--agent", "auto-approve", "--auto-approve")},

@@ -22,6 +22,7 @@ from gateway.commands.roles import RoleCommands
 from gateway.commands.schedules import ScheduleCommands
 from gateway.commands.sessions import SessionCommands
 from gateway.commands.status import StatusCommands
+from gateway.commands.undo import UndoCommand
 from gateway.commands.usage import UsageCommands
 from gateway.core.clock import clock
 from gateway.core.ledger import UnusedSession
@@ -70,6 +71,7 @@ def make_commands(
         "schedules": ScheduleCommands(schedules, access, clock).run,
         "sessions": _sessions(context, sessions, ended).run,
         "status": _status(context, sessions, queues).run,
+        "undo": _undo(context, sessions, memories).run,
         "usage": UsageCommands(usage, access, clock, zone).run,
     }
     return Commands(permits, handlers)
@@ -104,6 +106,19 @@ def _choices(
         access=context.access,
         audit=context.audit,
         ended=ended,
+    )
+
+
+def _undo(context: Context, sessions: SessionPool, memories: Memories) -> UndoCommand:
+    return UndoCommand(
+        store=context.store,
+        ledger=context.ledger,
+        transcript=context.transcript,
+        sessions=sessions,
+        access=context.access,
+        audit=context.audit,
+        changed=memories.hearing.changed,
+        clock=clock,
     )
 
 

@@ -80,7 +80,7 @@ class AgentCommands:
         if not await self._sessions.known(persona, key):
             return f"@{persona.name} holds no conversation here that could be compacted."
         try:
-            async with self._sessions.use(persona, key, request.turn.room, _untold) as live:
+            async with self._sessions.use(persona, key, request.turn.room, untold) as live:
                 await compact(live)
         except AgentError as error:
             return f"@{persona.name}: {error.say}"
@@ -116,5 +116,5 @@ def _version(record: Mapping[str, Any]) -> str:
     return f" (version {number} of its persona)" if number else ""
 
 
-async def _untold() -> None:
+async def untold() -> None:
     """A command that waits for a place has no mark of its own."""

@@ -12,7 +12,6 @@ from typing import Literal
 from gateway.settings.access import Role
 
 Group = Literal["agents", "memory", "house"]
-
 GROUPS: Mapping[Group, str] = {
     "agents": "The agents here",
     "memory": "What is remembered",
@@ -62,6 +61,9 @@ class CommandSpec:
 
 _PERSONA = Argument("persona", "whose; else everybody's here")
 _NUMBER = Argument("number", "its number in the list", required=True)
+_WHEN = Argument("when", "tomorrow 8:30, in 20 minutes, ...", required=True)
+_MODE = Argument("mode", "or default", choices=("plan", "ask", "auto", "default"))
+_VERSIONS = Argument("what", "or a persona's name", choices=("history", "diff", "rollback"))
 
 TABLE: tuple[CommandSpec, ...] = (
     CommandSpec(
@@ -89,6 +91,17 @@ TABLE: tuple[CommandSpec, ...] = (
         example="!retry claude",
         more="In a thread the last one of the thread. The answer is a new one; the old one stays.",
         arguments=(_PERSONA,),
+        once=True,
+    ),
+    CommandSpec(
+        "undo",
+        "take back the last answer here, and what the agent changed for it",
+        handler="undo",
+        shape="[persona]",
+        example="!undo claude",
+        more="Not every program can, or brings files back; the reply says what was taken back.",
+        arguments=(_PERSONA,),
+        in_order=True,
         once=True,
     ),
     CommandSpec(
@@ -157,10 +170,7 @@ TABLE: tuple[CommandSpec, ...] = (
         example="!mode plan",
         more="`plan`: it looks and says what it would do; `ask`: it asks before it does more; "
         "`auto`: it asks nobody, which an owner chooses where an administrator listed it.",
-        arguments=(
-            _PERSONA,
-            Argument("mode", "or default", choices=("plan", "ask", "auto", "default")),
-        ),
+        arguments=(_PERSONA, _MODE),
         in_order=True,
         once=True,
     ),
@@ -171,11 +181,7 @@ TABLE: tuple[CommandSpec, ...] = (
         shape="[history|diff|rollback] [persona] [version]",
         example="!persona history claude",
         more="`!persona claude` shows what it is told; `!persona rollback claude 2` is for owners.",
-        arguments=(
-            Argument("what", "or a persona's name", choices=("history", "diff", "rollback")),
-            _PERSONA,
-            Argument("version", "its number in the history"),
-        ),
+        arguments=(_VERSIONS, _PERSONA, Argument("version", "its number in the history")),
         stricter={"edit": "owner", "rollback": "owner"},
         once=True,
     ),
@@ -229,10 +235,7 @@ TABLE: tuple[CommandSpec, ...] = (
         shape="<when> <text>",
         example="!once tomorrow 8:30 remind us of the release",
         more="When: `tomorrow 8:30`, `friday 17:00`, `2027-01-31 9:00`, `in 20 minutes`.",
-        arguments=(
-            Argument("when", "tomorrow 8:30, in 20 minutes, ...", required=True),
-            Argument("text", "what the agent is asked", required=True),
-        ),
+        arguments=(_WHEN, Argument("text", "what the agent is asked", required=True)),
         role="member",
         text=True,
         once=True,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from operator import methodcaller
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, select, update
 
 from gateway.core.ledger import SessionKey, Turn, UnusedSession
 from gateway.core.sql_rows import (
@@ -18,16 +18,18 @@ from gateway.core.sql_rows import (
     PAST_SESSIONS,
     RETIRE_SESSION,
     SESSION,
+    TURNS,
     USED_FIRST,
     ended_of,
     of_key,
     turn_of,
 )
 from store.database import Store, insert_of
-from store.schema import sessions
+from store.schema import sessions, turns
 from store.timestamps import micros, moment
 
 LISTED = 20  # more than people go back to
+LOOKED_AT = 50  # more than anybody takes back one after the other
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +122,24 @@ class SqlSessions:
 
         return await self._store.read(work)
 
+    async def last_in_session(self, key: SessionKey) -> Turn | None:
+        """The newest turn whose agent was asked in a session, and which was not undone."""
+        query = TURNS.where(*(turns.c[name] == value for name, value in _columns(key).items()))
+        query = query.where(turns.c.kind == "ask", turns.c.state == "posted")
+        newest = query.order_by(turns.c.seq.desc()).limit(LOOKED_AT)
+
+        def work(connection: Connection) -> Turn | None:
+            found = (turn_of(row) for row in connection.execute(newest))
+            return next((one for one in found if "undone" not in one.record), None)
+
+        return await self._store.read(work)
+
+    def note(self, connection: Connection, turn: Turn, **more: object) -> Turn:
+        """Put more into the record of a turn that has ended."""
+        record = turn.record | more
+        connection.execute(update(turns).where(turns.c.id == turn.id).values(record=record))
+        return replace(turn, record=record)
+
     async def idle_sessions(self, since: datetime) -> list[UnusedSession]:
         """Sessions not used after `since` of which the memory knows no end, longest idle first."""
         where = {"since": micros(since)}
@@ -137,3 +157,8 @@ class SqlSessions:
         values: dict[str, Any] = of_key(ended.key)
         values |= {"last_used_at": ended.used_at, "at": micros(now)}
         await self._store.write(methodcaller("execute", END_SESSION, values))
+
+
+def _columns(key: SessionKey) -> dict[str, str]:
+    """The key as the columns of turns."""
+    return {"persona": key.persona, "scope": key.scope, "session_thread": key.thread_id}

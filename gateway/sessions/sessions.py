@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from adapters.agent import Agent, Compacting, Launch
+from adapters.agent import NO_UNDO, Agent, Compacting, Launch, Undoing
 from adapters.sandbox.relay import Allowed, Relay
 from contract.chat import Room
 from contract.errors import AgentError
@@ -162,6 +162,18 @@ async def compact(live: LiveSession) -> None:
         with live.working():
             await live.agent.compact()
         live.answered(taken=True, compacted=True, summarised=False)
+
+
+async def undo(live: LiveSession) -> str:
+    """Let its agent take back its last exchange, within `asking`; returns the files that came back
+    as well. Raises AgentError."""
+    if not isinstance(live.agent, Undoing):
+        say = f"{live.context.program.title} {NO_UNDO}"
+        raise AgentError("missing", f"{live.context.program.name} can't undo", say=say)
+    with live.working():
+        files = await live.agent.undo()
+    live.answered(taken=False, compacted=False, summarised=False)  # it knows less than it was given
+    return files
 
 
 class Sessions(Protocol):

@@ -15,7 +15,7 @@ from memory.observations.records import NewObservation, SessionOutline
 from memory.scopes import check_scope
 from store.database import Store, insert_of
 from store.rows import from_row
-from store.schema import agent_sessions, observations
+from store.schema import agent_sessions, observations, tool_uses
 from store.timestamps import micros
 
 NO_PROJECT = "none"
@@ -193,6 +193,12 @@ def within(scopes: Collection[str], personas: Collection[str] | None) -> Select[
 def remove_observations(connection: Connection, ids: Sequence[str]) -> int:
     """Delete observations by their ids; return how many went. Their numbers stay used up."""
     return connection.execute(delete(observations).where(_O.id.in_(ids))).rowcount
+
+
+def remove_turn(connection: Connection, turn_id: str) -> None:
+    """Forget what an agent did in a turn, observed or not yet: it was taken back."""
+    connection.execute(delete(observations).where(_O.turn_id == turn_id))
+    connection.execute(delete(tool_uses).where(tool_uses.c.turn_id == turn_id))
 
 
 def _observation(row: Row[Any]) -> StoredObservation:

@@ -32,6 +32,18 @@ def test_half_a_surrogate_pair_does_not_make_a_conversation_unreadable(tmp_path:
     assert reopened(tmp_path) == [ConversationMessage("user", ("a?",))]
 
 
+def test_the_last_question_is_taken_back_with_all_that_was_said_to_it(tmp_path: Path) -> None:
+    conversation = Conversation.open(tmp_path, ID)
+    for role, text in (("user", "one"), ("assistant", "1"), ("user", "two"), ("assistant", "2")):
+        conversation.say("user" if role == "user" else "assistant", text)
+    assert conversation.undo()
+    one = [ConversationMessage("user", ("one",)), ConversationMessage("assistant", ("1",))]
+    assert reopened(tmp_path) == one
+    conversation.say("user", "broken off")
+    assert (conversation.undo(), reopened(tmp_path)) == (True, one)
+    assert (conversation.undo(), conversation.undo(), reopened(tmp_path)) == (True, False, [])
+
+
 def test_blank_texts_are_left_out_as_the_api_refuses_them(tmp_path: Path) -> None:
     conversation = Conversation.open(tmp_path, ID)
     conversation.say("user", "hi", "", " \n")

@@ -35,6 +35,7 @@ class ScriptedAgent:
     pid: int | None = None
     closing: asyncio.Event | None = None  # its program has not ended before it is set
     compacting: Callable[[ScriptedAgent], Coroutine[Any, Any, None]] | None = None
+    undoing: Callable[[ScriptedAgent], Coroutine[Any, Any, str]] | None = None
     _stopped: bool = False
     _task: asyncio.Task[Any] | None = None
 
@@ -70,6 +71,11 @@ class ScriptedAgent:
             self._stopped = False
             raise AgentError("stopped", "stopped", say="Stopped.") from None
 
+    async def undo(self) -> str:
+        if self.undoing is None:
+            raise AgentError("missing", "no command", say="Scripted can't.")
+        return await self.undoing(self)
+
     async def close(self) -> None:
         if self.closing is not None:
             await self.closing.wait()
@@ -102,6 +108,7 @@ class ScriptedPrograms:
     resumes: bool = True
     numbered: bool = False
     compacting: Callable[[ScriptedAgent], Coroutine[Any, Any, None]] | None = None
+    undoing: Callable[[ScriptedAgent], Coroutine[Any, Any, str]] | None = None
 
     def __call__(self, name: str) -> AgentProgram:
         async def start(launch: Launch) -> Agent:
@@ -115,6 +122,7 @@ class ScriptedPrograms:
             agent.uses = self.uses
             agent.closing = self.ends
             agent.compacting = self.compacting
+            agent.undoing = self.undoing
             agent.resumed = launch.session_id is not None
             self.agents.append(agent)
             if self.numbered:

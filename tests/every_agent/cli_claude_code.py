@@ -19,6 +19,7 @@ CLI = Cli(
         "ANTHROPIC_API_KEY": "sk-ant-dummy-0000000000000000000000000000",
         "CLAUDE_CODE_MAX_RETRIES": "1",
     },
+    edit=lambda path: ToolUse("Write", {"file_path": path, "content": "x"}),
     shell=lambda command: ToolUse("Bash", {"command": command, "description": "Run it"}),
     typed=lambda prompt: prompt.replace("\t", "    ").replace("e\u0301", "é"),
     model="sonnet",

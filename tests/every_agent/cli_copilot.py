@@ -39,6 +39,7 @@ CLI = Cli(
         "COPILOT_PROVIDER_BASE_URL": f"{url}/v1",
         "COPILOT_PROVIDER_API_KEY": "sk-dummy",
     },
+    edit=lambda path: ToolUse("create", {"path": path, "file_text": "x"}),
     shell=lambda command: ToolUse("bash", {"command": command, "description": "Run it"}),
     model="double",
 )

@@ -18,6 +18,7 @@ CLI = Cli(
         "GEMINI_API_KEY": "dummy-0000000000000000000000000000",
         "GOOGLE_GEMINI_BASE_URL": url,
     },
+    edit=lambda path: ToolUse("write_file", {"file_path": path, "content": "x"}),
     shell=lambda command: ToolUse("run_shell_command", {"command": command}),
     typed=lambda prompt: AT.sub("@\u2060", unicodedata.normalize("NFC", prompt)).replace(
         "\t", "    "

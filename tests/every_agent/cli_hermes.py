@@ -34,6 +34,7 @@ CLI = Cli(
     program=INSTALLED / "venvs" / "hermes" / "bin" / "hermes",
     api=LocalAPI,
     env=lambda url: {"OPENAI_API_KEY": "sk-dummy-0000", "OPENAI_BASE_URL": f"{url}/v1"},
+    edit=lambda path: ToolUse("write_file", {"path": path, "content": "x"}),
     shell=dangerous,
     model="double",
     merges=True,

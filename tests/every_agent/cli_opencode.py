@@ -23,6 +23,7 @@ CLI = Cli(
     program=next(iter(PROGRAMS), Path("no-opencode")),
     api=SoonAPI,
     env=lambda url: {"OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": "sk-dummy"},
+    edit=lambda path: ToolUse("write", {"filePath": path, "content": "x"}),
     shell=lambda command: ToolUse("bash", {"command": command, "description": "Run it"}),
     model="double",
 )

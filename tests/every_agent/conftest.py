@@ -44,6 +44,7 @@ def agent(request: pytest.FixtureRequest, stage: Stage, shared_agent: CliAgent) 
 
 SAMPLED = {
     "test_modes": ("claude-code", "codex"),
+    "test_undo": ("claude-code", "gemini"),
     "test_whole": ("claude-code", "codex", "gemini", "vibe"),
 }
 """Files whose other agents are for `make test-long`."""

@@ -43,7 +43,8 @@ class Cli:
 
     program: where it is installed. api: the dialect that it speaks. env: what an administrator
     would set so that it speaks to that API, given the API's URL. shell: the model's call of its
-    tool that runs a command; None: it has none, or asks nobody. typed: the prompt as it arrives
+    tool that runs a command; None: it has none, or asks nobody. edit: that of its tool that writes
+    a file, given its path; None: it does so by commands. typed: the prompt as it arrives
     at the API. inexact: names of replies that its own record does not hold exactly, and why.
     record: False when it keeps none. resumes: whether it can. model: one that it accepts.
     lacks: what it cannot do, by the test's name, and why. calls: hosts beside its API that it
@@ -56,6 +57,7 @@ class Cli:
     api: type[ScriptedAPI[Any]]
     env: Callable[[str], Mapping[str, str]]
     shell: Callable[[str], ToolUse] | None = None
+    edit: Callable[[str], ToolUse] | None = None
     typed: Callable[[str], str] = lambda prompt: prompt.replace("\t", "    ")
     inexact: Mapping[str, str] = field(default_factory=dict)
     record: bool = True
