@@ -1,10 +1,10 @@
 """The speed of recall at 100,000 memories: `python -m bench.recall_speed`.
 
 The product's path: `Recall.brief` of an invocation, over the real tables (100,000 rows of `facts`)
-and the real index: which scopes hold anything, the question's vector, Mem0's search of each, the
-rows, the gate. The texts are made up of words with the frequencies of a natural language (Zipf's
-law), 6 to 24 words each, by ten people in threads of 40. Questions are as in LoCoMo: some words of
-one fact and a name.
+and the real index: which scopes hold anything, the question's vector, Mem0's search of them all,
+the rows, the gate. The texts are made up of words with the frequencies of a natural language
+(Zipf's law), 6 to 24 words each, by ten people in threads of 40. Questions are as in LoCoMo: some
+words of one fact and a name.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ from bench.recall import all_embedded
 from contract.chat import Room
 from memory.layers import BriefRequest
 from memory.recall.facts import NewFact, add_facts
-from memory.recall.index import Index, IndexSettings
-from memory.recall.mem0 import open_index
-from memory.recall.recall import Recall
+from memory.recall.index import AGENT, Index, IndexSettings
+from memory.recall.mem0 import Mem0Index, open_index
+from memory.recall.recall import CROWD, FETCHED, Recall
+from memory.recall.vectors import CHOICE
 from memory.scopes import Invocation
 from store.database import Store
 
@@ -207,6 +208,7 @@ async def run(view: View, settings: IndexSettings, count: int, rounds: int) -> N
             warm_s = time.perf_counter() - begin
             print(f"  after a restart: cold {cold_ms:.0f} ms; `begin` {warm_s:.2f} s")
             await measure(recall, asks)
+            through_mem0(index, sorted(readable), asks[: rounds // 4])
             await adding(store, index, recall, facts, asks)
             begin = time.perf_counter()
             await recall.forget(list(await index.ids())[:1])
@@ -227,6 +229,30 @@ async def measure(recall: Recall, asks: Sequence[BriefRequest]) -> None:
         print(f"  beside {TURNS} turns   {spread(spent)}")
         worst = f"worst {max(late):.1f}, idle {max(alone):.1f}"
         print(f"  the loop is late  {spread(late)}, {worst}")
+
+
+def through_mem0(index: Index, scopes: Sequence[str], asks: Sequence[BriefRequest]) -> None:
+    """CPU of a search through Mem0's public API, beside the same of our store alone."""
+    assert isinstance(index, Mem0Index)
+    opened = index._open()
+    filters = {"agent_id": AGENT, "$or": [{"user_id": scope} for scope in scopes]}
+
+    def alone(text: str, limit: int) -> object:
+        vector = opened.embedder.embed(text, "search")
+        return opened.store.search(text, vector, limit * CHOICE, filters)
+
+    def through(text: str, limit: int) -> object:
+        return index._search(text, scopes, limit)
+
+    for limit in (2 * FETCHED, 2 * FETCHED + CROWD):
+        spent: dict[str, list[float]] = {"alone": [], "through": []}
+        for one in asks:
+            for name, search in (("alone", alone), ("through", through)):
+                begin = time.thread_time()
+                search(one.text, limit)
+                spent[name].append((time.thread_time() - begin) * 1e3)
+        more = [after - before for before, after in zip(*spent.values(), strict=True)]
+        print(f"  Mem0, limit {limit:<6}{spread(more)} CPU more than {spread(spent['alone'])}")
 
 
 async def adding(

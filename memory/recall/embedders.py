@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter, OrderedDict
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
@@ -161,17 +161,28 @@ class MiniLMEmbedder:
 
 
 class RememberingEmbedder:
-    """Another embedder that isn't asked twice for the vector of a question."""
+    """Another embedder that isn't asked twice for the vector of a question, and for those of many
+    new texts once."""
 
     def __init__(self, inner: Embedder) -> None:
         self.config = inner.config
         self._inner = inner
         self._known: OrderedDict[str, list[float]] = OrderedDict()
+        self._new: dict[str, list[float]] = {}
+
+    @contextmanager
+    def at_once(self, texts: Sequence[str]) -> Iterator[None]:
+        """Make the vectors of texts that are about to be added, one by one and by one thread."""
+        self._new = dict(zip(texts, self._inner.embed_batch(texts, "add"), strict=True))
+        try:
+            yield
+        finally:
+            self._new = {}
 
     def embed(self, text: str, memory_action: str | None = None) -> list[float]:
         """One text's vector."""
         if memory_action != "search":
-            return self._inner.embed(text, memory_action)
+            return self._new.get(text) or self._inner.embed(text, memory_action)
         vector = self._known.get(text)
         if vector is None:
             vector = self._inner.embed(text, memory_action)

@@ -15,6 +15,9 @@ from typing import Any, Protocol
 
 from contract.errors import MootError
 
+AGENT = "moot"
+"""The `agent_id` of every row: Mem0 wants an id beside the alternatives of an `OR`."""
+
 _ID = re.compile(r"[^\s*\x00-\x1f\x7f]{1,600}")
 
 

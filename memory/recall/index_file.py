@@ -248,24 +248,20 @@ class IndexFile:
         ends = dict(self._reader().execute("SELECT name, seq FROM sqlite_sequence").fetchall())
         return IndexEnd(*(ends.get(table, 0) for table in IndexEnd._fields))
 
-    def owners(self, numbers: Sequence[int], scopes: Sequence[str]) -> dict[int, tuple[str, str]]:
-        """Id and scope of the rows with these numbers, of these scopes alone."""
-        found = f"FROM entries WHERE number IN ({_marks(numbers)})"
-        rows = self._reader().execute(f"SELECT number, id, scope {found}", numbers)
-        return {number: (id_, scope) for number, id_, scope in rows if scope in scopes}
+    def texts(self, numbers: Sequence[int], scopes: Sequence[str]) -> dict[int, FoundRow]:
+        """The rows with these numbers, of these scopes alone; of the payload text and scope."""
+        found = "SELECT number, id, scope, json_extract(payload, '$.data') FROM entries"
+        rows = self._reader().execute(f"{found} WHERE number IN ({_marks(numbers)})", numbers)
+        return {
+            number: FoundRow(number, id_, {"data": text, "user_id": scope})
+            for number, id_, scope, text in rows
+            if scope in scopes
+        }
 
-    def by_numbers(self, scope: str, numbers: Sequence[int]) -> list[FoundRow]:
-        """The rows with these numbers, of this scope alone."""
-        return self._found("number", numbers, scope)
-
-    def by_ids(self, scope: str, ids: Sequence[str]) -> list[FoundRow]:
-        """The rows with these ids, of this scope alone."""
-        return self._found("id", ids, scope)
-
-    def _found(self, column: str, values: Sequence[object], scope: str) -> list[FoundRow]:
-        found = f"FROM entries WHERE {column} IN ({_marks(values)}) AND scope = ?"
-        rows = self._reader().execute(f"SELECT number, id, payload {found}", [*values, scope])
-        return [FoundRow(number, id_, json.loads(payload)) for number, id_, payload in rows]
+    def numbers(self, scope: str, ids: Sequence[str]) -> list[tuple[int, str]]:
+        """Numbers and ids of the rows with these ids, of this scope alone."""
+        found = f"FROM entries WHERE id IN ({_marks(ids)}) AND scope = ?"
+        return self._reader().execute(f"SELECT number, id {found}", [*ids, scope]).fetchall()
 
     def one(self, id_: str) -> FoundRow | None:
         """A row by its id, of whatever scope."""

@@ -1,26 +1,34 @@
-"""The index on Mem0. One scope is one `user_id`; no other filter is ever passed, and every hit's
-scope is looked at again."""
+"""The index on Mem0's public API: `add` without its model, `search` in many scopes at once.
+
+One scope is one `user_id`; no other filter is ever passed, and every hit's scope is looked at
+again.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
 from threading import Lock
 from typing import Any, TypeVar
 
 from contract.errors import MootError
-from memory.recall.index import Hit, Index, IndexEntry, IndexFailed, IndexSettings, checked_id
+from memory.recall.index import (
+    AGENT,
+    Hit,
+    Index,
+    IndexEntry,
+    IndexFailed,
+    IndexSettings,
+    checked_id,
+)
 from memory.recall.providers import OpenedMem0, check_settings, embedder_kind, open_mem0
 
 T = TypeVar("T")
 
 RANKING = 2  # raise it when what is stored changes its meaning: the terms, the hashing
-ONE_BY_ONE = 16  # more entries at once go to the store in one transaction
 BATCH = 256
 READERS = 2
 
@@ -102,26 +110,32 @@ class Mem0Index:
 
     def _add(self, entries: Sequence[IndexEntry]) -> None:
         opened = self._open()
-        if len(entries) <= ONE_BY_ONE:
-            for entry in entries:
-                opened.memory.add(
-                    [{"role": "user", "content": _content(entry)}],
-                    user_id=entry.scope,
-                    metadata=_metadata(entry),
-                    infer=False,
-                )
-            opened.embed_soon()
-            return
         for start in range(0, len(entries), BATCH):
             some = entries[start : start + BATCH]
-            vectors = opened.embedder.embed_batch([_content(entry) for entry in some], "add")
-            opened.store.insert(vectors, [as_mem0_stores(entry) for entry in some])
+            contents = [_content(entry) for entry in some]
+            with opened.embedder.at_once(contents), opened.store.together():
+                for entry, content in zip(some, contents, strict=True):
+                    opened.memory.add(
+                        [{"role": "user", "content": content}],
+                        user_id=entry.scope,
+                        agent_id=AGENT,
+                        metadata=_metadata(entry),
+                        infer=False,
+                    )
         opened.embed_soon()
 
     def _search(self, query: str, scopes: Sequence[str], limit: int) -> list[Hit]:
-        opened = self._open()
-        vector = opened.embedder.embed(query, "search")
-        return opened.store.best(query, vector, scopes, limit)
+        found = self._open().memory.search(
+            query,
+            filters={"agent_id": AGENT, "OR": [{"user_id": scope} for scope in scopes]},
+            top_k=limit,
+            threshold=0.0,
+            show_expired=True,  # no entry expires
+        )
+        return [
+            Hit(row["id"], row["user_id"], row["score"], row["metadata"]["bearing"])
+            for row in found["results"]
+        ]
 
 
 # ── Entries as Mem0 keeps them ──────────────────────────────────────────────────────────
@@ -146,25 +160,6 @@ def _metadata(entry: IndexEntry) -> dict[str, Any]:
         "kind": entry.kind,
         "source": entry.source,
         "skip": len(_prefix(entry)),
-    }
-
-
-def as_mem0_stores(entry: IndexEntry) -> dict[str, Any]:
-    """The payload that Mem0's `add` makes of an entry, for many at once.
-
-    mem0ai 2.2.1, memory/main.py, `_create_memory`, read 2026-11; a test compares.
-    """
-    content = _content(entry)
-    now = datetime.now(UTC).isoformat()
-    return {
-        **_metadata(entry),
-        "user_id": entry.scope,
-        "role": "user",
-        "data": content,
-        "hash": hashlib.md5(content.encode(), usedforsecurity=False).hexdigest(),
-        "created_at": now,
-        "updated_at": now,
-        "text_lemmatized": content,
     }
 
 

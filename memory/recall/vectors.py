@@ -1,9 +1,9 @@
 """Mem0's vector store: rows in SQLite, a lexicon of each scope in memory, our own ranking.
 
 Mem0 gives `search` the question's text and its vector, and keeps the order that it gets back, so
-the whole ranking happens here. A scope's lexicon is made at its first search, and every search
-begins by reading what was written since, by whatever process. With a store of Mem0's on a server,
-the vectors are there (and no text), and the words stay here.
+the whole ranking happens here, of all scopes of a question together. A scope's lexicon is made at
+its first search, and every search begins by reading what was written since, by whatever process.
+With a store of Mem0's on a server, the vectors are there (and no text), and the words stay here.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import heapq
 import json
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -23,7 +23,7 @@ import numpy as np
 
 from memory.recall import ranking
 from memory.recall.embedders import UNKNOWN
-from memory.recall.index import Hit, IndexFailed, checked_id
+from memory.recall.index import AGENT, IndexFailed, checked_id
 from memory.recall.index_file import IndexEnd, IndexFile, IndexRow
 from memory.recall.inverted_index import CosineIndex, InvertedIndex, Scores
 from memory.recall.question import question
@@ -32,6 +32,7 @@ from memory.recall.words import entry_terms
 
 HELD = 400_000  # entries that the lexicons in memory may have together, some 0.6 GB
 PRELOADED = 64  # scopes; a small one takes less than a search
+CHOICE = 4  # as many rows as it returns Mem0 asks for, to choose from; here they are chosen
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +111,7 @@ class SqliteVectors:
         self._server = connect and VectorServer(connect, self._file, collection_name)
         self.collection_name = collection_name
         self._most = most
+        self._gathered: dict[str, tuple[Sequence[float], Mapping[str, Any]]] | None = None
         self._scopes: OrderedDict[str, _Held] = OrderedDict()
         self._scopes_lock = threading.Lock()
 
@@ -140,13 +142,29 @@ class SqliteVectors:
         ids: Sequence[str] | None = None,
     ) -> None:
         """Put rows in. A payload's `entry` is the row's id; a known one replaces the old row."""
-        last = {payload["entry"]: i for i, payload in enumerate(payloads or ())}
-        payloads = [(payloads or ())[i] for i in last.values()]
-        vectors = [vectors[i] for i in last.values()]
+        given = zip(vectors, payloads or (), strict=True)
+        last = {payload["entry"]: (vector, payload) for vector, payload in given}
+        if self._gathered is None:
+            self._put(last)
+        else:
+            self._gathered |= last
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Write what is inserted meanwhile, by one thread, in one transaction at the end."""
+        self._gathered = {}
+        try:
+            yield
+            self._put(self._gathered)
+        finally:
+            self._gathered = None
+
+    def _put(self, given: Mapping[str, tuple[Sequence[float], Mapping[str, Any]]]) -> None:
         rows = [
             _stored(vector if self._dense and vector != UNKNOWN else None, payload)
-            for vector, payload in zip(vectors, payloads, strict=True)
+            for vector, payload in given.values()
         ]
+        vectors = [vector for vector, _ in given.values()]
         self._file.put(rows, None if self._server is None else vectors)
         if self._server is not None:
             self._server.send(patiently=len(rows) > 1)
@@ -181,30 +199,19 @@ class SqliteVectors:
         top_k: int = 5,
         filters: Mapping[str, Any] | None = None,
     ) -> list[VectorRecord]:
-        """The best rows of the scope that `filters` names, best first.
+        """The best rows of the scopes that `filters` names together, best first.
 
-        Raises IndexFailed for any filter but one scope: nothing else is ever meant.
+        top_k: CHOICE times as many as are wanted (mem0ai 2.2.1, `_search_vector_store`). Raises
+        IndexFailed for any filter but scopes: nothing else is ever meant.
         """
-        scope = _only_scope(filters)
-        scores = self._scores(query, vectors, [scope], top_k)
-        rows = {row.number: row for row in self._file.by_numbers(scope, list(scores))}
+        scopes = _only_scopes(filters)
+        scores = self._scores(query, vectors, scopes, top_k // CHOICE)
+        rows = self._file.texts(list(scores), scopes)
         return [
-            VectorRecord(rows[number].id, score, rows[number].payload)
-            for number, (score, _) in scores.items()
+            VectorRecord(rows[number].id, score, {**rows[number].payload, "bearing": bearing})
+            for number, (score, bearing) in scores.items()
             if number in rows
         ]
-
-    def best(
-        self, query: str, vectors: Sequence[float], scopes: Sequence[str], limit: int
-    ) -> list[Hit]:
-        """The best rows of these scopes together, best first.
-
-        What `search` finds in each, without what Mem0 makes of every row on the way to its caller:
-        0.8 ms a scope, and a room may have dozens.
-        """
-        scores = self._scores(query, vectors, scopes, limit)
-        rows = self._file.owners(list(scores), scopes)
-        return [Hit(*rows[number], *score) for number, score in scores.items() if number in rows]
 
     def _scores(
         self, query: str, vectors: Sequence[float], scopes: Sequence[str], limit: int
@@ -276,9 +283,9 @@ class SqliteVectors:
             return None
         cosines = np.zeros(held.lexicon.size, np.float32)
         scored = near.get(scope, {})
-        for row in self._file.by_ids(scope, list(scored)):
-            if (place := held.lexicon.place(row.number)) is not None:
-                cosines[place] = scored[row.id]
+        for number, entry in self._file.numbers(scope, list(scored)):
+            if (place := held.lexicon.place(number)) is not None:
+                cosines[place] = scored[entry]
         return lambda _: cosines
 
     # ── The rest of Mem0's interface ────────────────────────────────────────────────────
@@ -291,8 +298,8 @@ class SqliteVectors:
     def list(
         self, filters: Mapping[str, Any] | None = None, top_k: int | None = None
     ) -> Sequence[Sequence[VectorRecord]]:
-        """The rows of one scope, oldest first."""
-        rows = self._file.all(_only_scope(filters), top_k)
+        """The rows of these scopes, oldest first."""
+        rows = [row for scope in _only_scopes(filters) for row in self._file.all(scope, top_k)]
         return [[VectorRecord(row.id, 0.0, row.payload) for row in rows]]
 
     def ids(self, scope: str | None) -> set[str]:
@@ -330,10 +337,13 @@ class SqliteVectors:
         return [self.search(query, vector, top_k, filters) for query, vector in pairs]
 
 
-def _only_scope(filters: Mapping[str, Any] | None) -> str:
-    if not filters or set(filters) != {"user_id"}:
-        raise IndexFailed(f"only a scope may be asked for, not {sorted(filters or ())}")
-    return checked_id(filters["user_id"])
+def _only_scopes(filters: Mapping[str, Any] | None) -> list[str]:
+    """The scopes of `{"agent_id": AGENT, "OR": [{"user_id": scope}, ...]}`, as Mem0 hands it on."""
+    given = dict(filters or {})
+    either = given.pop("$or", None)
+    if given != {"agent_id": AGENT} or not either or any(set(one) != {"user_id"} for one in either):
+        raise IndexFailed(f"only scopes may be asked for, not {sorted(filters or ())}")
+    return [checked_id(one["user_id"]) for one in either]
 
 
 def _stored(vector: Sequence[float] | None, payload: Mapping[str, Any]) -> IndexRow:

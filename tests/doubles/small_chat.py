@@ -1,8 +1,11 @@
 """A small chat of our own making, as entries of the index."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
-from memory.recall.index import IndexEntry
+from memory.recall.index import AGENT, IndexEntry
+from memory.recall.vectors import SqliteVectors
 
 START = datetime(2026, 4, 13, 9, 0, tzinfo=UTC)  # a Monday
 AUTH = "room:slack:C1"
@@ -49,3 +52,26 @@ def entries(*scopes: str) -> list[IndexEntry]:
         for scope in scopes or tuple(_SAID)
         for number, (person, text) in enumerate(_SAID[scope])
     ]
+
+
+def put(vectors: SqliteVectors, some: Sequence[IndexEntry]) -> None:
+    """Give the store entries as Mem0 does."""
+    payloads = [
+        {
+            "entry": entry.id,
+            "user_id": entry.scope,
+            "data": entry.text,
+            "at": entry.at.isoformat(),
+            "order": entry.order,
+            "person": entry.person,
+            "source": entry.source,
+            "skip": 0,
+        }
+        for entry in some
+    ]
+    vectors.insert([[1.0]] * len(some), payloads)
+
+
+def only(*scopes: str) -> dict[str, Any]:
+    """The store's filter for these scopes, as Mem0 hands it on."""
+    return {"agent_id": AGENT, "$or": [{"user_id": scope} for scope in scopes]}

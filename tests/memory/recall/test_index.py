@@ -14,9 +14,9 @@ import pytest
 
 from contract.errors import ConfigError
 from memory.recall.index import Index, IndexFailed, IndexSettings
-from memory.recall.mem0 import Mem0Index, as_mem0_stores, open_index
+from memory.recall.mem0 import Mem0Index, open_index
 from memory.recall.vectors import SqliteVectors
-from tests.doubles.small_chat import ANDIS, AUTH, GARDEN, START, entries
+from tests.doubles.small_chat import ANDIS, AUTH, GARDEN, START, entries, only, put
 
 HOUSE = Path(__file__).parents[3]
 
@@ -122,11 +122,22 @@ async def test_scopes_that_look_alike_are_different(tmp_path: Path) -> None:
             assert [hit.id for hit in await index.search("JWT", [scope], 9)] == [f"{number}"]
 
 
-async def test_the_store_takes_no_filter_but_one_scope(tmp_path: Path) -> None:
+async def test_the_store_takes_no_filter_but_scopes(tmp_path: Path) -> None:
     index = Mem0Index(settings(tmp_path))
     await index.add(entries())
     store = index._open().store
-    for filters in (None, {}, {"user_id": "*"}, {"user_id": AUTH, "AND": []}, {"agent_id": "x"}):
+    odd: list[Any] = [
+        None,
+        {},
+        {"user_id": AUTH},
+        {"agent_id": "moot"},
+        {"agent_id": "x", "$or": [{"user_id": AUTH}]},
+        only(AUTH, "*"),
+        only(),
+        {**only(AUTH), "AND": []},
+        {"agent_id": "moot", "$or": [{"user_id": AUTH}, {}]},
+    ]
+    for filters in odd:
         with pytest.raises(IndexFailed):
             store.search("JWT", [1.0], 5, filters)
         with pytest.raises(IndexFailed):
@@ -179,29 +190,55 @@ async def test_two_who_have_it_open_see_each_others_writing(tmp_path: Path) -> N
 
 
 async def test_many_and_few_at_once_make_the_same_rows(tmp_path: Path) -> None:
+    rows = []
+    for size in (1, len(entries(AUTH))):
+        index = Mem0Index(settings(tmp_path / f"{size}"))
+        for start in range(0, len(entries(AUTH)), size):
+            await index.add(entries(AUTH)[start : start + size])
+        rows.append({row.id: row.payload for row in index._open().store.list(only(AUTH))[0]})
+        await index.close()
+    for one, other in zip(rows[0].values(), rows[1].values(), strict=True):
+        assert one.keys() == other.keys()
+        assert {key for key in one if one[key] != other[key]} <= {"created_at", "updated_at"}
+
+
+@pytest.mark.parametrize("limit", [1, 14, 15, 16, 20, 40])
+async def test_as_many_hits_come_as_are_asked_for(tmp_path: Path, limit: int) -> None:
+    plain = entries(AUTH)[0]
+    async with open_index(settings(tmp_path)) as index:
+        await index.add(
+            [replace(plain, id=f"e{n}", scope=(AUTH, GARDEN)[n % 2], order=n) for n in range(100)]
+        )
+        hits = await index.search("logged out", [AUTH, GARDEN], limit)
+        assert len({hit.id for hit in hits}) == limit
+
+
+@pytest.mark.parametrize("change", ["search", "add"])
+async def test_recall_and_store_are_mem0s_own(tmp_path: Path, change: str) -> None:
     index = Mem0Index(settings(tmp_path))
-    await index.add(entries(AUTH))  # few: through Mem0's add
-    stored = {row.id: row.payload for row in index._open().store.list({"user_id": AUTH})[0]}
-    for entry in entries(AUTH):
-        ours = {**as_mem0_stores(entry), "text_lemmatized": None}
-        times = {key: stored[entry.id][key] for key in ("created_at", "updated_at")}
-        assert stored[entry.id] == {**ours, **times}
+    await index.add(entries())
+    memory = index._open().memory
+    found = memory.search("JWT expiry", filters={"agent_id": "moot", "OR": [{"user_id": AUTH}]})
+    assert found["results"][0]["memory"].endswith("I prefer 30 minutes for the JWT expiry")
+    memory.search = memory.add = None  # whoever goes by them finds nothing
+    with pytest.raises(IndexFailed):
+        await (index.search("JWT", [AUTH], 5) if change == "search" else index.add(entries()))
     await index.close()
 
 
 def test_a_view_larger_than_the_memory_for_it_is_read_once(tmp_path: Path) -> None:
     vectors = SqliteVectors(tmp_path / "index.db", lambda: START, most=1)
-    vectors.insert([[1.0]] * len(entries()), [as_mem0_stores(entry) for entry in entries()])
-    view = [AUTH, GARDEN, ANDIS]
-    first = vectors.best("the JWT", [1.0], view, 5)
+    put(vectors, entries())
+    view = only(AUTH, GARDEN, ANDIS)
+    first = vectors.search("the JWT", [1.0], 20, view)
     with sqlite3.connect(tmp_path / "index.db") as connection:
         connection.execute(
             "UPDATE entries SET terms = '', times = x''"
         )  # whoever reads again fails
     connection.close()
-    assert first == vectors.best("the JWT", [1.0], view, 5) != []
-    vectors.best("the JWT", [1.0], [GARDEN], 5)  # the others are let go for it
-    assert vectors.best("the JWT", [1.0], view, 5) == []
+    assert first == vectors.search("the JWT", [1.0], 20, view) != []
+    vectors.search("the JWT", [1.0], 20, only(GARDEN))  # the others are let go for it
+    assert vectors.search("the JWT", [1.0], 20, view) == []
     vectors.close()
 
 
@@ -294,7 +331,7 @@ async def test_a_setting_that_cannot_be_right_is_told(
         ({"embedder": "minilm", "model": Path("/nowhere")}, "model"),
         ({"embedder": "nobody"}, "embedder"),
         ({"store": "nobody"}, "store"),
-        ({"store": "pgvector", "store_settings": {"connection_string": "x"}}, "store"),
+        ({"store": "redis", "store_settings": {"redis_url": "redis://127.0.0.1:9"}}, "store"),
     ],
 )
 async def test_what_is_not_there_is_told_by_its_key(

@@ -13,10 +13,10 @@ import pytest
 from qdrant_client import QdrantClient
 
 from memory.recall.index import Index, IndexSettings
-from memory.recall.mem0 import as_mem0_stores, open_index
+from memory.recall.mem0 import open_index
 from memory.recall.server import CALLS, CircuitBreaker
 from memory.recall.vectors import SqliteVectors
-from tests.doubles.small_chat import ANDIS, AUTH, GARDEN, START, entries
+from tests.doubles.small_chat import ANDIS, AUTH, GARDEN, START, entries, only, put
 
 pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant")
 
@@ -113,7 +113,7 @@ class LyingServer:
 def store(folder: Path, server: LyingServer) -> SqliteVectors:
     now = START + timedelta(days=7)
     made = SqliteVectors(folder / "index.db", lambda: now, connect=lambda: server)
-    made.insert([[1.0]] * len(entries()), [as_mem0_stores(entry) for entry in entries()])
+    put(made, entries())
     return made
 
 
@@ -129,7 +129,7 @@ def test_what_a_lying_server_names_is_not_believed(tmp_path: Path) -> None:
         ]
     )
     vectors = store(tmp_path, server)
-    found = vectors.search("whatever it may mean", [1.0], 10, {"user_id": AUTH})
+    found = vectors.search("whatever it may mean", [1.0], 40, only(AUTH))
     assert [record.id for record in found] == [f"{AUTH}/6"]
     assert server.asked == [{"user_id": AUTH}]
     vectors.close()
@@ -140,7 +140,7 @@ def test_without_its_server_it_finds_by_the_words(
 ) -> None:
     vectors = store(tmp_path, LyingServer(fails=True))
     with caplog.at_level(logging.WARNING):
-        found = vectors.search("the violin", [1.0], 1, {"user_id": AUTH})
+        found = vectors.search("the violin", [1.0], 4, only(AUTH))
     assert [record.id for record in found] == [f"{AUTH}/6"]
     assert "violin" not in caplog.text
     assert "ConnectionError" in caplog.text
@@ -152,13 +152,13 @@ def test_a_server_that_never_answers_keeps_nobody_waiting(tmp_path: Path) -> Non
     vectors = store(tmp_path, server)
     server.answering.clear()
     for _ in range(20):  # more than it may hold threads
-        found = vectors.search("the violin", [1.0], 1, {"user_id": AUTH})
+        found = vectors.search("the violin", [1.0], 4, only(AUTH))
         assert [record.id for record in found] == [f"{AUTH}/6"]
     assert 1 <= len(server.asked) <= CALLS  # the others didn't even try
     new = replace(entries(AUTH)[0], id="new", text="the oboe is Budi's")
-    vectors.insert([[1.0]], [as_mem0_stores(new)])
+    put(vectors, [new])
     vectors.forget([f"{AUTH}/6"])
-    assert vectors.search("the oboe", [1.0], 1, {"user_id": AUTH})[0].id == "new"
+    assert vectors.search("the oboe", [1.0], 4, only(AUTH))[0].id == "new"
     server.answering.set()
     vectors.close()
 
@@ -169,7 +169,7 @@ def test_a_server_that_is_back_is_told_what_it_missed(tmp_path: Path, restarted:
     vectors = store(tmp_path, server)
     server.fails = True
     new = replace(entries(AUTH)[0], id="new", text="the oboe is Budi's")
-    vectors.insert([[1.0]], [as_mem0_stores(new)])
+    put(vectors, [new])
     vectors.forget([f"{AUTH}/6"])
     assert {row["entry"] for row in server.held.values()} == {one.id for one in entries()}
     server.fails = False
@@ -181,7 +181,7 @@ def test_a_server_that_is_back_is_told_what_it_missed(tmp_path: Path, restarted:
     deadline = time.monotonic() + 30
     while {row["entry"] for row in server.held.values()} != wanted:
         assert time.monotonic() < deadline, server.held
-        vectors.search("the oboe", [1.0], 1, {"user_id": AUTH})
+        vectors.search("the oboe", [1.0], 4, only(AUTH))
         time.sleep(0.02)
     vectors.close()
 
@@ -206,6 +206,6 @@ def test_a_pause_grows_and_ends_with_the_first_success() -> None:
 async def test_many_scopes_are_one_query(tmp_path: Path) -> None:
     server = LyingServer()
     vectors = store(tmp_path, server)
-    vectors.best("the violin", [1.0], [AUTH, GARDEN, ANDIS], 5)
+    vectors.search("the violin", [1.0], 20, only(AUTH, GARDEN, ANDIS))
     assert server.asked == [{"user_id": [AUTH, GARDEN, ANDIS]}]
     vectors.close()
