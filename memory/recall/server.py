@@ -8,26 +8,22 @@ deleted one id at a time, and the ids are made of ours: a row that isn't ours is
 from __future__ import annotations
 
 import threading
-import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import structlog
 
 from contract.errors import ConfigError
 from memory.recall.index_file import IndexFile
+from memory.recall.server_calls import CircuitBreaker, ServerCalls
 
 log = structlog.stdlib.get_logger("moot.memory")
 
-T = TypeVar("T")
-
 SEARCH_S = 0.15  # a turn waits for it; with the ranking that stays below 0.2
 WRITE_S = 2.0
-PAUSE_S, LONGEST_PAUSE_S = 1.0, 30.0
-CALLS = 4  # at once; a server that doesn't answer holds no more threads than these
 HITS = 200  # more make a server slow, and the words find what lies behind
 BATCH = 256
 LOOKED_AT = 1_000  # rows of a collection, to see whose it is
@@ -50,35 +46,6 @@ class Remote(Protocol):
         """Some rows, with `id` and `payload`, in a sequence or as the first part of one."""
 
 
-class CircuitBreaker:
-    """Keeps calls away from a server that failed: for a second, then 2, 4 ... 30."""
-
-    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
-        self._now = now
-        self._lock = threading.Lock()
-        self._pause_s = 0.0
-        self._shut_until = 0.0
-
-    def admits(self) -> bool:
-        """True for every call, or after a pause for the one that tries whether it is over."""
-        with self._lock:
-            if self._pause_s and self._now() < self._shut_until:
-                return False
-            self._shut_until = self._now() + self._pause_s
-            return True
-
-    def failed(self) -> None:
-        """Begin a pause, longer than the last."""
-        with self._lock:
-            self._pause_s = min(max(self._pause_s * 2, PAUSE_S), LONGEST_PAUSE_S)
-            self._shut_until = self._now() + self._pause_s
-
-    def succeeded(self) -> None:
-        """Let every call pass."""
-        with self._lock:
-            self._pause_s = 0.0
-
-
 class VectorServer:
     """The server's collection. Any thread may call its methods."""
 
@@ -96,7 +63,7 @@ class VectorServer:
         self._breaker = breaker or CircuitBreaker()
         self._opening = threading.Lock()
         self._store: Remote | None = None
-        self._calls = threading.Semaphore(CALLS)
+        self._calls = ServerCalls("recall-server")
         self._sending = threading.Lock()
         self._steps = 0  # how far the sending has come, for those who wait while it advances
         self._behind = True  # what is not known to be sent may wait
@@ -104,7 +71,7 @@ class VectorServer:
     def open(self) -> None:
         """Connect, if the server answers. Raises ConfigError when it can't be used as it is set."""
         try:
-            self._within(WRITE_S, self._opened)
+            self._calls.within(WRITE_S, self._opened)
         except ConfigError:
             raise
         except Exception as error:  # noqa: BLE001 - any client's own
@@ -127,14 +94,14 @@ class VectorServer:
             )
 
         try:
-            hits = self._within(SEARCH_S, ask)
+            hits = self._calls.within(SEARCH_S, ask)
         except Exception as error:  # noqa: BLE001 - a memory layer's border, any client's own
             self._report(error)
             return {}
         self._breaker.succeeded()
         if self._behind and not self._sending.locked():
             with suppress(TimeoutError):
-                self._start(self._send)
+                self._calls.start(self._send)
         found: dict[str, dict[str, float]] = {scope: {} for scope in scopes}
         for hit in hits:
             if hit.payload and (scope := hit.payload.get("user_id")) in found:
@@ -150,7 +117,7 @@ class VectorServer:
         if not self._breaker.admits():
             return
         try:
-            sending, steps = self._start(self._send), -1
+            sending, steps = self._calls.start(self._send), -1
             while patiently and not sending.done() and steps != self._steps:
                 steps = self._steps
                 _settled(sending, WRITE_S)
@@ -194,28 +161,6 @@ class VectorServer:
         self._breaker.failed()
         reason = error.say if isinstance(error, ConfigError) else type(error).__name__
         log.warning("index.server_failed", reason=reason)
-
-    def _within(self, seconds: float, work: Callable[[], T]) -> T:
-        """What the work returns. Raises TimeoutError when it takes longer; it goes on then."""
-        return self._start(work).result(seconds)
-
-    def _start(self, work: Callable[[], T]) -> Future[T]:
-        """Do the work in a thread that keeps nobody from leaving. Raises TimeoutError when so
-        many hang in theirs that it would be one more."""
-        if not self._calls.acquire(blocking=False):
-            raise TimeoutError("no call comes back")
-        future: Future[T] = Future()
-
-        def run() -> None:
-            try:
-                future.set_result(work())
-            except Exception as error:  # noqa: BLE001 - whoever waits is told
-                future.set_exception(error)
-            finally:
-                self._calls.release()
-
-        threading.Thread(target=run, name="recall-server", daemon=True).start()
-        return future
 
 
 def point_id(entry: str) -> str:

@@ -14,7 +14,7 @@ from qdrant_client import QdrantClient
 
 from memory.recall.index import Index, IndexSettings
 from memory.recall.mem0 import open_index
-from memory.recall.server import CALLS, CircuitBreaker
+from memory.recall.server_calls import CALLS, CircuitBreaker
 from memory.recall.vectors import SqliteVectors
 from tests.doubles.small_chat import ANDIS, AUTH, GARDEN, START, entries, only, put
 
