@@ -181,7 +181,7 @@ class Layers:
     async def brief(self, ask: BriefRequest) -> LayerAnswers:
         """Ask every layer at once, and join their answers. Never raises.
 
-        No two layers fill the same field but those that say how it went, which are added up.
+        Where two layers fill the same field, as those that recall, theirs are added up.
         """
         parts = await asyncio.gather(*(_timed(source, ask) for source in self._sources))
         values: dict[str, Any] = {}

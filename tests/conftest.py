@@ -46,6 +46,17 @@ def postgres_folder() -> Iterator[str]:
         yield folder
 
 
+@pytest.fixture(scope="session")
+def vectors_folder() -> Iterator[str]:
+    """The same of a PostgreSQL with pgvector."""
+    if not postgres.installed(vectors=True):
+        if os.environ.get("CI"):
+            pytest.fail("there is no PostgreSQL with pgvector here")
+        pytest.skip("there is no PostgreSQL with pgvector here")
+    with postgres.server(vectors=True) as folder:
+        yield folder
+
+
 @pytest.fixture
 def new_url(request: pytest.FixtureRequest, tmp_path: Path) -> NewUrl:
     """Makes the address of an empty database for the name of a driver."""

@@ -44,7 +44,17 @@ PACKAGES: Mapping[str, Sequence[set[str]]] = {
         {"describing"},
     ),
     "memory": (
-        {"scopes", "given", "private", "text", "model", "cursors", "members", "strict"},
+        {
+            "scopes",
+            "given",
+            "private",
+            "text",
+            "model",
+            "cursors",
+            "members",
+            "strict",
+            "server_calls",
+        },
         {"anthropic_model"},
         {"layers"},
         {"readable", "landmarks", "recall", "observations", "insights"},

@@ -28,7 +28,7 @@ from gateway.app.turns import (
 )
 from gateway.core.events import Stopping
 from gateway.core.lock import reached, tell_address
-from gateway.remembering.memories import LEARN_AFTER_S
+from gateway.remembering.memories import LEARN_AFTER_S, Backends
 from gateway.sessions.sandbox import Sandboxing
 from gateway.sessions.sessions import AgentProgram
 from gateway.turns.commands import CommandRunner, Commands
@@ -36,8 +36,6 @@ from gateway.turns.turn import TurnRunner
 from gateway.web.page import open_page
 from gateway.web.services import PageSecrets, Services
 from gateway.web.signin.owner_api import link_address
-from memory.model import Model
-from memory.recall.index import Index
 
 Started = Callable[[str, str], None]
 """Told the page's address when it is served, and a link that signs its owner in, once."""
@@ -53,8 +51,7 @@ class App:
         context: Context,
         *,
         programs: Callable[[str], AgentProgram],
-        index: Index | None = None,
-        model: Model | None = None,
+        backends: Backends = Backends(),  # noqa: B008  (it is frozen)
         page_secrets: PageSecrets = PageSecrets(),  # noqa: B008  (it is frozen)
         hooks: HookListener | None = None,
         learn_after_s: float = LEARN_AFTER_S,
@@ -74,7 +71,7 @@ class App:
         self.usage = self.accounting.usage
 
         # What is remembered, and who answers
-        self.memories = make_memories(context, index, model, learn_after_s)
+        self.memories = make_memories(context, backends, learn_after_s)
         self.persona_service = make_persona_service(context)
         self.sessions = make_sessions(context, self.memories, programs, hooks, sandboxing)
 
@@ -217,6 +214,8 @@ class App:
         self.context.spawn(self.audit.report(), "audit check")
         await self.services.chat.open_lobby()
         self.memories.hearing.begin()
+        if self.memories.sources is not None:
+            self.context.spawn(self.memories.sources.begin(), "memory sources")
         recovered = await self.queues.recover()
         if recovered:
             log.info("turns.recovered", count=recovered)

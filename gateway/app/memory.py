@@ -11,18 +11,14 @@ from gateway.core.events import MemoryChanged
 from gateway.core.ledger import SessionKey
 from gateway.remembering.idle import IdleSessions
 from gateway.remembering.learning import learning_context
-from gateway.remembering.memories import BackgroundLearning, Memories, MemoryParts
+from gateway.remembering.memories import Backends, BackgroundLearning, Memories, MemoryParts
 from gateway.turns.admission import Suggestions
 from gateway.turns.platform_pins import PlatformPins
 from memory.layers import AnsweredTurn, EndedSession
-from memory.model import Model
-from memory.recall.index import Index
 
 
-def make_memories(
-    context: Context, index: Index | None, model: Model | None, learn_after_s: float
-) -> Memories:
-    """Every layer. index, model, learn_after_s: see Memories."""
+def make_memories(context: Context, backends: Backends, learn_after_s: float) -> Memories:
+    """Every layer. learn_after_s: see Memories."""
     config = context.config
 
     def about(told: AnsweredTurn | EndedSession) -> AbstractContextManager[None]:
@@ -33,8 +29,9 @@ def make_memories(
         clock=clock,
         zone=context.zone,
         budget=config.budget.budget(),
-        index=index,
-        model=model,
+        index=backends.index,
+        model=backends.model,
+        sources=backends.sources,
         own_workspaces=config.gateway.data_dir / "scopes",
         clean=context.redactor,
     )

@@ -24,7 +24,8 @@ from gateway.core.private_folders import keep_private
 from gateway.core.redaction import Redactor
 from gateway.observability.metrics import Metrics
 from gateway.observability.telemetry import open_telemetry
-from gateway.remembering.indexes import open_configured
+from gateway.remembering.indexes import open_configured, open_sources
+from gateway.remembering.memories import Backends
 from gateway.remembering.models import open_model
 from gateway.sessions.pool import SessionPool
 from gateway.sessions.programs import Programs, agent_names
@@ -84,6 +85,7 @@ async def _run(
         open_model(config, environment) as model,
         Store.open(config.store_url) as store,
         open_configured(config) as index,
+        open_sources(config, environment) as sources,
         open_telemetry(config.telemetry, environment, redactor) as telemetry,
         HookListener.open(serving_hooks(connection_limits(config))) as hooks,
         aclosing(ApiConnections()) as connections,
@@ -98,8 +100,7 @@ async def _run(
             return App(
                 Context(config, group, store, personas, bots, access, instruments),
                 programs=Programs(config.agents, environment, hooks, connections),
-                index=index,
-                model=model,
+                backends=Backends(index, model, sources),
                 page_secrets=secrets,
                 hooks=hooks,
                 sandboxing=sandboxing,

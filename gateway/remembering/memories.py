@@ -29,6 +29,7 @@ from memory.owner.commands import MemoryCommands
 from memory.readable import ReadableMessages
 from memory.recall.index import Index
 from memory.recall.recall import Recall
+from memory.recall.sources.source import MemorySource, MemorySources
 from memory.summaries.episodes import Episodes
 from store.database import Store
 
@@ -37,7 +38,7 @@ LEARN_AFTER_S = 2.0  # a busy room's turns are learned from together, and no ans
 
 @dataclass(frozen=True, slots=True)
 class MemoryParts:
-    """The memory is made of these. index, model: None when there is none.
+    """The memory is made of these. index, model: None when there is none. sources: other Mem0s.
 
     own_workspaces: folder of the agents' workspaces that nobody configured. clean: see
     ReadableMessages.
@@ -49,6 +50,7 @@ class MemoryParts:
     budget: Budget
     index: Index | None = None
     model: Model | None = None
+    sources: Sequence[MemorySource] = ()
     own_workspaces: Path | None = None
     clean: Callable[[str], str] = lambda text: text
 
@@ -69,6 +71,15 @@ class BackgroundLearning:
     learn_after_s: float = LEARN_AFTER_S
 
 
+@dataclass(frozen=True, slots=True)
+class Backends:
+    """The memory stands on these; each may be missing. Whoever opened them closes them."""
+
+    index: Index | None = None
+    model: Model | None = None
+    sources: Sequence[MemorySource] = ()
+
+
 class Memories:
     """Every layer of one gateway, and who works with them."""
 
@@ -84,6 +95,7 @@ class Memories:
         # The layers
         self.landmarks = Landmarks(store, parts.zone)
         self.recall = Recall(store, index, parts.zone) if index is not None else None
+        self.sources = _other_mem0s(parts)
         self.messages = MessageFacts(
             store,
             self.slices,
@@ -119,7 +131,7 @@ class Memories:
             observer = Observer(store, model, clock, parts.own_workspaces)
         messages = self.messages if self.messages.learns else None
         sources: list[Source | None] = [
-            self.landmarks, self.episodes, self.recall, insights, titles,
+            self.landmarks, self.episodes, self.recall, self.sources, insights, titles,
         ]  # fmt: skip
         learners: list[Learner | None] = [
             messages, self.extraction, insights, self.episodes, observer,
@@ -173,6 +185,10 @@ class Memories:
     async def _unindex(self, ids: Sequence[str]) -> None:
         if self.recall is not None:
             await self.recall.forget(ids)
+
+
+def _other_mem0s(parts: MemoryParts) -> MemorySources | None:
+    return MemorySources(parts.sources, parts.zone, parts.clean) if parts.sources else None
 
 
 Layer = TypeVar("Layer")

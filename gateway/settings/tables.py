@@ -13,11 +13,21 @@ from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, available_timezones
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    field_validator,
+    model_validator,
+)
 
 from adapters.agent import Mode
 from contract.briefing import Budget
+from contract.errors import MootError
 from gateway.settings.sandbox import OwnSandbox
+from memory.scopes import check_scope
 
 
 class Table(BaseModel):
@@ -240,6 +250,58 @@ class HeadlessTable(Table):
     timeout_s: Annotated[float, Field(gt=0)] = 180.0
 
 
+SourceName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,23}$")]
+Mem0Id = Annotated[str, Field(pattern=r"^[^\s*]{1,200}$")]
+
+
+class ReadTable(Table):
+    """[[memory.sources.NAME.reads]]: a scope of Moot's, and whose memories are read for it."""
+
+    scope: str
+    user_id: Mem0Id | None = None
+    agent_id: Mem0Id | None = None
+    run_id: Mem0Id | None = None
+
+    @field_validator("scope")
+    @classmethod
+    def _scope(cls, value: str) -> str:
+        try:
+            return check_scope(value)
+        except MootError:
+            raise ValueError(f'{value!r} is not a scope, e.g. "room:slack:C06RY3YBSLE"') from None
+
+    @model_validator(mode="after")
+    def _somebody(self) -> ReadTable:
+        if not self.ids:
+            raise ValueError("name a user_id, an agent_id or a run_id; nothing is read without")
+        return self
+
+    @property
+    def ids(self) -> dict[str, str]:
+        """The ids that are set."""
+        return self.model_dump(exclude={"scope"}, exclude_none=True)
+
+
+class SourceTable(Table):
+    """[memory.sources.NAME]: another Mem0, which is read; see docs/memory.md."""
+
+    kind: Literal["pgvector", "qdrant", "hosted", "server"]
+    url: str | None = None
+    store_settings: dict[str, Any] = {}
+    embedder: str = "openai"
+    embedder_settings: dict[str, Any] = {}
+    threshold: Annotated[float, Field(ge=0, le=1)] = 0.3
+    reads: Annotated[tuple[ReadTable, ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _place(self) -> SourceTable:
+        if self.kind == "server" and not self.url:
+            raise ValueError("url is missing: say where that server listens")
+        if self.kind in ("pgvector", "qdrant") and not self.store_settings:
+            raise ValueError("store_settings is missing: say where the collection is")
+        return self
+
+
 _CLOCK = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
 
 
@@ -256,6 +318,7 @@ class MemoryTable(Table):
     minilm: Path | None = None
     embedder_settings: dict[str, Any] = {}
     store_settings: dict[str, Any] = {}
+    sources: dict[SourceName, SourceTable] = {}
     excluded_rooms: frozenset[str] = frozenset()
     insights: bool = True
     observations: bool = True

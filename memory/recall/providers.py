@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -28,6 +28,7 @@ FILE = "index.db"
 FOLDER = "minilm"  # below the index's, where the model is installed
 POOL_S = 5.0
 OUR_OWN = ("auto", "builtin", "minilm")
+_QDRANT_PLACE = {"url", "host", "port", "api_key", "https", "path"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,11 @@ class NoHistory:
         """Nothing to do."""
 
     close = reset
+
+
+def given_store(collection_name: str, store: Any) -> Any:
+    """A vector store that is open already, as Mem0 makes one: with its configuration."""
+    return store
 
 
 class NoModel:
@@ -132,11 +138,7 @@ def open_mem0(settings: IndexSettings) -> OpenedMem0:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise ConfigError(f"[memory] folder: {folder} can't be made: {error.strerror}") from error
-    mem0 = _import_mem0(folder)
-    from mem0.configs.base import MemoryConfig  # type: ignore[import-untyped]
-    from mem0.embeddings.configs import EmbedderConfig  # type: ignore[import-untyped]
-    from mem0.llms.configs import LlmConfig  # type: ignore[import-untyped]
-    from mem0.vector_stores.configs import VectorStoreConfig  # type: ignore[import-untyped]
+    import_mem0(folder)
     from pydantic import BaseModel
 
     from memory.recall.embedders import RememberingEmbedder
@@ -153,18 +155,31 @@ def open_mem0(settings: IndexSettings) -> OpenedMem0:
     if settings.store != "sqlite":
         place.connect = partial(_connect, settings, given["embedding_dims"])
         place.collection_name = settings.store_settings.get("collection_name", "moot")
-    config = MemoryConfig(
-        embedder=EmbedderConfig.model_construct(provider=_provider(settings), config=given),
-        llm=LlmConfig.model_construct(provider="moot-none", config={}),
-        history_db_path=":memory:",
-    )
-    config.vector_store = VectorStoreConfig.model_construct(provider="moot-sqlite", config=place)
-    memory = mem0.Memory(config)
-    memory.db.close()
-    memory.db = NoHistory()
+    memory = memory_over("moot-sqlite", place, _provider(settings), given)
     memory.embedding_model = remembering = RememberingEmbedder(embedder)
     store: SqliteVectors = memory.vector_store
     return OpenedMem0(memory, store, remembering, _embedding(store, embedder))
+
+
+def memory_over(store: str, place: Any, embedder: str, given: dict[str, Any]) -> Any:
+    """A `mem0.Memory` without history and model. place, given: the store's configuration, a
+    pydantic model, and the embedder's. `import_mem0` was called."""
+    import mem0  # type: ignore[import-untyped]
+    from mem0.configs.base import MemoryConfig  # type: ignore[import-untyped]
+    from mem0.embeddings.configs import EmbedderConfig  # type: ignore[import-untyped]
+    from mem0.llms.configs import LlmConfig  # type: ignore[import-untyped]
+    from mem0.vector_stores.configs import VectorStoreConfig  # type: ignore[import-untyped]
+
+    config = MemoryConfig(
+        embedder=EmbedderConfig.model_construct(provider=embedder, config=given),
+        llm=LlmConfig.model_construct(provider="moot-none", config={}),
+        history_db_path=":memory:",
+    )
+    config.vector_store = VectorStoreConfig.model_construct(provider=store, config=place)
+    memory = mem0.Memory(config)
+    memory.db.close()
+    memory.db = NoHistory()
+    return memory
 
 
 def _embedding(store: SqliteVectors, embedder: Any) -> BackgroundEmbedding | None:
@@ -197,20 +212,21 @@ def _embedder(settings: IndexSettings) -> tuple[Any, dict[str, Any]]:
     return embedder, {**given, "embedding_dims": dimensions}
 
 
-def _import_mem0(folder: Path) -> Any:
+def import_mem0(folder: Path) -> Any:
     """Mem0, which reads its settings from the environment while it is imported."""
     os.environ["MEM0_TELEMETRY"] = "False"
     os.environ["MEM0_DIR"] = str(folder / "mem0")
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # more only wait for one another
-    import mem0  # type: ignore[import-untyped]
+    import mem0
     from mem0.utils import spacy_models  # type: ignore[import-untyped]
     from mem0.utils.factory import EmbedderFactory, LlmFactory, VectorStoreFactory
 
-    logging.getLogger("mem0").setLevel(logging.WARNING)  # at INFO it logs memories
+    logging.getLogger("mem0").setLevel(logging.CRITICAL)  # it logs memories; what fails it raises
     spacy_models._load_failed_full = spacy_models._load_failed_lemma = True
     for kind in ("None", "Installed", "Builtin", "MiniLM"):
         place = f"memory.recall.embedders.{kind}Embedder"
         EmbedderFactory.provider_to_class[f"moot-{kind.lower()}"] = place
+    VectorStoreFactory.provider_to_class["moot-given"] = "memory.recall.providers.given_store"
     VectorStoreFactory.provider_to_class["moot-sqlite"] = "memory.recall.vectors.SqliteVectors"
     LlmFactory.register_provider("moot-none", "memory.recall.providers.NoModel")
     return mem0
@@ -233,22 +249,32 @@ def _connect(settings: IndexSettings, dimensions: int) -> Any:
         **settings.store_settings,
     }
     if settings.store == "qdrant" and "client" not in given:
-        from qdrant_client import QdrantClient
-
-        keys = given.keys() & {"url", "host", "port", "api_key", "https"}
-        told = {key: given.pop(key) for key in keys}
-        # Its check of versions runs in a thread beside and tells nobody when it fails.
-        given["client"] = QdrantClient(**told, check_compatibility=False)
+        given = with_qdrant_client(given)
     try:
         checked = VectorStoreConfig(provider=settings.store, config=given)
         store = VectorStoreFactory.create(settings.store, checked.config)
     except (ImportError, ValueError):
         with _told("store", settings.store):
             raise
-    if settings.store == "pgvector":  # its pool waits 30 s, and tries again only for 300
-        store.connection_pool.timeout = store.connection_pool.reconnect_timeout = POOL_S
-        logging.getLogger("psycopg.pool").setLevel(logging.CRITICAL)  # we say it once ourselves
+    if settings.store == "pgvector":
+        hasten(store)
     return store
+
+
+def with_qdrant_client(given: Mapping[str, Any]) -> dict[str, Any]:
+    """A Qdrant store's settings with a client in place of those that say where it is."""
+    from qdrant_client import QdrantClient
+
+    place = {key: given[key] for key in given.keys() & _QDRANT_PLACE}
+    # Its check of versions runs in a thread beside and tells nobody when it fails.
+    client = QdrantClient(**place, check_compatibility=False)
+    return {key: given[key] for key in given.keys() - _QDRANT_PLACE} | {"client": client}
+
+
+def hasten(pgvector: Any) -> None:
+    """Let a store's pool of connections wait shorter: 30 s, and it tries again only for 300."""
+    pgvector.connection_pool.timeout = pgvector.connection_pool.reconnect_timeout = POOL_S
+    logging.getLogger("psycopg.pool").setLevel(logging.CRITICAL)  # we say it once ourselves
 
 
 @contextmanager

@@ -18,7 +18,7 @@ import structlog
 
 from contract.errors import ConfigError
 from memory.recall.index_file import IndexFile
-from memory.recall.server_calls import CircuitBreaker, ServerCalls
+from memory.server_calls import CircuitBreaker, ServerCalls
 
 log = structlog.stdlib.get_logger("moot.memory")
 

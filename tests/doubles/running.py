@@ -18,6 +18,7 @@ from gateway.app.app import App
 from gateway.app.context import Context, Instruments
 from gateway.core.ledger import Accepted
 from gateway.core.redaction import Redactor
+from gateway.remembering.memories import Backends
 from gateway.sessions.sessions import AgentProgram
 from gateway.settings.access import AccessTable
 from gateway.settings.config import Config
@@ -130,8 +131,7 @@ async def gateway(
                 house = App(
                     context,
                     programs=programs or scripted,
-                    index=index,
-                    model=model,
+                    backends=Backends(index, model),
                     learn_after_s=0.0,
                 )
                 await house.admissions.load()

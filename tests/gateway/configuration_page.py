@@ -25,7 +25,14 @@ from gateway.settings.config import Config
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "moot.toml.example"
 PAGE = ROOT / "docs" / "configuration.md"
-_NAMED = {"agents": "NAME", "prices": "MODEL", "personas": "NAME", "people": "ID", "rooms": "ID"}
+_NAMED = {
+    "agents": "NAME",
+    "sources": "NAME",
+    "prices": "MODEL",
+    "personas": "NAME",
+    "people": "ID",
+    "rooms": "ID",
+}
 _WORDS = {str: "text", int: "whole number", float: "number", Path: "path", bool: "true or false"}
 _LONGEST_DEFAULT = 60
 

@@ -17,6 +17,7 @@ from gateway.cli.diagnosis.data_folder import check_audit, check_data
 from gateway.cli.diagnosis.finding import Finding, Installation
 from gateway.cli.diagnosis.machine import check_clocks, check_machine, check_page
 from gateway.cli.diagnosis.platforms import check_platforms
+from gateway.cli.diagnosis.sources import check_sources
 from gateway.cli.diagnosis.store import check_store
 
 Check = Callable[[Installation], Awaitable[list[Finding]]]
@@ -29,8 +30,8 @@ CONFIGURED: Sequence[Check] = (
     check_audit,
 )
 """Made by `moot check`."""
-ASKED: Sequence[Check] = (check_platforms,)
-"""Made by it as well, unless --offline: the platforms are asked."""
+ASKED: Sequence[Check] = (check_platforms, check_sources)
+"""Made by it as well, unless --offline: the platforms and other Mem0s are asked."""
 EVERYTHING: Sequence[Check] = (
     check_machine,
     check_data,
@@ -42,11 +43,12 @@ EVERYTHING: Sequence[Check] = (
     check_sandbox,
     check_page,
     check_platforms,
+    check_sources,
     check_clocks,
     check_agents,
 )
 """Made by `moot doctor`, in the order in which things depend on one another."""
-_NEEDS_PLATFORMS = (check_platforms, check_clocks)
+_NEEDS_OTHERS = (check_platforms, check_sources, check_clocks)
 
 _SECRET = re.compile(r"TOKEN|SECRET|PASSWORD|_KEY")
 _PERSON = re.compile(
@@ -61,7 +63,7 @@ async def examine(of: Installation, checks: Sequence[Check]) -> list[Finding]:
 
 async def diagnose(of: Installation, *, offline: bool = False) -> list[Finding]:
     """Make every check; what is found may stand in a bug report."""
-    checks = [check for check in EVERYTHING if not (offline and check in _NEEDS_PLATFORMS)]
+    checks = [check for check in EVERYTHING if not (offline and check in _NEEDS_OTHERS)]
     return [anonymous(finding, of.environment) for finding in await examine(of, checks)]
 
 

@@ -14,8 +14,8 @@ from qdrant_client import QdrantClient
 
 from memory.recall.index import Index, IndexSettings
 from memory.recall.mem0 import open_index
-from memory.recall.server_calls import CALLS, CircuitBreaker
 from memory.recall.vectors import SqliteVectors
+from memory.server_calls import CALLS, CircuitBreaker
 from tests.doubles.small_chat import ANDIS, AUTH, GARDEN, START, entries, only, put
 
 pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant")
