@@ -24,6 +24,7 @@ from typing import Any
 import aiohttp
 
 from bench.rig import ANSWER_S, cpu_s, run, share
+from bench.slices import Slices
 from tests.doubles.service import Service, service
 
 PROGRAM = Path(__file__).parent / "redrawing.py"
@@ -32,6 +33,8 @@ ASK_S = 5.0  # between two questions of a room: commits to a busy disk take thei
 CONFIG = """
 [gateway]
 listen = "127.0.0.1:0"
+[connections]
+most_of_address = 1000
 [sessions]
 most = {most}
 [access]
@@ -117,12 +120,15 @@ def ms(seconds: Sequence[float]) -> str:
 async def measured(page: Page, moot: Service, name: str, seconds: float) -> None:
     """One row."""
     page.answered = []
-    cpu, began = cpu_s(moot.pid), time.perf_counter()
+    cpu, began = cpu_s(moot.pid), time.monotonic()
     await page.look(seconds)
-    used = (cpu_s(moot.pid) - cpu) / (time.perf_counter() - began)
+    ended = time.monotonic()
+    used = (cpu_s(moot.pid) - cpu) / (ended - began)
     print(f"{name:<22} {ms(page.took)}   CPU {used:4.0%}   late {ms(page.late)}", flush=True)
     if page.answered:
         print(f"{'':<22} demo answers {ms(page.answered)}", flush=True)
+    for row in Slices.read(moot.folder / "slices", began, ended).rows():
+        print(f"{'':<22} {row}", flush=True)
 
 
 async def bench(terminals: int, rooms: int, seconds: float, folder: Path) -> None:
@@ -135,7 +141,9 @@ async def bench(terminals: int, rooms: int, seconds: float, folder: Path) -> Non
     config = CONFIG.format(most=terminals + rooms, command=command)
     timeout, limits = aiohttp.ClientTimeout(ANSWER_S), aiohttp.TCPConnector(limit=0)
     async with (
-        service(folder, config) as moot,
+        service(
+            folder, config, (), sys.executable, "bench.slices", SLICES=str(folder / "slices")
+        ) as moot,
         aiohttp.ClientSession(timeout=timeout, connector=limits) as http,
     ):
         page = Page(http, moot)

@@ -66,16 +66,16 @@ class OutputBuffer:
         return signals
 
     def draw(self, budget_s: float) -> bool:
-        """Draw what waits, at most about so long; True when all is drawn."""
-        end = time.monotonic() + budget_s
+        """Draw what waits, at most about so long of the processor; True when all is drawn."""
+        end = time.thread_time() + budget_s
         while self._slice_bytes or self._waiting:
             for _ in self._slice:
-                if time.monotonic() >= end:
+                if time.thread_time() >= end:
                     return False
             self.size_bytes -= self._slice_bytes
             self._slice_bytes = 0
             self._next_slice()
-            if time.monotonic() >= end:  # a slice may have no bits
+            if time.thread_time() >= end:  # a slice may have no bits
                 break
         return not (self._slice_bytes or self._waiting)
 
@@ -128,7 +128,7 @@ class Console:
     ) -> None:
         self._shell = shell
         self._loop = asyncio.get_running_loop()
-        self._turnstile = turnstile()
+        self._turnstile = turnstile("screens")
         self._buffer = OutputBuffer(cols, rows)
         self.look = self._buffer.look  # see there
         self._on_signal = on_signal
@@ -219,7 +219,7 @@ class Console:
         if buffer.size_bytes > FULL_BYTES and self._terminal:
             self._terminal.pause()
         if (buffer.size_bytes > LONG_BYTES or buffer.asked) and self._drawing is None:
-            self._drawing = self._loop.call_later(self._rest_s(), self._catch_up)
+            self._draw_later(self._rest_s())
 
     def _draw(self) -> bool:
         """Draw for a few milliseconds; True when all is drawn."""
@@ -239,12 +239,16 @@ class Console:
         hurry = self._buffer.size_bytes > FULL_BYTES or self._buffer.asked
         return FLOOD_REST_S if hurry else REST_S
 
+    def _draw_later(self, rest_s: float) -> None:
+        call = self._turnstile.call
+        self._drawing = self._loop.call_later(rest_s, call, self._catch_up)
+
     def _catch_up(self) -> None:
         """Draw slice by slice, faster when the program or reading has to wait for it."""
         self._drawing = None
         rest_s = self._rest_s()
         if not self._draw():
-            self._drawing = self._loop.call_later(rest_s, self._catch_up)
+            self._draw_later(rest_s)
         if self._buffer.size_bytes <= FULL_BYTES and self._terminal:
             self._terminal.resume()
 
@@ -253,11 +257,10 @@ class Console:
 
         Whoever asks reads it at once, and many ask at the same moment: each in a turn of its own.
         """
-        await self._turnstile.through()
         while True:
+            await self._turnstile.through()
             if self._draw():
                 return self._buffer.screen
-            await asyncio.sleep(0)
 
     def glance(self) -> Screen:
         """The screen as far as a few milliseconds of drawing get."""

@@ -27,6 +27,7 @@ import structlog
 
 from adapters.pty.open_files import OPEN_FILES
 from adapters.pty.process_tree import BECOME, PYTHON, ask_to_end, end_younger, kept, kill, lifeline
+from adapters.pty.turnstile import turnstile
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,7 @@ class Terminal:
         enclosed: bool = False,
     ) -> None:
         self._loop = asyncio.get_running_loop()
+        self._turnstile = turnstile("output")
         self.pid = process.pid  # of the root of its tree: a keeper, or bubblewrap
         self.exit_code: int | None = None  # negative: ended by that signal
         self._process = process
@@ -100,7 +102,8 @@ class Terminal:
         self._ended = asyncio.Event()
         self._eof = False
         self._paused = False
-        self._loop.add_reader(master, self._read)
+        self._queued = False  # it has output, and waits for its turn to read it
+        self._loop.add_reader(master, self._readable)
         self._watch()
 
     @classmethod
@@ -168,10 +171,19 @@ class Terminal:
     def resume(self) -> None:
         """Read on."""
         if self._paused and not self._eof:
-            self._loop.add_reader(self._master, self._read)
+            self._loop.add_reader(self._master, self._readable)
         self._paused = False
 
+    def _readable(self) -> None:
+        """Read when it is its turn; until then each turn of the loop finds it readable again."""
+        if not self._queued:
+            self._queued = True
+            self._turnstile.call(self._read)
+
     def _read(self) -> None:
+        self._queued = False
+        if self._paused or self._eof:
+            return
         chunks: list[bytes] = []
         for _ in range(READS):
             chunk = self._read_once()

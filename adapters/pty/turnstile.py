@@ -1,46 +1,70 @@
-"""One after the other through the loop, so that what comes from outside has its turn between."""
+"""The terminals' share of each turn of the loop, so that what comes from outside has its own."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
+from time import thread_time
+from typing import Literal
 from weakref import WeakKeyDictionary
+
+SHARE_S = 0.003  # processor time of a turn; whoever begins within it may take a slice more
 
 
 class Turnstile:
-    """Lets one caller pass in each turn of the loop.
+    """Lets the work of many terminals pass, for a few milliseconds in each turn of the loop.
 
-    A hundred that wake at the same moment would else all work in one turn of it, and a request
-    that arrives meanwhile waits for them all.
+    What a hundred of them do at the same moment would else all fall into one turn of it, and a
+    request that arrives meanwhile waits for them all. They pass in the order in which they came.
     """
 
     def __init__(self) -> None:
-        self._passed = False
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._loop = asyncio.get_running_loop()
+        self._until: float | None = None  # this turn's share; None: nobody has passed in it
+        self._waiting: deque[Callable[[], None]] = deque()
+
+    def call(self, work: Callable[[], None]) -> None:
+        """Do it now if there is time in this turn of the loop, else in one of the next."""
+        if not self._waiting and self._opens():
+            work()
+        else:
+            self._waiting.append(work)
 
     async def through(self) -> None:
-        """Wait for a turn of the loop in which nobody passed."""
-        if self._passed:
-            waiting = asyncio.get_running_loop().create_future()
-            self._waiting.append(waiting)
-            await waiting
-        else:
-            self._passed = True
-            asyncio.get_running_loop().call_soon(self._next)
+        """Wait for a turn of the loop in which there is time: all that is left of it."""
+        if not self._waiting and self._opens():
+            self._until = 0.0
+            return
+        waiting = self._loop.create_future()
 
-    def _next(self) -> None:
-        while self._waiting:
-            waiting = self._waiting.popleft()
+        def wake() -> None:
             if not waiting.done():  # else it was cancelled
                 waiting.set_result(None)
-                waiting.get_loop().call_soon(self._next)
-                return
-        self._passed = False
+                self._until = 0.0
+
+        self._waiting.append(wake)
+        await waiting
+
+    def _opens(self) -> bool:
+        now = thread_time()
+        if self._until is None:
+            self._until = now + SHARE_S
+            self._loop.call_soon(self._next)
+        return now < self._until
+
+    def _next(self) -> None:
+        """The next turn of the loop."""
+        self._until = None
+        while self._waiting and self._opens():
+            self._waiting.popleft()()
 
 
-_of: WeakKeyDictionary[asyncio.AbstractEventLoop, Turnstile] = WeakKeyDictionary()
+_of: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, Turnstile]] = WeakKeyDictionary()
 
 
-def turnstile() -> Turnstile:
-    """The running loop's."""
-    return _of.setdefault(asyncio.get_running_loop(), Turnstile())
+def turnstile(kind: Literal["output", "screens"]) -> Turnstile:
+    """The running loop's: programs whose output is not read stand still, so that need not wait for
+    what is made of it."""
+    of_loop = _of.setdefault(asyncio.get_running_loop(), {})
+    return of_loop.get(kind) or of_loop.setdefault(kind, Turnstile())

@@ -26,6 +26,7 @@ class Service:
     link: str = ""  # signs its owner in, once
     words: tuple[str, ...] = ()
     python: str = sys.executable
+    module: str = "gateway.main"  # whose main() is `moot`
     _process: asyncio.subprocess.Process | None = None
 
     @property
@@ -47,7 +48,7 @@ class Service:
         self._process = await asyncio.create_subprocess_exec(
             self.python,
             "-c",
-            "from gateway.main import main; main()",
+            f"from {self.module} import main; main()",
             "run",
             *self.words,
             cwd=self.folder,
@@ -108,14 +109,15 @@ async def service(
     config: str,
     words: tuple[str, ...] = (),
     python: str = sys.executable,
+    module: str = "gateway.main",
     /,
     **environment: str,
 ) -> AsyncIterator[Service]:
     """An installation in `folder`, started; its process is ended when left. words: of its command,
-    after `run`."""
+    after `run`. module: has its main()."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "moot.toml").write_text(config, encoding="utf-8")
-    running = Service(folder, environment, words=words, python=python)
+    running = Service(folder, environment, words=words, python=python, module=module)
     await running.start()
     try:
         yield running

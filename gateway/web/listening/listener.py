@@ -1,7 +1,7 @@
 """Serves an application to as many as it can, and never to one caller alone.
 
-When all places are taken, the connection that waited longest without a request gives its own up, or
-else the body that comes slowest. When all are at work, the new one is answered 503; a few places
+When all places are taken, the connection that waited longest since its last answer gives its own
+up, or else a new one without a request, or else the body that comes slowest. When all are at work, the new one is answered 503; a few places
 are kept for that, and for this machine's question whether Moot is well.
 """
 
@@ -122,7 +122,8 @@ class Connections:
         some = [connection for connection in self._open if among(connection)]
         now = self.clock()
         if waiting := [connection for connection in some if connection.request is None]:
-            self._drop(min(waiting, key=lambda one: one.since))
+            # Of one that had an answer a client expects the end; of a new one it does not.
+            self._drop(min(waiting, key=lambda one: (not one.is_idle, one.since)))
         elif sending := [connection for connection in some if connection.sends_body]:
             self._drop(min(sending, key=lambda one: one.rate(now)))
         else:
