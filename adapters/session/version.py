@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import structlog
@@ -20,6 +23,7 @@ _VERSION = re.compile(
     r"(?<![\w.])v?(\d+(?:\.\d+)+(?:[-.]?(?:alpha|beta|preview|nightly|rc|dev|post|a|b)\.?\d+)*)"
 )
 _known: dict[tuple[str, ...], str | None] = {}  # by command, path and time of change
+_kept_in: list[Path] = []  # the file of `keep_versions`
 _unknown: dict[tuple[str, str], set[str]] = {}  # options, by path and time of change
 
 
@@ -52,15 +56,38 @@ async def find_version(
     key = (*command, *profile.setup.version, _changed(command[0]))
     if key not in _known:
         _known[key] = await _ask((*within, *command, *profile.setup.version), env, cwd)
+        _keep()
     return _known[key]
 
 
+def keep_versions(file: Path) -> None:
+    """Ask a program for its version once, and not again after a restart: a start of Node takes
+    seconds. file: closed to agents; one that can't be read is written again."""
+    _kept_in[:] = [file]
+    with suppress(OSError, ValueError, TypeError):
+        for *key, version in json.loads(file.read_text("utf-8")):
+            _known.setdefault(tuple(map(str, key)), str(version))
+
+
+def _keep() -> None:
+    """Write down the versions of the programs as they are; those that said none are asked again."""
+    newest = {key[:-1]: (*key, version) for key, version in _known.items() if version}
+    for file in _kept_in:
+        try:
+            made = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with open(made, "w", encoding="utf-8") as out:
+                json.dump(list(newest.values()), out)
+        except OSError as error:
+            log.warning("versions.not_kept", file=file, reason=error)
+
+
 def _changed(path: str) -> str:
-    """The time of a file's last change, as a part of a key."""
+    """A file's last change, as a part of a key: npm may give a new file an old time."""
     try:
-        return str(Path(path).stat().st_mtime_ns)
+        file = Path(path).stat()
     except OSError:
         return ""
+    return f"{file.st_mtime_ns}-{file.st_ctime_ns}-{file.st_size}"
 
 
 async def _ask(argv: tuple[str, ...], env: Mapping[str, str], cwd: Path) -> str | None:

@@ -11,6 +11,7 @@ import structlog
 
 from adapters.cli.hooks import HookListener
 from adapters.pty.open_files import OPEN_FILES
+from adapters.session.version import keep_versions
 from composer.headings import HEADINGS
 from gateway.access.access import Access
 from gateway.app.app import App, Started
@@ -98,6 +99,7 @@ async def _run(
         redactor.learn((hooks.secret,))
         sandboxing = Sandboxing(config, environment.get("PATH", ""))
         await sandboxing.tell(personas.all().values())
+        keep_versions(config.gateway.data_dir / "versions.json")
         keep_private(config.gateway.data_dir)  # libraries have made their files by now
         instruments = Instruments(Metrics(), redactor, telemetry)
 

@@ -1,6 +1,8 @@
 """Which version a program is, and what people read when it is too old."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -92,6 +94,34 @@ async def test_an_update_is_noticed(tmp_path: Path) -> None:
     script(tmp_path, "2.0")
     assert path.stat().st_mtime_ns != before
     assert await find_version(old(path), (str(path),), env, tmp_path) == "2.0"
+
+
+ASKS = """
+import asyncio, sys
+from pathlib import Path
+from adapters.session.version import find_version, keep_versions
+from tests.doubles.programs import program
+keep_versions(Path(sys.argv[1]))
+asking = find_version(program(""), (sys.argv[2],), {"PATH": "/usr/bin:/bin"}, Path("/"))
+print(asyncio.run(asking))
+"""
+
+
+def test_a_version_is_asked_for_once_also_across_restarts(tmp_path: Path) -> None:
+    kept, path = tmp_path / "versions.json", script(tmp_path, "1.0")
+    words = [sys.executable, "-c", ASKS, str(kept), str(path)]
+
+    def told() -> str:
+        return subprocess.run(words, check=True, capture_output=True, text=True).stdout.strip()
+
+    assert [told(), told()] == ["1.0", "1.0"]
+    assert (tmp_path / "asked").read_text().splitlines() == ["--version"]
+    assert kept.stat().st_mode & 0o777 == 0o600
+    script(tmp_path, "2.0")
+    assert [told(), told()] == ["2.0", "2.0"]
+    kept.write_text("spoilt")
+    assert told() == "2.0"
+    assert (tmp_path / "asked").read_text().splitlines() == ["--version"] * 3
 
 
 def with_options(tmp_path: Path, *options: str) -> Profile:

@@ -45,7 +45,7 @@ def pinned() -> dict[str, str]:
     versions = {name: line.partition("==")[2] for name, line in found.items()}
     for path in PINNED:
         packages = json.loads(path.read_text("utf-8"))["dependencies"]
-        versions |= {NAMES[package]: version for package, version in packages.items()}
+        versions |= {NAMES[one]: version for one, version in packages.items() if one in NAMES}
     return versions
 
 
@@ -70,9 +70,11 @@ async def from_node(folder: Path, chosen: Iterable[str]) -> dict[str, str]:
     wanted: dict[str, dict[str, str]] = {"dependencies": {}, "optionalDependencies": {}}
     for path in PINNED:
         package = json.loads(path.read_text("utf-8"))
-        for name in package["dependencies"]:
-            if NAMES[name] in chosen:
+        for name, version in package["dependencies"].items():
+            if NAMES.get(name, "") in chosen:
                 wanted["dependencies"][name] = "latest"
+            elif name not in NAMES:  # what drives an agent of these
+                wanted["optionalDependencies"][name] = version
         wanted["optionalDependencies"] |= package.get("optionalDependencies", {})
     if not wanted["dependencies"]:
         return {}
