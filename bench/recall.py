@@ -22,7 +22,7 @@ from typing import Any
 
 from memory.recall.index import Index, IndexEntry, IndexSettings
 from memory.recall.mem0 import open_index
-from memory.recall.package import status
+from memory.recall.model.package import status
 
 KINDS = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
 TUNED = 5  # the constants were chosen on so many of the ten conversations

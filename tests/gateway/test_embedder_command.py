@@ -14,7 +14,7 @@ from gateway.cli.memory.command import add_memory
 from gateway.cli.memory.embedder import see_to_embedder
 from memory.recall.index import IndexEntry, IndexSettings
 from memory.recall.mem0 import open_index
-from memory.recall.package import MINILM, EmbedderPackage
+from memory.recall.model.package import MINILM, EmbedderPackage
 from tests.doubles.service import HOUSE
 from tests.doubles.small_chat import START
 from tests.doubles.small_minilm import small_wheel, wheel_in

@@ -11,7 +11,7 @@ from typing import TextIO
 
 from gateway.remembering.embedder import FACT_S, InstalledModel
 from gateway.settings.config import load_config
-from memory.recall.package import MINILM, EmbedderPackage
+from memory.recall.model.package import MINILM, EmbedderPackage
 
 NOT_THERE = 1
 

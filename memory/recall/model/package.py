@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from contract.errors import ConfigError
-from memory.recall.minilm import VOCABULARY, WEIGHTS, MiniLM
+from memory.recall.model.minilm import VOCABULARY, WEIGHTS, MiniLM
+from memory.recall.model.weights import in_eight_bits, read, sha256_of, write
 from memory.recall.providers import FILE, FOLDER
-from memory.recall.weights import in_eight_bits, read, sha256_of, write
 
 _SCRATCH = ".minilm-"
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from contract.errors import ConfigError
-from memory.recall.weights import Array, in_full, is_in_eight_bits, read, sha256_of
+from memory.recall.model.weights import Array, in_full, is_in_eight_bits, read, sha256_of
 
 WEIGHTS = "model.safetensors"
 VOCABULARY = "vocab.txt"

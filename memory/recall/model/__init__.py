@@ -1,0 +1,1 @@
+"""The model that makes vectors of texts, its weights, and its package."""
