@@ -132,7 +132,7 @@ class Ranking:
         scores[known] += self._bonus(scores.size)[known]
         if cosines is not None:
             alike = np.where(self._lexicon.alive, cosines(_head(scores, HEAD)), 0)
-            self._alike = np.where(alike < self._w.alike, 0, alike)
+            self._alike = alike
             strange = scores <= 0
             scores += np.float32(self._w.meaning * worth) * self._meaning(alike)
             scores[(alike < self._w.alike) & strange] = 0
@@ -144,6 +144,12 @@ class Ranking:
         """The best scores at the first look, best first; `best` makes them higher."""
         best = self._scores[self._head[: self._limit]]
         return (best / (best + self._scale)).tolist()  # type: ignore[no-any-return]
+
+    def nearest(self, count: int) -> list[tuple[float, int]]:
+        """The entries that are most like the question in meaning: cosines and numbers."""
+        places = _head(self._alike, count)
+        numbers = self._lexicon.numbers
+        return [(float(self._alike[place]), numbers[place]) for place in places.tolist()]
 
     def best(self) -> list[RankedEntry]:
         """Add all features up."""
@@ -162,13 +168,13 @@ class Ranking:
     def _bearings(self, places: Places) -> list[float]:
         """The bearing of each place."""
         dated = np.minimum(self._date_bonus()[places], self._scale)
+        alike = self._alike[places]
+        alike[alike < self._w.alike] = 0
         all_terms = [set(terms) for terms in self._lexicon.terms_of(places.tolist(), marks=True)]
         worth = sum(worth for worth, _ in self._wanted) or float(dated.max()) or 1.0
         return [
             min(max((self._had(terms) + day) / worth, like), 1)
-            for terms, day, like in zip(
-                all_terms, dated.tolist(), self._alike[places].tolist(), strict=True
-            )
+            for terms, day, like in zip(all_terms, dated.tolist(), alike.tolist(), strict=True)
         ]
 
     def _had(self, terms: Set[str]) -> float:

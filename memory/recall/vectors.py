@@ -16,12 +16,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from memory.recall import ranking
+from memory.recall import fusion, ranking
 from memory.recall.embedders import UNKNOWN
 from memory.recall.index import AGENT, IndexFailed, checked_id
 from memory.recall.index_file import IndexEnd, IndexFile, IndexRow
@@ -215,17 +216,12 @@ class SqliteVectors:
 
     def _scores(
         self, query: str, vectors: Sequence[float], scopes: Sequence[str], limit: int
-    ) -> dict[int, tuple[float, float]]:
-        """Numbers of the best rows, with scores and bearings, best first.
-
-        The second look, which is the dear one, is taken only at scopes that have one of the best
-        after the first.
-        """
+    ) -> dict[int, fusion.Place]:
+        """Numbers of the best rows, with scores and bearings, best first."""
         asked = question(query, self._now())
         vector = np.asarray(vectors, np.float32)
         near = {} if self._server is None else self._server.near(query, vectors, scopes)
         end = self._file.end()
-        scores: list[tuple[float, float, int]] = []
         with ExitStack() as locks:
             all_held: dict[str, _Held] = {}
             # the same order for everybody: none waits for another
@@ -239,19 +235,12 @@ class SqliteVectors:
                 for term in asked.terms
                 if any(held.lexicon.frequency(term) for held in all_held.values())
             }
-            looks: list[tuple[InvertedIndex, ranking.Ranking, list[float]]] = []
+            looks = []
             for scope, held in all_held.items():
                 cosines = self._cosines(scope, held, vector, near)
                 look = ranking.Ranking(held.lexicon, asked, limit, cosines, spelled=spelled)
-                looks.append((held.lexicon, look, look.first()))
-            least = heapq.nlargest(limit, (score for _, _, first in looks for score in first))[-1:]
-            for lexicon, look, first in looks:
-                if first and [first[0]] >= least:
-                    scores += [
-                        (one.score, one.bearing, lexicon.numbers[one.place]) for one in look.best()
-                    ]
-        best = sorted(scores, key=lambda item: -item[0])[:limit]
-        return {number: (score, bearing) for score, bearing, number in best}
+                looks.append((held.lexicon, look))
+            return _ranked(looks, limit)
 
     def keyword_search(self, query: str, top_k: int = 5, filters: object = None) -> None:
         """None: `search` has done it."""
@@ -335,6 +324,26 @@ class SqliteVectors:
         """One search after the other."""
         pairs = zip(queries, vectors_list, strict=True)
         return [self.search(query, vector, top_k, filters) for query, vector in pairs]
+
+
+def _ranked(
+    looks: Sequence[tuple[InvertedIndex, ranking.Ranking]], limit: int
+) -> dict[int, fusion.Place]:
+    """The best of all scopes.
+
+    The second look, which is the dear one, is taken only at scopes that have one of the best after
+    the first.
+    """
+    firsts = [look.first() for _, look in looks]
+    least = heapq.nlargest(limit, chain.from_iterable(firsts))[-1:]
+    scores: list[tuple[float, float, int]] = []
+    for (lexicon, look), first in zip(looks, firsts, strict=True):
+        if first and first[:1] >= least:
+            scores += [(one.score, one.bearing, lexicon.numbers[one.place]) for one in look.best()]
+    scores.sort(key=lambda item: -item[0])
+    ranked = {number: fusion.Place(score, bearing) for score, bearing, number in scores}
+    alike = [one for _, look in looks for one in look.nearest(fusion.NEAREST)]
+    return dict(islice(fusion.seated(ranked, alike).items(), limit))
 
 
 def _only_scopes(filters: Mapping[str, Any] | None) -> list[str]:

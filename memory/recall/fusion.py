@@ -1,0 +1,59 @@
+"""Two rankings in one: by words and all else that is known, and by likeness in meaning alone.
+
+A sum of both is no use to an answer in other words: it has none of the question's, and each entry
+that has one of them, about whatever, stands before it. So entries that are plainly more alike than
+all others have seats of their own, right after the best. What is alike to many is about nothing in
+particular, such as a greeting, and has none.
+
+The numbers were chosen on LoCoMo's first five conversations and on one half of the questions of
+bench/paraphrases; bench/README.md has what they do on the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+FIRST = 2  # of the other ranking: they stay before the seats
+SEATS = 3
+REST = 10  # so many may be alike; the next is the likeness that anything has here
+CLEAR = 0.105  # cosine above that
+LEAST = 0.25  # cosine: in a small room nothing may be alike, and yet something is the best
+COMMON = 0.1  # cosine that two sentences about nothing the same may have
+
+BEARS, BEARS_MORE = 0.3, 2.0  # the bearing of what stands clear, and how it rises with the cosine
+STEP = 1e-9  # of a score, between one seat and the next
+
+NEAREST = REST + 1
+"""So many of the most alike are needed."""
+
+
+class Place(NamedTuple):
+    """A place among the hits. score: 0 to 1, orders. bearing: see `RankedEntry`."""
+
+    score: float
+    bearing: float
+
+
+def seated(ranked: Mapping[int, Place], alike: Sequence[tuple[float, int]]) -> dict[int, Place]:
+    """Numbers of entries and their places, best first, with the seats taken.
+
+    ranked: the same before that. alike: the NEAREST cosines of all entries, and their numbers.
+    """
+    nearest = sorted(alike, reverse=True)[:NEAREST]
+    rest = max(nearest[REST][0] if len(nearest) > REST else COMMON, COMMON)
+    clear = {
+        number: cosine
+        for cosine, number in nearest[:SEATS]
+        if cosine >= LEAST and cosine - rest >= CLEAR
+    }
+    made = dict(islice(ranked.items(), FIRST))
+    edge = min((place.score for place in made.values()), default=None)
+    for seat, (number, cosine) in enumerate(clear.items(), 1):
+        bearing = min(BEARS + BEARS_MORE * (cosine - rest), 1)
+        if (place := ranked.get(number)) is not None:
+            bearing = max(bearing, place.bearing)
+        score = cosine if edge is None else edge * (1 - seat * STEP)
+        made[number] = Place(made[number].score if number in made else score, bearing)
+    return made | {number: place for number, place in ranked.items() if number not in made}
