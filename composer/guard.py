@@ -16,7 +16,7 @@ import regex
 
 from composer.cuts import border_before
 from composer.headings import HEADINGS
-from composer.looks import BARS, CLOSING, OPENING, SIGNS, look, one_look, without_marks
+from contract.looks import BARS, CLOSING, OPENING, SIGNS, look, one_look, without_marks
 
 LABEL_CHARS = 64
 

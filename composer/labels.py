@@ -9,8 +9,8 @@ from functools import lru_cache
 from urllib.parse import quote
 
 from composer.guard import clean, label
-from composer.looks import look, skeleton, without_marks
 from contract.chat import Speaker
+from contract.looks import look, skeleton, without_marks
 
 ID_CHARS = 300  # a source of 32, a colon, an external id of 255
 MENTION_CHARS = 128

@@ -7,8 +7,8 @@ from composer.budget import Part, Record
 from composer.cuts import cut_end
 from composer.guard import indent, lines
 from composer.labels import Labels
-from composer.looks import skeleton
 from contract.briefing import Briefing
+from contract.looks import skeleton
 
 _HEADING = skeleton("[thread context")
 

@@ -80,7 +80,7 @@ PACKAGES: Mapping[str, Sequence[set[str]]] = {
 
 MOST_MODULES = 20  # in a folder
 GROUND = {
-    "contract": {"pydantic"},
+    "contract": {"pydantic", "regex"},
     "store": {"pydantic", "sqlalchemy", "alembic", "aiosqlite", "structlog"},
     "llm": {"pydantic", "anthropic", "httpx2"},
 }

@@ -1,4 +1,4 @@
-"""The table composer/looks.txt, made of Unicode's confusables.txt and of characters' names.
+"""The table contract/looks.txt, made of Unicode's confusables.txt and of characters' names.
 
 `python -m tests.composer.looks_table confusables.txt` writes it. The file is a part of the data of
 Unicode Technical Standard 39; its first lines say of which version.
@@ -17,7 +17,7 @@ from collections import defaultdict
 from functools import cache
 from pathlib import Path
 
-TABLE = Path(__file__).parents[2] / "composer" / "looks.txt"
+TABLE = Path(__file__).parents[2] / "contract" / "looks.txt"
 LAST = 0x110000
 JAMO = {*range(0x1100, 0x1200), *range(0xA960, 0xA980), *range(0xD7B0, 0xD800)}
 """What Hangul syllables are made of."""

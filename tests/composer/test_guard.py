@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from composer.guard import clean, escape, flat, indent, label, lines
-from composer.looks import OPENING, look
+from contract.looks import OPENING, look
 from tests.doubles.attacks import attacks
 from tests.doubles.header_reader import NAMES, skeletons
 

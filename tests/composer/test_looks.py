@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from composer.header import compose
-from composer.looks import look, one_look, skeleton
+from contract.looks import look, one_look, skeleton
 from tests.doubles.forgeries import PLAIN, Forger, judge
 
 HEADERS = 60

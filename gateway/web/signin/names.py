@@ -6,9 +6,9 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-from composer.looks import skeleton
 from contract.chat import Room, Speaker
 from contract.errors import Rejected
+from contract.looks import skeleton
 from gateway.settings.tables import RESERVED
 
 SHELL = Speaker("moot:shell", "the command line")
