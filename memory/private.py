@@ -1,15 +1,12 @@
-"""`<private>...</private>`: what stays in the live transcript and reaches no memory.
-
-In doubt a text is private. Brackets may be full-width or written as entities, the tag may have
-white space, attributes and any case. One that is never closed goes to the end of the message; one
-that was never opened began with it, as where somebody parted a private text over two messages.
-"""
+"""What of a text may reach the memory: not its private parts, nor what repeats a private one."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Set
 from functools import lru_cache
+
+from contract.private import private_parts
 
 LEAST_CHARS = 6
 RUN_WORDS, RUN_CHARS = 3, 12  # so many words in a row, so long together, are no coincidence
@@ -18,55 +15,7 @@ LONG_CHARS = 16  # a word that says something of itself, as does one with a digi
 _WORD = re.compile(r"\w+")
 Telling = Set[tuple[str, ...]]
 
-_BLANK = r"[\s\u200b-\u200f\u2060\ufeff]*"
-_TAG = re.compile(
-    rf"(?:<|&lt;){_BLANK}(?P<closes>\\?/?){_BLANK}private(?![\w.:-])[^<>]{{0,200}}?(?:>|&gt;)",
-    re.IGNORECASE,
-)
-_WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
-_PLAIN: dict[int, int | str] = {
-    **_WIDE,
-    **dict.fromkeys(map(ord, "‹〈⟨《«"), "<"),
-    **dict.fromkeys(map(ord, "›〉⟩》»"), ">"),
-}
-_MARK = "[private]"
-
-
-def _ranges(text: str) -> list[tuple[int, int, int, int]]:
-    """Where private parts stand, tags included, and where their texts do; none in another."""
-    found: list[tuple[int, int, int, int]] = []
-    for part in _closed(text):
-        found = [one for one in found if one[0] < part[0]]
-        found.append(part)
-    return found
-
-
-def _closed(text: str) -> Iterator[tuple[int, int, int, int]]:
-    """The same at each closing; what was never opened goes back to the beginning."""
-    depth = start = inner = 0
-    for tag in _TAG.finditer(text.translate(_PLAIN)):  # which keeps every place
-        if not tag["closes"]:
-            if depth == 0:
-                start, inner = tag.span()
-            depth += 1
-        elif depth < 2:
-            yield start if depth else 0, tag.end(), inner if depth else 0, tag.start()
-            depth = 0
-        else:
-            depth -= 1
-    if depth:
-        yield start, len(text), inner, len(text)
-
-
-def private_spans(text: str) -> list[str]:
-    """The texts of the private parts of a text."""
-    found = (text[begin:end].strip() for _, _, begin, end in _ranges(text))
-    return [span for span in found if span]
-
-
-def has_private(text: str) -> bool:
-    """True if a text has a private part."""
-    return bool(_ranges(text))
+_MARK = "[withheld]"
 
 
 def public(text: str, spans: tuple[str, ...] = ()) -> str:
@@ -76,10 +25,11 @@ def public(text: str, spans: tuple[str, ...] = ()) -> str:
     chance; whatever their case, and what stands between the words.
     """
     kept = text
-    ranges = _ranges(text)
-    for start, end, _, _ in reversed(ranges):
-        kept = kept[:start] + kept[end:]
-    hidden = (*spans, *(span for _, _, a, b in ranges if (span := text[a:b].strip())))
+    parts = private_parts(text)
+    for part in reversed(parts):
+        kept = kept[: part.start] + kept[part.end :]
+    own = (text[part.inner : part.inner_end].strip() for part in parts)
+    hidden = (*spans, *filter(None, own))
     for span in hidden:
         if len(span) >= LEAST_CHARS:
             words = r"\s+".join(re.escape(word) for word in span.split())

@@ -9,16 +9,17 @@ from datetime import datetime
 from typing import Any
 from unicodedata import normalize
 
-from sqlalchemy import Connection, Row, bindparam, exists, select, text
+from sqlalchemy import Connection, Row, bindparam, exists, select
 
 from contract.chat import Speaker, unaddressed
+from contract.private import has_private, private_spans
 from memory.layers import OWN_TOOLS, AnsweredTurn
-from memory.private import has_private, private_spans, public
+from memory.private import public
 from store.database import Store
-from store.schema import HAS_PRIVATE_PART, messages, rooms, turns
+from store.schema import messages, rooms, turns
 from store.timestamps import moment
 
-PRIVATE_FROM = 500  # how many messages with such a word are looked through for private parts
+PRIVATE_FROM = 500  # how many messages are looked through for private parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,8 @@ class MessageRange:
 
 _M = messages.c
 _ASKED = messages.alias("asked")
-_TOLD = turns.alias("told")  # a message that was read as a command has a turn that says so
+_TOLD = turns.alias("told")  # a message with a command, or with pins, has a turn that says so
+_KEPT = _M.include_in_memory & rooms.c.include_in_memory & _M.private.is_distinct_from("all")
 _SLICE = (
     select(
         _M.seq,
@@ -87,12 +89,12 @@ _SLICE = (
         _M.sent_at,
         _M.room_id,
         _M.turn_id,
-        (_M.deleted_at.is_(None) & _M.include_in_memory & rooms.c.include_in_memory).label("kept"),
+        (_M.deleted_at.is_(None) & _KEPT).label("kept"),
         ((turns.c.kind == "ask") & turns.c.fault.is_(None)).label("answers"),
         exists().where(_TOLD.c.message_seq == _M.seq, _TOLD.c.kind == "command").label("commands"),
-        (_ASKED.c.deleted_at.is_(None) & _ASKED.c.include_in_memory).label("asked_kept"),
-        _ASKED.c.content.label("asked"),
-        _ASKED.c.original.label("asked_first"),
+        (
+            _ASKED.c.deleted_at.is_(None) & _ASKED.c.include_in_memory & _ASKED.c.private.is_(None)
+        ).label("asked_kept"),
     )
     .select_from(
         messages.join(rooms, rooms.c.id == _M.room_id)
@@ -104,19 +106,18 @@ _SLICE = (
     .order_by(_M.seq)
     .limit(bindparam("size"))
 )
-_PRIVATE = {
-    dialect: select(_M.content, _M.original)
-    .where(_M.scope == bindparam("scope"), _M.seq <= bindparam("until"), text(has_private_part))
+_PRIVATE = (
+    select(_M.content, _M.original, _M.private)
+    .where(_M.scope == bindparam("scope"), _M.seq <= bindparam("until"), _M.private.is_not(None))
     .order_by(_M.seq.desc())
     .limit(PRIVATE_FROM)
-    for dialect, has_private_part in HAS_PRIVATE_PART.items()
-}
+)
 _KEEPABLE = (
     select(
         _M.scope,
         _M.room_id,
         _M.content,
-        (_M.include_in_memory & rooms.c.include_in_memory).label("kept"),
+        _KEPT.label("kept"),
     )
     .select_from(messages.join(rooms, rooms.c.id == _M.room_id))
     .where(_M.seq == bindparam("of"), _M.deleted_at.is_(None))
@@ -213,12 +214,12 @@ class ReadableMessages:
         """Neither deleted nor excluded, no command, and no answer to such a message."""
         if not row.kept or row.room_id in self._excluded:
             return False
-        if row.commands or _COMMAND.match(normalize("NFKC", unaddressed(row.content))):
+        typed = normalize("NFKC", unaddressed(row.content))
+        if _COMMAND.match(typed) or (row.commands and typed.startswith("/")):
             return False
         if row.turn_id is None:
             return True
-        private = has_private(row.asked) or has_private(row.asked_first or "")
-        return bool(row.answers and row.asked_kept) and not private
+        return bool(row.answers and row.asked_kept)
 
 
 def _folded(text: str) -> str:
@@ -227,10 +228,11 @@ def _folded(text: str) -> str:
 
 def _hidden(connection: Connection, scope: str, until: int) -> tuple[str, ...]:
     """The private texts of a scope until a message."""
-    private = _PRIVATE[connection.dialect.name]
-    found = connection.execute(private, {"scope": scope, "until": until}).all()
-    texts = (text for row in found for text in row if text)
-    return tuple({span for text in texts for span in private_spans(text)})
+    hidden = set[str]()
+    for row in connection.execute(_PRIVATE, {"scope": scope, "until": until}):
+        for said in filter(None, (row.content, row.original)):
+            hidden.update([said] if row.private == "all" else private_spans(said))
+    return tuple(hidden)
 
 
 def _speaker(row: Row[*tuple[Any, ...]]) -> Speaker:

@@ -37,13 +37,6 @@ rooms = Table(
     Column("heard_by", JSON),  # names of the bots whose accounts are in the room
 )
 
-_TEXTS = "lower(content || coalesce(original, ''))"
-_PRIVATE = ("private", "ｐｒｉｖａｔｅ", "ＰＲＩＶＡＴＥ")  # every tag of a private part has one
-HAS_PRIVATE_PART = {  # by dialect; word for word what the index says, or it isn't used
-    dialect: f"({' OR '.join(f'{find}({_TEXTS}, {word!r}) > 0' for word in _PRIVATE)})"
-    for dialect, find in (("sqlite", "instr"), ("postgresql", "strpos"))
-}
-
 messages = Table(
     "messages",
     metadata,
@@ -67,6 +60,7 @@ messages = Table(
     Column("edited_at", BigInteger),
     Column("deleted_at", BigInteger),
     Column("include_in_memory", Boolean, nullable=False, default=True),
+    Column("private", String),  # see contract/private.py; None: no part of it is
     Column("meta", JSON, nullable=False),
     Column("attachments", JSON, nullable=False),
     UniqueConstraint("room_id", "message_id"),
@@ -79,8 +73,8 @@ messages = Table(
         "ix_messages_private",
         "scope",
         "seq",
-        sqlite_where=text(HAS_PRIVATE_PART["sqlite"]),
-        postgresql_where=text(HAS_PRIVATE_PART["postgresql"]),
+        sqlite_where=text("private IS NOT NULL"),
+        postgresql_where=text("private IS NOT NULL"),
     ),
     sqlite_autoincrement=True,
 )

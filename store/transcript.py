@@ -8,11 +8,13 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Boolean, Connection, Select, and_, bindparam, func, or_, select, update
+from sqlalchemy import Connection, Select, bindparam, func, or_, select, update
 
 from contract.briefing import TranscriptLine
 from contract.chat import Attachment, Deleted, Edited, Inbound, Room, Speaker, through_of
+from contract.private import kind_of_private, may_be_private
 from store.database import Store, insert_of
+from store.kept import EDIT, KEPT, PRIVATE, kept_values
 from store.schema import messages, rooms
 from store.timestamps import micros, moment
 from store.window import MESSAGES, THERE, WINDOW, WITHIN
@@ -69,11 +71,6 @@ _PAGE = (
     .order_by(_C.seq.desc())
     .limit(bindparam("size"))
 )
-_EDIT = (
-    update(messages)
-    .where(_C.seq == bindparam("of"))
-    .values(content=bindparam("text"), original=bindparam("first"), edited_at=bindparam("at"))
-)
 _DELETE = update(messages).where(_C.seq == bindparam("of")).values(deleted_at=bindparam("at"))
 _LATEST = (  # a look at the end of a room's part of ix_messages_latest
     select(func.max(_C.sent_at)).where(_C.room_id == rooms.c.id).scalar_subquery().label("latest")
@@ -90,11 +87,8 @@ _PEOPLE = (
     .order_by(_C.seq.desc())
     .limit(1000)
 )
-_KEPT = and_(  # what is said while its room is kept out of memory stays out for good
-    bindparam("keep", type_=Boolean),
-    select(rooms.c.include_in_memory).where(rooms.c.id == bindparam("of_room")).scalar_subquery(),
-)
-_OWN = ("scope", "persona", "turn_id", "hop", "content", "sender_id", "sender_name", "sender_type")
+_SAID_BY = ("sender_id", "sender_name", "sender_type")
+_OWN = ("scope", "persona", "turn_id", "hop", "content", "private", *_SAID_BY)
 LATEST = 2**62  # after every message
 UNDONE = "(taken back, it stands no more) "
 
@@ -107,7 +101,7 @@ class Transcript:
         insert = insert_of(store)
         self._add = (
             insert(messages)
-            .values(include_in_memory=_KEPT)
+            .values(include_in_memory=KEPT, private=PRIVATE)
             .on_conflict_do_nothing(index_elements=["room_id", "message_id"])
             .returning(_C.seq)
         )
@@ -153,8 +147,7 @@ class Transcript:
             "content": inbound.content,
             "sent_at": micros(inbound.sent_at),
             "received_at": micros(now),
-            "keep": meta.include_in_memory,
-            "of_room": inbound.room.id,
+            **kept_values(inbound, scope),
             "meta": meta.model_dump(mode="json"),
             "attachments": [asdict(item) for item in inbound.attachments],
         }
@@ -188,7 +181,6 @@ class Transcript:
 
         Another of our bots in the room may have heard it before we knew that it was posted.
         """
-        at = micros(now)
         values = {
             **_EMPTY,
             "room_id": room_id,
@@ -202,7 +194,8 @@ class Transcript:
             "turn_id": turn_id,
             "hop": hop,
             "content": text,
-            **dict.fromkeys(("sent_at", "received_at"), at),
+            "private": kind_of_private(text) if may_be_private(text) else None,
+            **dict.fromkeys(("sent_at", "received_at"), micros(now)),
             "include_in_memory": True,  # what it answers decides
             **(more or {}),
         }
@@ -232,7 +225,8 @@ class Transcript:
             first = before.content if before.original is None else before.original
             at = micros(edited.edited_at)
             values = {"of": before.seq, "text": edited.content, "first": first, "at": at}
-            connection.execute(_EDIT, values)
+            values["kind"] = kind_of_private(edited.content, first)
+            connection.execute(EDIT, values)
             return _find(connection, edited.room.id, edited.message_id)
 
         return await self._store.write(work)

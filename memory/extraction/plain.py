@@ -9,10 +9,10 @@ from datetime import datetime
 from sqlalchemy import Connection, Select, bindparam, select
 
 from contract.chat import unaddressed
+from contract.private import private_spans
 from memory.cursors import advance, read_cursor
 from memory.erasure.quoted_copies import remove_private
 from memory.layers import AnsweredTurn, EndedSession, ends_a_run
-from memory.private import private_spans
 from memory.readable import MessageRange, ReadableMessages
 from memory.recall.facts import NewFact, add_facts, origin_of, remove_facts
 from memory.recall.telling import telling

@@ -8,8 +8,8 @@ from datetime import datetime
 
 from sqlalchemy import Connection, delete, select, update
 
+from contract.private import has_private
 from memory.owner.owner import Known, MemoryRefusal, Owner, about, clear, notes_on, one, visible
-from memory.private import has_private
 from memory.readable import ReadableMessages
 from memory.recall.facts import NewFact, StoredFact, add_facts, facts_in, origin_of, remove_facts
 from memory.recall.recall import Recall

@@ -113,7 +113,7 @@ async def test_what_may_not_be_kept_is_not_pinned(tmp_path: Path) -> None:
             "That is kept out of memory, so I don't pin it."
         ]
         await tell(moot, said("!pin the password is HUNTER22 <private>x</private>, ok"))
-        assert await pinned(moot) == [("pin", "the password is [private] , ok")]
+        assert await pinned(moot) == [("pin", "the password is [withheld] , ok")]
 
 
 async def test_nothing_is_pinned_in_a_room_that_is_kept_out_of_memory(tmp_path: Path) -> None:

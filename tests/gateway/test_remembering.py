@@ -161,4 +161,4 @@ async def test_what_is_declared_private_later_is_taken_out_of_what_was_learned(
         await until(lambda: not index.entries)
         assert await known(opened) == []
         [pinned] = await opened.house.memories.landmarks.listed(SCOPE)
-        assert pinned.text == "[private] is the lab, budi."
+        assert pinned.text == "[withheld] is the lab, budi."

@@ -2,7 +2,8 @@
 
 import pytest
 
-from memory.private import has_private, private_spans, public
+from contract.private import has_private, private_spans
+from memory.private import public
 
 
 @pytest.mark.parametrize(
@@ -35,19 +36,19 @@ def test_private_parts_are_taken_out(text: str, kept: str) -> None:
 
 def test_a_repetition_of_a_private_text_is_taken_out_too() -> None:
     spans = tuple(private_spans("remember <private>Blue  Falcon 7</private>"))
-    assert public("the code is blue\nfalcon 7, noted", spans) == "the code is [private], noted"
+    assert public("the code is blue\nfalcon 7, noted", spans) == "the code is [withheld], noted"
     assert public("said again: <private>Blue Falcon 7</private> BLUE FALCON 7") == (
-        "said again:  [private]"
+        "said again:  [withheld]"
     )
 
 
 @pytest.mark.parametrize(
     ("said", "kept"),
     [
-        ("the key a1b2c3d4 is old", "the key [private] is old"),
-        ("the old key is a1b2c3d4", "the old key is [private]"),
-        ("look in /tmp/a1b2c3d4.txt", "look in /tmp/[private].txt"),
-        ("call ZEBULON  HARTWICK, doctor. now", "call [private]. now"),
+        ("the key a1b2c3d4 is old", "the key [withheld] is old"),
+        ("the old key is a1b2c3d4", "the old key is [withheld]"),
+        ("look in /tmp/a1b2c3d4.txt", "look in /tmp/[withheld].txt"),
+        ("call ZEBULON  HARTWICK, doctor. now", "call [withheld]. now"),
         ("zebulon said hello", "zebulon said hello"),
         ("is it so, or is it not", "is it so, or is it not"),
     ],

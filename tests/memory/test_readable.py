@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
 from sqlalchemy import update
 
 from contract.agent import ToolUse
@@ -64,10 +65,52 @@ async def test_private_texts_commands_and_excluded_messages_are_left_out(tmp_pat
         await opened.hear(said("！ｈｅｌｐ please"))
         await opened.hear(said("!stop"))
         await opened.settle()
-        assert await texts(slices) == ["the code is  ok", "someone said [private]"]
+        assert await texts(slices) == ["the code is  ok", "someone said [withheld]"]
         found = await slices.after(SCOPE, 0)
         assert found is not None
         assert found.last_seq == 10  # what was left out has been looked at
+
+
+async def test_a_pin_on_a_later_line_keeps_no_message_out(tmp_path: Path) -> None:
+    async with chat(tmp_path) as (opened, slices):
+        await opened.hear(said("we talked it over\n!decision: tokens rotate"))
+        await opened.hear(said("@demo /recall rotating the tokens"))
+        await opened.settle()
+        assert await texts(slices) == ["we talked it over\n!decision: tokens rotate"]
+
+
+@pytest.mark.parametrize("tags", [("<private>", "</private>"), ("&#60;рrivаtе&#62;", "[/private]")])
+async def test_what_an_author_says_within_a_private_part_of_several_messages_stays_out(
+    tmp_path: Path, tags: tuple[str, str]
+) -> None:
+    async with chat(tmp_path) as (opened, slices):
+        await opened.hear(said(f"about the safe {tags[0]} in the hall"))
+        await opened.hear(said("budi is not meant by that", by="budi"))
+        await opened.hear(said("@demo it opens with kestrel4711"))
+        await opened.hear(said("in a thread of its own", thread_id="t1"))
+        await opened.hear(said(f"and with a key {tags[1]} that is all"))
+        await opened.hear(said("so much for the safe"))
+        await opened.hear(said("was it kestrel4711?", by="budi"))
+        await opened.settle()
+        assert await texts(slices) == [
+            "about the safe",
+            "budi is not meant by that",
+            "in a thread of its own",
+            "that is all",
+            "so much for the safe",
+            "was it [withheld]?",
+        ]
+
+
+async def test_a_private_part_that_nobody_closed_ends_after_five_minutes(tmp_path: Path) -> None:
+    async with chat(tmp_path) as (opened, slices):
+        began = said("note <private> something")
+        await opened.hear(began)
+        for minutes, text in ((4, "within it"), (6, "long after it")):
+            at = began.sent_at + timedelta(minutes=minutes)
+            await opened.hear(replace(said(text), sent_at=at))
+        await opened.settle()
+        assert await texts(slices) == ["note", "long after it"]
 
 
 async def test_an_answer_to_what_is_private_or_excluded_is_left_out(tmp_path: Path) -> None:
@@ -118,8 +161,8 @@ async def test_a_lesson_has_no_private_text_even_where_the_agent_repeats_it(
         lesson = await slices.lesson(turn(text="@demo say it", reply="Blue Falcon 7!", uses=(use,)))
         assert lesson is not None
         assert lesson.text == "@demo say it"
-        assert lesson.reply == "[private]!"
-        assert lesson.uses == (ToolUse("Bash", "echo [private]", "[private]"),)
+        assert lesson.reply == "[withheld]!"
+        assert lesson.uses == (ToolUse("Bash", "echo [withheld]", "[withheld]"),)
 
 
 async def test_a_turn_that_was_asked_in_private_teaches_nothing(tmp_path: Path) -> None:

@@ -206,6 +206,29 @@ async def test_turns_of_an_earlier_version_say_what_they_are(new_url: NewUrl, dr
     assert {told[1] for told in found.values() if told[0] == "ask"} == {"ada", "bob"}
 
 
+@pytest.mark.parametrize("driver", ["sqlite", "postgresql"])
+async def test_private_parts_of_an_earlier_version_are_found_in_any_spelling(
+    new_url: NewUrl, driver: str
+) -> None:
+    url = await new_url(driver)
+    texts = ("<private>a", "&lt;рrivаtе&gt;b", "a private repo", "a < b", "[private]c[/private]")
+
+    def spoken(connection: Connection) -> None:
+        filled(connection, "0006")
+        for i, content in enumerate(texts):
+            said = MESSAGE.replace("VALUES (7", f"VALUES ({10 + i}").replace(
+                "'1.2'", f"'1.{10 + i}'"
+            )
+            said = said.replace("why 15 “minutes”?", content)
+            connection.exec_driver_sql(said)
+
+    await made(url, spoken)
+    columns = text("SELECT content, private FROM messages WHERE seq >= 10 ORDER BY seq")
+    async with Store.open(url) as store:
+        found = await store.read(lambda c: [tuple(row) for row in c.execute(columns)])
+    assert found == list(zip(texts, ("open", "open", None, None, "part"), strict=True))
+
+
 COMMANDS = ["!stop", "@ada !new", "<@U1> !stop now", "**!stop**", "/moot stop", "\uff01stop"]
 QUESTIONS = ["hello", "!", "what is !stop?", "/etc/passwd is what?", "@ada /tmp/x", "@ada hm!"]
 
