@@ -1,10 +1,14 @@
-"""markdown-it set up for chat: which rules it follows, and the three it follows in another way."""
+"""markdown-it set up for chat: which rules it follows, which in another way, and what it learns.
+
+It learns formulas, and that signs between words are no emphasis: `2*3*4`, `x**2`, `__init__`.
+"""
 
 from __future__ import annotations
 
 import re
 
 from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 
 # Nested deeper than this, text is kept as text: the parser recurses once per level.
@@ -13,6 +17,31 @@ MAX_NESTING = 40
 _URL = re.compile(r"https?://[^\s<>`\u3000-\u303f\uff00-\uffef]+", re.IGNORECASE)
 _URL_END = ".,:;!?'\"*_~"
 _CELL = re.compile(r"(?<!\\)\|")
+
+# A formula as LaTeX and the models set it off. Brackets and `$$` stand around other things, too: a
+# source `\[1\]`, a price, a process's number. What has no sign of a formula is none.
+_FORMULA = re.compile(
+    r"\\\((?P<inline>[^\n]*?)\\\)|\\\[(?P<bracketed>[^\n]*?)\\\](?![(\[])"
+    r"|(?<!\$)\$\$(?P<dollars>[^\n$]+)\$\$(?!\$)"
+)
+_FORMULA_SIGN = re.compile(r"[\^_=+<>{}|*/\u0370-\u03ff\u2190-\u22ff]|\\[A-Za-z,;]")
+_MARKDOWNS_ESCAPE = re.compile(r"(?<!\\)\\[.*_#+()\[~`<>=-]")
+_TERM = re.compile(r"\s*[A-Za-z0-9.,'()-]+\s*")
+_INTERRUPTED = ["paragraph", "reference", "blockquote", "list"]
+_CLOSERS = {"\\[": "\\]", "$$": "$$"}
+
+# Signs with a letter or a digit on both sides; of two stars one side is a digit.
+_BETWEEN = re.compile(
+    r"(?<=[A-Za-z0-9])\*(?=[A-Za-z0-9])|(?<=[A-Za-z0-9])\*\*(?=\d)|(?<=\d)\*\*(?=[A-Za-z])"
+)
+_PRODUCT = re.compile(r"(?<=\d)\*{1,2}(?=\d)")
+_DUNDER = re.compile(
+    r"(?<![\w*])__(?:init|main|name|file|all|dict|doc|call|new|repr|str|eq|hash|len|iter|next|enter"
+    r"|exit|getattr|setattr|getitem|setitem|class|slots|version|pycache)__(?!\w)"
+    r"|(?<![\w*])__[a-z][a-z0-9]*(?:_[a-z0-9]+)*__(?=[.]\w|[(/\[])"
+    r"|(?<=[.'\"/])__[a-z][a-z0-9]*(?:_[a-z0-9]+)*__(?!\w)"
+)
+_STAR = ord("*")
 
 
 class _Markdown(MarkdownIt):
@@ -55,6 +84,70 @@ def _bare_url(state: StateInline, silent: bool) -> bool:
     return True
 
 
+def _formula(state: StateInline, silent: bool) -> bool:
+    """A formula within a line."""
+    if silent or not (found := _FORMULA.match(state.src, state.pos)):
+        return False
+    kind = str(found.lastgroup)
+    if not _is_formula(found[kind]) and not (kind == "inline" and _TERM.fullmatch(found[kind])):
+        return False
+    token = state.push("formula", "math", 0)
+    token.content, token.markup = found[kind].strip(), found[0]
+    state.pos = found.end()
+    return True
+
+
+def _formula_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """A formula on lines of its own, up to the first blank one."""
+    first = state.src[state.bMarks[start] + state.tShift[start] : state.eMarks[start]]
+    closer = _CLOSERS.get(first[:2])
+    if closer is None or state.is_code_block(start):
+        return False
+    for line in range(start, end):
+        if state.isEmpty(line) or state.sCount[line] < state.blkIndent:
+            return False
+        words = state.src[state.bMarks[line] : state.eMarks[line]].rstrip()
+        if closer in (first[2:] if line == start else words):
+            break
+    else:
+        return False
+    source = state.getLines(start, line + 1, state.blkIndent, False).strip()
+    if not source.endswith(closer) or not _is_formula(formula := source[2:-2]):
+        return False
+    if not silent:
+        token = state.push("formula_block", "math", 0)
+        token.content, token.markup, token.map = formula.strip(), source, [start, line + 1]
+        state.line = line + 1
+    return True
+
+
+def _is_formula(text: str) -> bool:
+    """True if a text between such signs is one; a Markdown escape in it says that it is prose."""
+    return bool(_FORMULA_SIGN.search(text)) and not _MARKDOWNS_ESCAPE.search(text)
+
+
+def _sign(state: StateInline, silent: bool) -> bool:
+    """A sign that is the author's own: it neither begins emphasis nor ends one that stands open."""
+    if silent:
+        return False
+    found = _DUNDER.match(state.src, state.pos)
+    if not found:
+        found = _BETWEEN.match(state.src, state.pos)
+        if not found or (not _PRODUCT.match(state.src, state.pos) and _stars_open(state)):
+            return False
+    state.pending += found[0]
+    state.pos = found.end()
+    return True
+
+
+def _stars_open(state: StateInline) -> bool:
+    depth = 0
+    for sign in state.delimiters:
+        if sign.marker == _STAR:
+            depth += -1 if sign.close and depth else int(sign.open)
+    return depth > 0
+
+
 def url_without_tail(url: str) -> str:
     """The URL without the punctuation of the sentence that it stands in."""
     while url:
@@ -79,6 +172,9 @@ def _markdown() -> MarkdownIt:
     markdown.disable(["entity", "html_block", "html_inline"])
     markdown.inline.ruler.at("newline", _newline)
     markdown.inline.ruler.before("newline", "bare_url", _bare_url)
+    markdown.inline.ruler.before("escape", "formula", _formula)
+    markdown.inline.ruler.before("emphasis", "sign", _sign)
+    markdown.block.ruler.before("fence", "formula_block", _formula_block, {"alt": _INTERRUPTED})
     return markdown
 
 

@@ -1,7 +1,7 @@
 """One reader of Markdown for every platform: text in, a tree of values out.
 
-CommonMark with tables and strikethrough, read for chat: HTML and entities are text, line breaks
-and blank lines stay where the author put them, and no character of the text is dropped. Each
+CommonMark with tables, strikethrough and formulas, read for chat: HTML and entities are text, line
+breaks and blank lines stay where the author put them, and no character of the text is dropped. Each
 block knows its source lines, so that a writer can keep the gaps between blocks.
 """
 
@@ -85,6 +85,8 @@ def _block(node: SyntaxTreeNode, source: tuple[str, ...]) -> tree.Block:
             return _table(node, lines, source)
         case "hr":
             return tree.Rule(lines)
+        case "formula_block":
+            return tree.FormulaBlock(lines, node.content, tuple(node.markup.split("\n")))
         case _:
             return tree.Paragraph(lines, _content(node))
 
@@ -197,6 +199,8 @@ def _inline(node: SyntaxTreeNode) -> tree.Inline:
         case "image":
             url, title = str(node.attrs["src"]), str(node.attrs.get("title", ""))
             return tree.Image(url, node.content, title)
+        case "formula":
+            return tree.Formula(node.content, node.markup)
         case _:
             return tree.Text(node.content)
 

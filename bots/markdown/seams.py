@@ -8,7 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bots.markdown.reader import read
-from bots.markdown.tree import Block, CodeBlock, Heading, List, ListItem, Quote, TableBlock
+from bots.markdown.tree import (
+    Block,
+    CodeBlock,
+    FormulaBlock,
+    Heading,
+    List,
+    ListItem,
+    Quote,
+    TableBlock,
+)
 
 # What a cut before a line costs, against the share of the post that it leaves empty.
 AFTER_BLANK, BLOCK, ITEM = 0.0, 0.1, 0.15
@@ -103,7 +112,7 @@ class Seams:
                     self._survey_code(block)
                 case TableBlock():
                     self._survey_table(block)
-                case Heading():
+                case Heading() | FormulaBlock():
                     self._forbid(first + 1, after)
                 case Quote():
                     self._survey(block.blocks, top=False)

@@ -49,7 +49,15 @@ class Image:
     title: str = ""
 
 
-Inline = Text | Break | Code | StyledSpan | Link | Image
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """A formula of LaTeX's. source: with the signs around it, as it was typed."""
+
+    formula: str
+    source: str
+
+
+Inline = Text | Break | Code | StyledSpan | Link | Image | Formula
 
 # ── Blocks ──────────────────────────────────────────────────────────────────────────────
 
@@ -121,7 +129,15 @@ class Rule(SourceBlock):
     """A line between two parts of a text."""
 
 
-Block = Paragraph | Heading | CodeBlock | Quote | List | TableBlock | Rule
+@dataclass(frozen=True, slots=True)
+class FormulaBlock(SourceBlock):
+    """A formula on lines of its own. source: these lines, with the signs around it."""
+
+    formula: str
+    source: tuple[str, ...]
+
+
+Block = Paragraph | Heading | CodeBlock | Quote | List | TableBlock | Rule | FormulaBlock
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,8 @@ from bots.markdown.tree import (
     Code,
     CodeBlock,
     Document,
+    Formula,
+    FormulaBlock,
     Heading,
     Image,
     Inline,
@@ -55,7 +57,7 @@ quiet: Callable[[str], str] = partial(_BROADCAST.sub, "@" + ZERO_WIDTH)
 """The text with `@here`, `@all` and their like made harmless, invisibly."""
 
 # One line that begins with a letter, and holds nothing that Markdown or its reader looks at.
-_PROSE = re.compile(r"[^\W\d_](?:(?!://)[^\n\r\t\0\\`*_~\[\]<>])*(?<!\s)")
+_PROSE = re.compile(r"[^\W\d_](?:(?!://)[^\n\r\t\0\\`*_~\[\]<>$])*(?<!\s)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +74,15 @@ class WrittenRow:
 @dataclass(frozen=True, slots=True)
 class Bit:
     """A stretch of a line. role: "text" the author's own characters, "open" and "close" marks of
-    the dialect, "code", "link" and "image" whole ones, marks and all, "token" and "escaped" what
-    stands as it is, "break" a line's end. styles: the spans around it, the outermost first.
-    spare: another way to write it.
+    the dialect, "code", "link", "image" and "formula" whole ones, marks and all, "token" and
+    "escaped" what stands as it is, "break" a line's end. styles: the spans around it, the
+    outermost first. spare: another way to write it.
     """
 
     text: str
-    role: Literal["text", "open", "close", "code", "link", "image", "token", "escaped", "break"] = (
-        "text"
-    )
+    role: Literal[
+        "text", "open", "close", "code", "link", "image", "formula", "token", "escaped", "break"
+    ] = "text"
     styles: tuple[Style, ...] = ()
     spare: str = ""
 
@@ -144,6 +146,8 @@ class MarkdownWriter:
                 return [WrittenRow(line, fixed=True) for line in self.table(block)]
             case Rule():
                 return [WrittenRow(self.rule)]
+            case FormulaBlock():
+                return self.formula_block(block)
 
     def _rows(self, content: Iterable[Inline]) -> list[WrittenRow]:
         return [WrittenRow(line) for line in self.join(self.bits(content)).split("\n")]
@@ -181,6 +185,13 @@ class MarkdownWriter:
     def code_block(self, block: CodeBlock) -> Iterable[str]:
         return block.code
 
+    def formula_block(self, block: FormulaBlock) -> list[WrittenRow]:
+        """As code, where a platform draws no formulas: the source, as it is."""
+        return [
+            WrittenRow(line, fixed=True)
+            for line in self.code_block(CodeBlock(block.lines, block.source))
+        ]
+
     def table(self, table: TableBlock) -> Iterable[str]:
         cells = [[self.plain(cell) for cell in row] for row in table.rows]
         return aligned(cells, table.aligns, headed=table.headed)
@@ -202,6 +213,8 @@ class MarkdownWriter:
                     yield from self.link(node)
                 case Image():
                     yield from self.link(Link(node.url, (Text(node.alt),), "text", node.title))
+                case Formula():
+                    yield from self.bits((Code(node.source, "`"),))
 
     def join(self, bits: Iterable[Bit]) -> str:
         return "".join(bit.text for bit in bits)

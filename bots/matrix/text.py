@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from html import escape
 
 from bots.markdown import tree
@@ -30,6 +30,7 @@ _CODE = re.compile(
     re.MULTILINE,
 )
 _ROOM = re.compile(r"@(?=room\b)", re.IGNORECASE)
+_escaped = partial(escape, quote=False)
 _TAGS = {"strong": "strong", "emphasis": "em", "strike": "del"}
 
 
@@ -100,12 +101,15 @@ def _block(block: tree.Block, document: tree.Document) -> str:
             return _table(block)
         case tree.Rule():
             return "<hr>"
+        case tree.FormulaBlock():
+            source = "\n".join(block.source)
+            return _formula("div", block.formula, f"<pre><code>{_escaped(source)}</code></pre>")
 
 
 def _code_block(block: tree.CodeBlock) -> str:
     word = block.info.split(maxsplit=1)[0] if block.info else ""
     language = f' class="language-{word}"' if _LANGUAGE.fullmatch(word) else ""
-    code = "".join(f"{escape(line, quote=False)}\n" for line in block.code)
+    code = "".join(f"{_escaped(line)}\n" for line in block.code)
     return f"<pre><code{language}>{code}</code></pre>"
 
 
@@ -161,7 +165,7 @@ def _inline(node: tree.Inline) -> str:
         case tree.Break():
             return "<br>"
         case tree.Code():
-            return f"<code>{escape(node.text, quote=False)}</code>"
+            return f"<code>{_escaped(node.text)}</code>"
         case tree.StyledSpan():
             tag = _TAGS[node.kind]
             return f"<{tag}>{_inlines(node.children)}</{tag}>"
@@ -171,6 +175,13 @@ def _inline(node: tree.Inline) -> str:
             return _link(
                 tree.Link(node.url, (tree.Text(node.alt or node.url),), "text", node.title)
             )
+        case tree.Formula():
+            return _formula("span", node.formula, f"<code>{_escaped(node.source)}</code>")
+
+
+def _formula(tag: str, formula: str, source: str) -> str:
+    """A formula, drawn by clients that can and shown as its source by the others."""
+    return f'<{tag} data-mx-maths="{escape(formula)}">{source}</{tag}>'
 
 
 def _text(text: str) -> str:
@@ -186,7 +197,7 @@ def _words(text: str) -> str:
     indent = len(text) - len(text.lstrip(" \t"))
     blanks = text[:indent].expandtabs(4)
     kept = "\u00a0" * len(blanks) if indent > 1 else text[:indent]
-    return kept + escape(quiet(text[indent:]), quote=False)
+    return kept + _escaped(quiet(text[indent:]))
 
 
 def _pill(user: str) -> str:

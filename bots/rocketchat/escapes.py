@@ -6,21 +6,29 @@ A backslash where the parser takes one, outside of spans; else a zero-width spac
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import groupby
 
 from bots.markdown.writer import ZERO_WIDTH, Bit, Style, quiet
 
 MARKS: Mapping[Style, str] = {"strong": "*", "emphasis": "_", "strike": "~"}
 MARK = re.compile(r"[*_~`]")
 
-# What stands as it is: mentions, channels, addresses, timestamps.
+# What stands as it is: mentions, channels, names of emoji, addresses, timestamps.
+_SHORTCODE = r"(?<![0-9A-Za-z:]):[0-9A-Za-z_+.-]+:(?![0-9A-Za-z:])"
 _TOKEN = re.compile(
-    r"(?<![\w@])@[\w][\w.@:-]*|(?<!\S)#[\w.-]*[\w]|<t:[\w:.+-]+>"
+    rf"{_SHORTCODE}|(?<![\w@])@[\w][\w.@:-]*|(?<!\S)#[\w.-]*[\w]|<t:[\w:.+-]+>"
     r"|(?<!\S)[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
 )
 _SPOILER = re.compile(r"\|\|")
-_EMOJI = re.compile(r"(?<![0-9A-Za-z:]):(?=[0-9A-Za-z_+.-]+:(?![0-9A-Za-z:]))")
+_KATEX = re.compile(r"\\(?=[(\[])")
+# The parser makes emoji of these where they stand alone, and has no escape for them.
+_EMOTICON = re.compile(
+    r"(?<![^\s*_~`])(?:[:;]'?[\^-]?[()DPXLObÞ*@#$/\\.\]\[]|[:=;]'?-?[)(DPXLOb*/\\#$\]]|'[:=]-?[)(D]"
+    r"|[O0][:;=][\^-]?[)3]|>[:;=]?-?[)(\[PO\\/]|>\.<|<3|</3|[BX8#%*][-]?[)DP]|D:|-_{1,3}-|O_O"
+    r"|\(y\)|\*?\\[0O]/\*?)(?=[\s*_~`@#<\[\\]|$|\w[\w-]*\.\w)"
+)
 _REFERENCE = re.compile(r"<(?=[^\s|<>]*\|[^<>]*>)|\](?=\()")
 _ESCAPES = re.compile(r"\\(?=[*_~`#.])")
 _START = re.compile(r"^(?:[-*](?=[ \t])|>|(?=[ \t]*-{3,}[ \t]*$)|\|(?=.*\|$))")
@@ -32,7 +40,44 @@ _DOT = re.compile(
     r"(?<=[^\s.,!%~*\"':;()=$@&+#?\\/|><`\[\]])\.(?=[^\s.,!%~*\"':;()=$@&+#?\\/|><`\[\]]|$)"
 )
 # A text without these has nothing to be misread.
-_SIGN = re.compile(r"[*_~`|:<>\[\]\\.#@+\-\d]")
+_SIGN = re.compile(r"[*_~`|:;=%()<>\[\]\\.#@+\-\d]")
+
+
+# Emoticons of which one sign is a mark or a backslash: `*)`, `:*`, `:\`.
+_WINK = re.compile(r"-?\)(?:\s|$|\*)")
+_KISS = re.compile(r"(?:^|[\s*_~`])[:=][\^-]?$")
+_SKEWED = re.compile(r":$|(?:^|[\s>*_~`])=$")
+
+
+def winks(before: str, mark: str, after: str, *, opens: bool) -> bool:
+    """True if a mark and what stands outside of it would be taken for an emoticon."""
+    if "*" in mark:
+        return bool(before[-1:] == ":" or _KISS.search(before) if opens else _WINK.match(after))
+    return "_" in mark and before[-1:] == "-" and after.startswith("-")
+
+
+def kisses(before: str, mark: str) -> bool:
+    """True if a text and the mark that closes it would be taken for an emoticon."""
+    return "*" in mark and bool(_KISS.search(before))
+
+
+def straight(bits: Iterable[Bit]) -> Iterator[Bit]:
+    """The bits of a line, each backslash read as an escape: behind a colon it would be none."""
+    before = ""
+    for bit in bits:
+        if bit.role == "escaped" and MARK.match(bit.text, 1) and _SKEWED.search(before):
+            yield Bit(ZERO_WIDTH, "escaped")
+        yield bit
+        before = (before + bit.text)[-3:]
+
+
+def joined(bits: Iterable[Bit]) -> Iterator[Bit]:
+    """The bits of a line, the author's words in one where they have the same styles."""
+    for (role, styles), group in groupby(bits, lambda bit: (bit.role, bit.styles)):
+        if role == "text":
+            yield Bit("".join(bit.text for bit in group), styles=styles)
+        else:
+            yield from group
 
 
 def unquoted(bit: Bit) -> Bit:
@@ -41,10 +86,14 @@ def unquoted(bit: Bit) -> Bit:
     return replace(bit, text=quiet(bit.text))
 
 
+_WORDED = ("text", "code", "formula", "link")
+
+
 def counted(bits: list[Bit]) -> dict[str, int]:
     """The number of each mark in a line: the author's own, and those of the styles twice."""
+    formulas = any(bit.role == "formula" for bit in bits)  # behind one a mark may reach further
     counts = {
-        mark: sum(bit.text.count(mark) for bit in bits if bit.role in ("text", "code"))
+        mark: formulas + sum(bit.text.count(mark) for bit in bits if bit.role in _WORDED)
         for mark in "*_~`"
     }
     for style, mark in MARKS.items():
@@ -59,6 +108,9 @@ def literal(bits: list[Bit], place: int, counts: dict[str, int]) -> Iterator[Bit
     if not _SIGN.search(bit.text):
         yield bit
         return
+    bolder = "strong" in bit.styles and not (place and "strong" in bits[place - 1].styles)
+    if bolder and _WINK.match(bit.text):
+        bit = replace(bit, text=ZERO_WIDTH + bit.text)
     after = bits[place + 1 : place + 2]
     followed = any(other.styles or other.role != "text" for other in after)
     behind = any("emphasis" in other.styles for other in bits[max(place - 1, 0) : place])
@@ -67,20 +119,21 @@ def literal(bits: list[Bit], place: int, counts: dict[str, int]) -> Iterator[Bit
     for token in _TOKEN.finditer(bit.text):
         words = replace(bit, text=bit.text[end : token.start()])
         yield from _signs(words, counts, start=start, followed=False)
-        crossed = "_" in token[0] and "emphasis" in bit.styles
+        crossed = token[0][0] == ":" or ("_" in token[0] and "emphasis" in bit.styles)
         yield Bit(token[0], "token", () if crossed else bit.styles)
         end, start = token.end(), ""
     yield from _signs(replace(bit, text=bit.text[end:]), counts, start=start, followed=followed)
 
 
 def harmless(text: str) -> str:
-    """A text without calls to all, and without the names of emoji."""
-    return _EMOJI.sub(":" + ZERO_WIDTH, quiet(text))
+    """A text without calls to all. In a label there are no emoticons."""
+    return quiet(text)
 
 
 def _signs(bit: Bit, counts: dict[str, int], *, start: str, followed: bool) -> Iterator[Bit]:
     """start: what the text begins, a "line", or stands behind, a "mark"; followed: by a mark."""
-    text = _EMOJI.sub(":" + ZERO_WIDTH, bit.text)
+    text = _EMOTICON.sub(lambda sign: sign[0][:-1] + ZERO_WIDTH + sign[0][-1], bit.text)
+    text = _KATEX.sub("\\\\" + ZERO_WIDTH, text)
     text = _REFERENCE.sub(lambda sign: sign[0] + ZERO_WIDTH, text)
     text = text.replace("||", f"|{ZERO_WIDTH}|") if counts["||"] > 1 else text
     text = _START.sub(lambda sign: ZERO_WIDTH + sign[0], text) if start == "line" else text

@@ -17,6 +17,8 @@ from bots.markdown.styled import StyledWriter
 from bots.markdown.tree import (
     Code,
     CodeBlock,
+    Formula,
+    FormulaBlock,
     Image,
     Inline,
     Link,
@@ -36,12 +38,25 @@ from bots.markdown.writer import (
     quiet,
     spelled_out,
 )
-from bots.rocketchat.escapes import MARK, MARKS, counted, encoded_url, harmless, literal, unquoted
+from bots.rocketchat.escapes import (
+    MARK,
+    MARKS,
+    counted,
+    encoded_url,
+    harmless,
+    joined,
+    kisses,
+    literal,
+    straight,
+    unquoted,
+    winks,
+)
 
 LIMIT = 4_900  # Message_MaxAllowedSize is 5,000 unless an administrator changed it
 
 _BRACKETS = re.compile(
-    r"^```.*?^```$|(?<!\\)`[^`\n]+`|!?\[[^\[\]\n]*\]\((?:[^()\s]|\([^()\s]*\))*\)|^- \[[x ]\] ",
+    r"^```.*?^```$|\\\(.*?\\\)|^\\\[.*?\\\]|(?<!\\)`[^`\n]+`|!?\[[^\[\]\n]*\]\((?:[^()\s]|\([^()\s]*\))*\)"
+    r"|^- \[[x ]\] ",
     re.MULTILINE | re.DOTALL,
 )
 _LINKED = re.compile(r"(?:https?|ftp|mailto|tel):\S", re.IGNORECASE)
@@ -50,7 +65,7 @@ _LANGUAGES = {"c++": "cpp", "c#": "csharp", "f#": "fsharp"}
 _LABEL_END = re.compile(r"\](?=\((?:[\w+-]+:|[\w-]+\.)\S*\))")
 _AFTER_URL = re.compile(r"[.,!%\"':;()=]*(?:\s|$)")
 _TAGGED = re.compile(r"[@#][\w.-]*$")
-_DOTTED = re.compile(r"[^\s:/@]*\.[^\s.]")
+_DOTTED = re.compile(r"[^\s:/@.][^\s:/@]*\.[^\s.]")
 _PLAIN_ALT = re.compile(r"[^\[\]()*_~`^{}|\\]*")
 
 
@@ -79,6 +94,10 @@ class _InnerWriter(StyledWriter):
     def __init__(self, *, angled: bool) -> None:
         self.angled = angled
 
+    def sign(self, item: ListItem) -> str:
+        sign = super().sign(item)
+        return f"8{ZERO_WIDTH})" if sign == "8)" else sign  # an emoticon
+
     def heading(self, content: tuple[Inline, ...], level: int) -> str:
         return self.join(self.span(StyledSpan("strong", content)))
 
@@ -97,6 +116,10 @@ class _InnerWriter(StyledWriter):
     def table(self, table: TableBlock) -> Iterable[str]:
         return _fenced(super().table(table))
 
+    def formula_block(self, block: FormulaBlock) -> list[WrittenRow]:
+        formula = Formula(" ".join(block.formula.split()), "\n".join(block.source))
+        return self._rows((formula,))
+
     def _whole(self, code: str) -> str:
         """A line of code in which no label can end that a bracket before it began."""
         return _LABEL_END.sub("]" + ZERO_WIDTH, code) if self.angled else code
@@ -110,6 +133,8 @@ class _InnerWriter(StyledWriter):
                     spare = _referred(node.url, node.alt or node.url)
                     yield Bit(f"![{node.alt}]({encoded_url(node.url)})", "image", spare=spare)
                     yield from self._title(node.title)
+                case Formula() if "\\)" not in node.formula:
+                    yield Bit(f"\\({node.formula}\\)", "formula")
                 case _:
                     yield from super().bits((node,))
 
@@ -145,8 +170,11 @@ class _InnerWriter(StyledWriter):
 
     # ── The author's own signs ──────────────────────────────────────────────────────────
 
+    def _line(self, bits: list[Bit]) -> str:
+        return self.marked([bit for bit in straight(self.escaped(bits)) if bit.text])
+
     def escaped(self, bits: list[Bit]) -> Iterator[Bit]:
-        bits = [unquoted(bit) for bit in bits]
+        bits = [unquoted(bit) for bit in joined(bits)]
         counts = counted(bits)
         for place, bit in enumerate(bits):
             match bit.role:
@@ -158,6 +186,8 @@ class _InnerWriter(StyledWriter):
                     yield replace(bit, text=bit.spare)
                 case "image":
                     yield Bit(bit.spare if self.angled else bit.text, "image")
+                case "formula":
+                    yield replace(bit, styles=())
                 case _:
                     yield bit
 
@@ -169,11 +199,14 @@ class _InnerWriter(StyledWriter):
         neighbour = before[-1:] if opens else after[:1]
         if opens and neighbour and neighbour in mark and before[-2:-1] != "\\":
             return ZERO_WIDTH
-        return ZERO_WIDTH if "_" in mark and neighbour.isalnum() else ""
+        if winks(before, mark, after, opens=opens):
+            return ZERO_WIDTH
+        return ZERO_WIDTH if "_" in mark and re.match(r"[^\W_]|[@#]", neighbour) else ""
 
     def seal(self, before: str, mark: str) -> str:
         """A name that is tagged would take the underscore in."""
-        return ZERO_WIDTH if "_" in mark and _TAGGED.search(before) else ""
+        tagged = "_" in mark and _TAGGED.search(before)
+        return ZERO_WIDTH if tagged or kisses(before, mark) else ""
 
     def breaks(self, before: str, bit: Bit) -> bool:
         """Code and links behind a sign in bold are taken for words."""
@@ -253,6 +286,12 @@ class _RocketChatWriter(_InnerWriter):
         short = sum(bool(row.text) for row in rows) == len(block.items)
         return [row for row in rows if row.text] if short else rows
 
+    def formula_block(self, block: FormulaBlock) -> list[WrittenRow]:
+        if "\\]" in block.formula:
+            return super().formula_block(block)
+        lines = ["\\[", *block.formula.split("\n"), "\\]"]
+        return [WrittenRow(line, fixed=True) for line in lines]
+
     def _mixed(self, row: WrittenRow) -> WrittenRow:
         """A task among items that are none: the parser reads its box as text there."""
         for box, sign in (("- [x]", self.done), ("- [ ]", self.undone)):
@@ -296,6 +335,8 @@ def _uncoded(content: Iterable[Inline]) -> Iterator[Inline]:
                 yield Text(node.text)
             case Image():
                 yield Text(node.alt or node.url)
+            case Formula():
+                yield Text(node.source)
             case StyledSpan():
                 yield replace(node, children=tuple(_uncoded(node.children)))
             case _:

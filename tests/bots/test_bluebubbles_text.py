@@ -20,6 +20,12 @@ from bots.bluebubbles.text import LIMIT, size, written
         ("| a | b |\n|--|--|\n| **c** | d |\n| e |  |", "a — b\nc — d\ne — "),
         ("a\n\n---\n\nb", "a\n\n──────────\n\nb"),
         ("@all snake_case 2 * 3", "@\u200ball snake_case 2 * 3"),
+        ("2*3*4 = 24, a*b*c, $5*2*3", "2*3*4 = 24, a*b*c, $5*2*3"),
+        ("see __init__.py, x**2 + y**2", "see __init__.py, x**2 + y**2"),
+        ('__name__ == "__main__"', '__name__ == "__main__"'),
+        ("**2**nd *foo*bar 这是**粗体**文字", "2nd foobar 这是粗体文字"),
+        (r"so \( E=mc^2 \) and \[1\]", r"so \( E=mc^2 \) and [1]"),
+        ("$$\nx\n+ y\n$$\n\n- b", "$$\nx\n+ y\n$$\n\n• b"),
     ],
 )
 def test_markdown_becomes_plain_text(markdown: str, expected: str) -> None:

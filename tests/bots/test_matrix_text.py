@@ -13,6 +13,11 @@ from bots.matrix.text import LIMIT, plain, size, written
 TABLE = [
     ("**b** *i* ~~s~~ `c`", "<p><strong>b</strong> <em>i</em> <del>s</del> <code>c</code></p>"),
     ("a < b & c > d", "<p>a &lt; b &amp; c &gt; d</p>"),
+    (
+        r"so \(a<b\)",
+        r'<p>so <span data-mx-maths="a&lt;b"><code>\(a&lt;b\)</code></span></p>',
+    ),
+    ("$$x=1$$", '<div data-mx-maths="x=1"><pre><code>$$x=1$$</code></pre></div>'),
     ("<b>x</b> &lt;", "<p>&lt;b&gt;x&lt;/b&gt; &amp;lt;</p>"),
     ("a\nb", "<p>a<br>b</p>"),
     ("# A\n\n###### B", "<h1>A</h1><h6>B</h6>"),

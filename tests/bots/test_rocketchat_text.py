@@ -15,10 +15,18 @@ from bots.rocketchat.text import LIMIT, size, written
 from tests.doubles.published_parser import PublishedParser, published_parser
 from tests.doubles.rocketchat_meaning import comparable, rows_meant, rows_read, same
 
+# What the server gives its parser: settings of the same names, at their defaults.
+SERVERS_OPTIONS = {
+    "colors": False,
+    "emoticons": True,
+    "katex": {"dollarSyntax": False, "parenthesisSyntax": True},
+    "customDomains": [],
+}
+
 
 @pytest.fixture(scope="module")
 def parser() -> Iterator[PublishedParser]:
-    with published_parser("rocketchat", "@rocket.chat/message-parser") as started:
+    with published_parser("rocketchat", "@rocket.chat/message-parser", SERVERS_OPTIONS) as started:
         yield started
 
 
@@ -65,6 +73,10 @@ WORDS += [
 ]
 WORDS += [".", "😀", "+", "=", "main.py", "e.g.", "(foo.py)", "v1.2,", "@bob", "#chan", "x*y*z"]
 
+WORDS += ["8)", "D:", "X)", "x=D", ":p", ":D", "<3", ":-/", "O:)", "-_-", "=P", ">:(", "*)", ":*"]
+WORDS += [":warning:", ":thumbs_up:", "2*3*4", "a*b", "x**2", "__init__.py", "$5", "$$", "\\\\("]
+WORDS += [r"\( E=mc^2 \)", r"\(a_1 * b_2\)", r"\[ x_i = [y] \]", "$$a=b$$", "&lt;p&gt;", "&amp;"]
+
 text = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
 
 
@@ -84,7 +96,8 @@ def inline_of(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 
 
 def labelled(words: str) -> str:
-    return f"[{re.sub(r'[][<>|`]', '', words).strip() or 'x'}](https://x.com/a_b)"
+    plain = re.sub(r"[][<>|`]|&lt;p&gt;|\\\[.*", "", words).strip()
+    return f"[{plain or 'x'}](https://x.com/a_b)"
 
 
 WHOLE = [
@@ -140,17 +153,38 @@ def test_blocks_mean_the_same_to_rocket_chats_parser(
     check(markdown, parser)
 
 
+@pytest.mark.long
+@settings(max_examples=5_000, deadline=None, derandomize=True)
+@given(markdown=documents)
+def test_five_thousand_answers_mean_the_same_to_rocket_chats_parser(
+    parser: PublishedParser, markdown: str
+) -> None:
+    check(markdown, parser)
+
+
 TABLE = [
+    ("steps 7) and 8) done (x, 8) here", "steps 7) and 8¦) done (x, 8¦) here"),
+    ("D: drive, x=D and y:) <3", "D¦: drive, x=D and y:) <¦3"),
+    ("- 8) b", "- 8¦) b"),
+    ("**Note:** a:**b** ~~:)~~", "*Note:* a:¦*b* ~:¦)~"),
+    (":warning: :thumbs_up: **:x: b**", ":warning: :thumbs_up: :x: *b*"),
+    (r"so \( E=mc^2 \), \(x_1*y_1\)", r"so \(E=mc^2\), \(x_1*y_1\)"),
+    (r"\[1\] and \(see below\)", "[1] and (see below)"),
+    ("a\n\\[\nx\n+ y\n\\]\nb", "a\n\\[\nx\n+ y\n\\]\nb"),
+    ("$$x_1 = 2$$", "\\[\nx_1 = 2\n\\]"),
+    ("- by $$x_1 = 2$$\n- **c \\(x\\)**", "- by \\(x_1 = 2\\)\n- *c* \\(x\\)"),
+    (r"\\(x\\) it costs $$ and $$", "\\¦(x\\) it costs $$ and $$"),
+    ("2*3*4 = 24, x**2 + y**2", r"2\*3\*4 = 24, x\*\*2 + y\*\*2"),
     ("**bold** and *it*, ~~gone~~", "*bold* and _it_, ~gone~"),
     ("***both*** **a *b* c**", "_*both*_ *a _b_ c*"),
-    ("foo**bar**baz un*frig*in", "foo*bar*baz un¦_frig_¦in"),
+    ("foo**bar**baz un*frig*in", r"foo*bar*baz un\*frig\*in"),
     ("**a * b** 2 * 3", r"*a* \* *b* 2 \* 3"),
     ("snake_case_name and 2 * 3", "snake_case_name and 2 * 3"),
     (r"\*args and \*\*kwargs", r"\*args and \*\*kwargs"),
     ("**Run (`make`)**", "*Run (*¦*`make`)*"),
     ("*main.py*, then", "__main.py__, then"),
     ("`a`b``", "`a`b\\`\\`"),
-    ("a || b || c :x:", "a |¦| b |¦| c :¦x:"),
+    ("a || b || c :x:", "a |¦| b |¦| c :x:"),
     ("@bob @all #chan a@b.co", "@bob @¦all #chan a@b.co"),
     (
         "see https://x.com/a, **https://x.com/b**",

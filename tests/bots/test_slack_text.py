@@ -35,6 +35,9 @@ TABLE = [
     (r"\> no quote", "¦&gt; no quote"),
     # Escaping
     ("a < b && c > d", "a &lt; b &amp;&amp; c &gt; d"),
+    ("2*3*4 = 24, __init__.py", "2*3*4 = 24, __init__.py"),
+    (r"so \( a_b*c \), `c`", r"so `\( a_b*c \)`, `c`"),
+    ("f:\n\\[\nx\n+ y\n\\]", "f:\n```\n\\[\nx\n+ y\n\\]\n```"),
     ("AT&amp;T &lt;", "AT&amp;amp;T &amp;lt;"),
     ("<div class='x'>*y*</div>", "&lt;div class='x'&gt;_y_&lt;/div&gt;"),
     ("<!-- note -->", "&lt;!-- note --&gt;"),

@@ -10,6 +10,8 @@ from bots.markdown.tree import (
     Break,
     Code,
     CodeBlock,
+    Formula,
+    FormulaBlock,
     Heading,
     Image,
     Inline,
@@ -32,6 +34,7 @@ Letters = tuple[tuple[str, str, str], ...]
 Rows = list[tuple[Any, ...]]
 
 LINKED = re.compile(r"(?:https?|ftp|mailto|tel):\S", re.IGNORECASE)
+SHORTCODE = re.compile(r"(.*?)((?<![0-9A-Za-z:]):[0-9A-Za-z_+.-]+:(?![0-9A-Za-z:])|$)", re.DOTALL)
 STYLES = {"strong": "B", "emphasis": "I", "strike": "S"}
 
 
@@ -44,7 +47,10 @@ def meant(content: Iterable[Inline], styles: str = "", kind: str = "") -> Letter
     for node in content:
         match node:
             case Text():
-                letters += seen(node.text, styles, kind)
+                for words, emoji in SHORTCODE.findall(node.text):
+                    letters += seen(words, styles, kind) + seen(
+                        emoji, "" if kind == "" else styles, kind
+                    )
             case Code():
                 letters += seen(node.text, styles, kind or "code")
             case StyledSpan():
@@ -61,6 +67,10 @@ def meant(content: Iterable[Inline], styles: str = "", kind: str = "") -> Letter
                 letters += seen(node.alt or node.url, styles)
                 letters += seen(f" ({node.url})" if node.alt else "", styles)
                 letters += seen(f" ({node.title})" if node.title else "", styles)
+            case Formula() if kind or "\\)" in node.formula:
+                letters += seen(node.source, styles, kind or "code")
+            case Formula():
+                letters += seen(node.formula, "", "formula")
             case Break():
                 pass
     return letters
@@ -117,6 +127,10 @@ def rows_meant(blocks: Iterable[Block], *, top: bool = True) -> Rows:
                 rows.append(("p", meant(block.content, "B")))
             case CodeBlock():
                 rows.append(("code", block.code))
+            case FormulaBlock() if top:
+                rows.append(("formula", seen(block.formula)))
+            case FormulaBlock():
+                rows.append(("p", seen(block.formula, "", "formula")))
             case Rule():
                 rows.append(("hr",) if top else ("p", seen("─" * 10)))
             case Quote():
@@ -175,6 +189,10 @@ def read_inline(nodes: Any, styles: str = "", kind: str = "") -> Letters:
                 letters += seen("#" + value["value"], styles, kind)
             case "EMOJI" if node.get("unicode"):
                 letters += seen(node["unicode"], styles, kind)
+            case "EMOJI" if value["value"] == node["shortCode"]:
+                letters += seen(f":{node['shortCode']}:", styles, kind)
+            case "INLINE_KATEX":
+                letters += seen(value, styles, "formula")
             case "LINK":
                 url = value["src"]["value"]
                 inner = read_inline(value["label"], styles, f"link {unquote(url)}")
@@ -202,6 +220,8 @@ def rows_read(tree: Any) -> Rows:
                 rows.append((f"h{node['level']}", read_inline(value)))
             case "CODE":
                 rows.append(("code", tuple(line["value"]["value"] for line in value)))
+            case "KATEX":
+                rows.append(("formula", seen(value)))
             case "HORIZONTAL_RULE":
                 rows.append(("hr",))
             case "QUOTE":

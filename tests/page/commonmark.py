@@ -18,6 +18,8 @@ from bots.markdown.tree import (
     Break,
     Code,
     CodeBlock,
+    Formula,
+    FormulaBlock,
     Heading,
     Image,
     Inline,
@@ -128,6 +130,8 @@ def _block(block: Block) -> str:
             raise AssertionError("no example has a table")
         case Rule():
             return "<hr />\n"
+        case FormulaBlock():
+            raise AssertionError("no example has a formula")
 
 
 def _list(items: tuple[ListItem, ...]) -> str:
@@ -156,5 +160,7 @@ def _inline(part: Inline) -> str:
             return f'<a href="{escape(url)}">{_inlines(children)}</a>'
         case Image(url, alt):
             return f'<img src="{escape(url)}" alt="{escape(alt)}" />'
+        case Formula():
+            raise AssertionError("no example has a formula")
         case text:
             return escape(text.text)
