@@ -104,13 +104,10 @@ def counted(bits: list[Bit]) -> dict[str, int]:
 
 def literal(bits: list[Bit], place: int, counts: dict[str, int]) -> Iterator[Bit]:
     """The author's own text at this place of a line, its tokens as they are."""
-    bit = bits[place]
+    bit = _behind_a_star(bits, place)
     if not _SIGN.search(bit.text):
         yield bit
         return
-    bolder = "strong" in bit.styles and not (place and "strong" in bits[place - 1].styles)
-    if bolder and _WINK.match(bit.text):
-        bit = replace(bit, text=ZERO_WIDTH + bit.text)
     after = bits[place + 1 : place + 2]
     followed = any(other.styles or other.role != "text" for other in after)
     behind = any("emphasis" in other.styles for other in bits[max(place - 1, 0) : place])
@@ -123,6 +120,14 @@ def literal(bits: list[Bit], place: int, counts: dict[str, int]) -> Iterator[Bit
         yield Bit(token[0], "token", () if crossed else bit.styles)
         end, start = token.end(), ""
     yield from _signs(replace(bit, text=bit.text[end:]), counts, start=start, followed=followed)
+
+
+def _behind_a_star(bits: list[Bit], place: int) -> Bit:
+    """The bit at this place, its first sign no emoticon's with the star that begins bold there."""
+    bit = bits[place]
+    bolder = "strong" in bit.styles and not (place and "strong" in bits[place - 1].styles)
+    winks_now = bolder and _WINK.match(bit.text)
+    return replace(bit, text=ZERO_WIDTH + bit.text) if winks_now else bit
 
 
 def harmless(text: str) -> str:
