@@ -20,7 +20,8 @@ _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 def recall(briefing: Briefing, record: Record) -> tuple[Part, Sequence[Fact]]:
-    """The best hits, best first: `- text (kind, YYYY-MM-DD, origin)`; one unit is one fact."""
+    """The best hits, best first: `- text (kind, YYYY-MM-DD, origin, replaced YYYY-MM-DD)`; one unit
+    is one fact."""
     budget = briefing.budget
     best = _best(briefing.recall, budget.recall_shown, headings.RECALL, record)
     units = [
@@ -31,10 +32,11 @@ def recall(briefing: Briefing, record: Record) -> tuple[Part, Sequence[Fact]]:
 
 
 def _provenance(fact: Fact) -> str:
-    kind = label(fact.kind, KIND_CHARS)
+    kind, gone = label(fact.kind, KIND_CHARS), _day(fact.replaced)
+    replaced = f"replaced {gone}" if gone else ""
     if kind.casefold() == "project":
-        return " (project memory)"
-    return _in_parentheses(kind, _day(fact.date), label(fact.origin or ""))
+        return _in_parentheses("project memory", replaced)
+    return _in_parentheses(kind, _day(fact.date), label(fact.origin or ""), replaced)
 
 
 def notes(briefing: Briefing, record: Record) -> tuple[Part, Part]:

@@ -43,6 +43,8 @@ class Fact:
     """Relevance; the best are shown, best first."""
     id: str = ""
     """Names it among those that a living session was given."""
+    replaced: str | None = None
+    """YYYY-MM-DD, when something else took its place, which stands above it."""
 
     __pydantic_config__ = _FORBID
 

@@ -18,7 +18,7 @@ FACT = "the staging database listens on port 5433"
 ASKED = "@demo which port has the staging database?"
 
 
-async def talk(url: str, *texts: str) -> None:
+async def talk(url: str, *texts: str, **more: str) -> None:
     """Said among people: nobody is asked anything."""
     meta = {
         "source": "web",
@@ -29,7 +29,7 @@ async def talk(url: str, *texts: str) -> None:
     }
     async with program_at(url) as client:
         for text in texts:
-            body = {"content": text, "metadata": meta, "room": ROOM}
+            body = {"content": text, "metadata": meta, "room": ROOM, **more}
             async with client.post("/api/passive", json=body) as response:
                 assert response.status in (200, 202), await response.text()
 
@@ -99,3 +99,31 @@ async def test_a_line_bears_on_the_question_itself_and_small_talk_brings_none(
             assert await recalled(moot.url, number, f"@demo {prompt}") == ""
         [line] = (await recalled(moot.url, len(idle), ASKED)).splitlines()
         assert FACT in line
+
+
+async def test_the_newest_statement_stands_above_the_one_that_it_replaced(tmp_path: Path) -> None:
+    said = {
+        "which message broker do we use?": (
+            "our message broker is RabbitMQ",
+            "we moved from RabbitMQ to Kafka",
+        ),
+        "auf welchem Port läuft der Rechnungsdienst?": (
+            "der Rechnungsdienst läuft auf Port 8017",
+            "der Rechnungsdienst läuft nicht mehr auf Port 8017, sondern auf 9444",
+        ),
+        "谁负责支付模块？": ("支付模块由小雨负责", "支付模块由志强从小雨那里接手"),
+        "how long is the retention of invoices?": (
+            "the retention of invoices is 7 years",
+            "the retention of invoices is 10 years",
+        ),
+    }
+    async with service(tmp_path, CONFIG + PACE) as moot:
+        await talk(moot.url, *(old for old, _ in said.values()), sent_at="2026-04-15T09:00:00Z")
+        await talk(moot.url, *(new for _, new in said.values()), sent_at="2026-05-02T09:00:00Z")
+        await talk(moot.url, *(f"the train was late again, {n} minutes" for n in range(45)))
+        await known(moot.url, "the train was late again, 44 minutes")
+        for number, (question, (old, new)) in enumerate(said.items()):
+            assert await recalled(moot.url, number, f"@demo {question}") == (
+                f"- Budi: {new} (message, 2026-05-02, #general)\n"
+                f"- Budi: {old} (message, 2026-04-15, #general, replaced 2026-05-02)"
+            )

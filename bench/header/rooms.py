@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import aiohttp
 
-from bench.header.scores import Outcome, judge, recall_lines
+from bench.header.scores import GONE, Outcome, judge, recall_lines
 from bench.header.talk import Said, Talk
 from contract.chat import Room
 from memory.extraction.plain import is_telling
@@ -135,7 +135,10 @@ async def by_memory(talks: Sequence[Talk], **settings: Any) -> list[Outcome]:
                 await recall.index_pending()
                 for question in talk.questions:
                     found = await recall.brief(BriefRequest(invocation, question.text, now))
-                    lines = [fact.text for fact in found.recall[:SHOWN]]
+                    lines = [
+                        f"{fact.text} ({GONE}{fact.replaced})" if fact.replaced else fact.text
+                        for fact in found.recall[:SHOWN]
+                    ]
                     outcomes.append(judge(talk, question, lines, [], ""))
     return outcomes
 

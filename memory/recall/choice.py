@@ -14,17 +14,18 @@ GAP = 0.75  # of the best one's: what has less, of bearing and of strength, is a
 
 @dataclass(frozen=True, slots=True)
 class FoundFact:
-    """A fact with its score, which orders, and its bearing on the question, see `Hit`."""
+    """A fact with its score, which orders, and its bearing on the question; see `Hit`."""
 
     fact: StoredFact
     score: float
     bearing: float
+    by_change: bool = False
 
 
 def chosen(found: Sequence[FoundFact], asks: bool) -> list[FoundFact]:
     """Those that are worth a line, in their order; none is an answer, too."""
     least = LEAST if asks else LEAST_FOR_A_BID
-    bears = [one for one in found if one.bearing >= least]
+    bears = [one for one in found if one.bearing >= least and not one.by_change]
     most = max((one.bearing for one in bears), default=0.0)
     strongest = max(map(_strength, bears), default=0.0)
     return [one for one in bears if one.bearing >= GAP * most or _strength(one) >= GAP * strongest]

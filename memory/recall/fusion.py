@@ -30,10 +30,12 @@ NEAREST = REST + 1
 
 
 class Place(NamedTuple):
-    """A place among the hits. score: 0 to 1, orders. bearing: see `RankedEntry`."""
+    """A place among the hits. score: 0 to 1, orders. bearing: see `RankedEntry`. by_change: see
+    `Hit`."""
 
     score: float
     bearing: float
+    by_change: bool = False
 
 
 def seated(ranked: Mapping[int, Place], alike: Sequence[tuple[float, int]]) -> dict[int, Place]:

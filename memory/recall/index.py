@@ -45,16 +45,21 @@ class IndexEntry:
     source: str = ""
 
 
+MOST_CHANGES = 15  # hits by change of one search, beside the others
+
+
 @dataclass(frozen=True, slots=True)
 class Hit:
     """An entry that was found. scope: as the backend claims. score: 0 to 1, best first,
     comparable across the scopes of one search. bearing: 0 to 1, how much of the question the entry
-    itself is about; only its score may come of its neighbours."""
+    itself is about; only its score may come of its neighbours. by_change: it bears on the question
+    only as what may say that another hit is not so any more, and has that one's bearing."""
 
     id: str
     scope: str
     score: float
     bearing: float = 1.0
+    by_change: bool = False
 
 
 class Index(Protocol):
@@ -66,7 +71,8 @@ class Index(Protocol):
         """Take entries in, on disk when it returns; one with a known id replaces the old one."""
 
     async def search(self, query: str, scopes: Sequence[str], limit: int) -> list[Hit]:
-        """The best hits of all these scopes together; none when nothing is relevant."""
+        """The best hits of all these scopes together; none when nothing is relevant. Those by
+        change come after them, and aren't counted."""
 
     async def remove(self, ids: Sequence[str]) -> None:
         """Forget: no byte of the text stays in any file. Unknown ids are no error."""

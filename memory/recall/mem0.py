@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from threading import Lock
@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from contract.errors import MootError
 from memory.recall.index import (
     AGENT,
+    MOST_CHANGES,
     Hit,
     Index,
     IndexEntry,
@@ -128,17 +129,19 @@ class Mem0Index:
         found = self._open().memory.search(
             query,
             filters={"agent_id": AGENT, "OR": [{"user_id": scope} for scope in scopes]},
-            top_k=limit,
+            top_k=limit + MOST_CHANGES,
             threshold=0.0,
             show_expired=True,  # no entry expires
         )
-        return [
-            Hit(row["id"], row["user_id"], row["score"], row["metadata"]["bearing"])
-            for row in found["results"]
-        ]
+        hits = [_hit(row, row["metadata"]) for row in found["results"]]
+        return sorted(hits, key=lambda hit: hit.by_change)
 
 
 # ── Entries as Mem0 keeps them ──────────────────────────────────────────────────────────
+
+
+def _hit(row: Mapping[str, Any], found: Mapping[str, Any]) -> Hit:
+    return Hit(row["id"], row["user_id"], row["score"], found["bearing"], found["by_change"])
 
 
 def _content(entry: IndexEntry) -> str:

@@ -41,7 +41,7 @@ def question(text: str, now: datetime) -> SearchQuestion:
     folded = fold(text[:INDEXED_CHARS])
     return SearchQuestion(
         terms=tuple(dict.fromkeys(folded_terms(folded))),
-        telling=telling(text).terms,
+        telling=frozenset(telling(text).terms),
         dates=tuple(_dates(folded)),
         when=_ASKS_WHEN.search(folded) is not None,
         days=_days(folded, now.date()),

@@ -16,11 +16,14 @@ from numpy.typing import NDArray
 
 from memory.recall.inverted_index import NOWHERE, InvertedIndex, Places, Scores
 from memory.recall.question import SearchQuestion
-from memory.recall.words import TIMED
+from memory.recall.words import CHANGED, TIMED
 
 Cosines = Callable[[Places], Scores]
 
 HEAD = 300  # entries that the features of the second look are computed for
+CHANGEABLE = 5  # of the best, for which changes are looked for
+CHANGES = 3  # of each of them
+RARE = 10  # entries at the most with a term that may name what changed
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +167,35 @@ class Ranking:
             RankedEntry(int(head[i]), float(final[i] / (final[i] + scale)), bearing)
             for i, bearing in zip(order, bearings, strict=True)
         ]
+
+    def changes(self, ranked: Sequence[RankedEntry]) -> list[RankedEntry]:
+        """The entries of a change after one of the best, with a rare term of it that the question
+        lacks: "we moved from A to B" doesn't say what A was for. They have that one's score and
+        bearing; those that are ranked are left out."""
+        changed = np.zeros(self._lexicon.size, np.bool_)
+        changed[self._lexicon.places(CHANGED)[0]] = True
+        known = {entry.place for entry in ranked}
+        found: dict[int, RankedEntry] = {}
+        for entry in ranked[:CHANGEABLE]:
+            for place in self._later(entry.place, changed):
+                if place not in known:
+                    made = RankedEntry(place, entry.score, entry.bearing)
+                    found.setdefault(place, made)
+        return list(found.values())
+
+    def _later(self, place: int, changed: NDArray[np.bool_]) -> list[int]:
+        """The newest entries of a change that share a rare term with a place, newest first."""
+        lexicon, asked = self._lexicon, self._asked.telling
+        later = {
+            other
+            for term in lexicon.terms_of([place])[0]
+            if lexicon.frequency(term) <= RARE
+            and term not in asked
+            and not lexicon.frequency(f"@p:{term}")
+            for other in lexicon.places(term)[0].tolist()
+            if other > place and changed[other]
+        }
+        return sorted(later, reverse=True)[:CHANGES]
 
     def _bearings(self, places: Places) -> list[float]:
         """The bearing of each place."""

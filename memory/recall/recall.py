@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, tzinfo
 from functools import partial
+from itertools import accumulate
 
 import structlog
 from sqlalchemy import Connection, text
@@ -30,6 +31,7 @@ from memory.recall.facts import (
 )
 from memory.recall.index import Hit, Index, IndexEntry
 from memory.recall.telling import telling
+from memory.recall.updates import ShownFact, newest_first
 from memory.scopes import Gate
 from store.database import Store
 from store.timestamps import day
@@ -72,48 +74,73 @@ class Recall:
 
     async def brief(self, ask: BriefRequest) -> LayerAnswers:
         """The facts that bear on the message, but for what the agent is or was given anyway."""
-        query = unaddressed(ask.text)
-        told = telling(query)
-        if not ask.recalls or told.is_idle:
+        gate = ask.invocation.gate
+        if not ask.recalls or not (scopes := await self._scopes(gate)):
             return LayerAnswers()
-        invocation = ask.invocation
-        found = await self._find(
-            query,
-            invocation.gate,
-            limit=FETCHED,
-            known=lambda fact: _is_given(fact, ask.given, invocation.home),
-        )
-        return LayerAnswers(recall=tuple(map(self._shown, chosen(found, told.asks))))
+        query = public(unaddressed(ask.text))
+        told = telling(query)
+        if told.is_idle:
+            return LayerAnswers()
 
-    def _shown(self, found: FoundFact) -> Fact:
-        fact = found.fact
+        def known(fact: StoredFact) -> bool:
+            return _is_given(fact, ask.given, ask.invocation.home)
+
+        found = await self._find(query, gate, scopes, limit=FETCHED, known=known)
+        lines = newest_first(chosen(found, told.asks), found)
+        new = [
+            line
+            for line in lines
+            if not known(line.found.fact) and not (line.by and known(line.by.fact))
+        ]
+        return LayerAnswers(recall=self._shown(new))
+
+    def _shown(self, lines: Sequence[ShownFact]) -> tuple[Fact, ...]:
+        """The lines in their order: a header puts the highest scores first."""
+        scores = accumulate((line.found.score for line in lines), min)
+        return tuple(map(self._line, lines, scores))
+
+    def _line(self, line: ShownFact, score: float) -> Fact:
+        fact = line.found.fact
         return Fact(
             id=fact.id,
             text=fact.text,
             kind="project" if fact.scope.startswith("project:") else fact.kind,
             date=day(fact.said_at, self._zone),
             origin=fact.origin,
-            score=found.score,
+            score=score,
+            replaced=day(line.by.fact.said_at, self._zone) if line.by else None,
         )
 
     async def search(self, query: str, gate: Gate, *, limit: int) -> list[tuple[StoredFact, float]]:
         """Facts behind the gate with their scores, best first."""
-        found = await self._find(query, gate, limit=limit, known=lambda fact: False)
-        return [(one.fact, one.score) for one in found]
-
-    async def _find(
-        self, query: str, gate: Gate, *, limit: int, known: Callable[[StoredFact], bool]
-    ) -> list[FoundFact]:
-        """Facts behind the gate, best first; those that are known left out."""
-        scopes = await self._store.read(partial(scopes_with_facts, scopes=gate.scopes), small=True)
+        scopes = await self._scopes(gate)
         if not scopes or not (query := public(query)):
             return []
+        found = await self._find(query, gate, scopes, limit=limit, known=lambda fact: False)
+        return [(one.fact, one.score) for one in found if not one.by_change][:limit]
+
+    async def _scopes(self, gate: Gate) -> list[str]:
+        """Those behind the gate that hold anything."""
+        return await self._store.read(partial(scopes_with_facts, scopes=gate.scopes), small=True)
+
+    async def _find(
+        self,
+        query: str,
+        gate: Gate,
+        scopes: Sequence[str],
+        *,
+        limit: int,
+        known: Callable[[StoredFact], bool],
+    ) -> list[FoundFact]:
+        """Facts behind the gate, best first, `limit` of them that are not known, or all there are,
+        and after them those by change."""
         for wanted in (limit * 2, limit * 2 + CROWD):
             hits = await self._index.search(query, scopes, wanted)
-            found = [one for one in await self._rows(hits, gate) if not known(one.fact)]
-            if len(found) >= limit or len(hits) < wanted:
+            found = await self._rows(hits, gate)
+            new = [one for one in found if not one.by_change and not known(one.fact)]
+            if len(new) >= limit or len(hits) < wanted:
                 break
-        return found[:limit]
+        return found
 
     async def _rows(self, hits: Sequence[Hit], gate: Gate) -> list[FoundFact]:
         """The table's rows for the hits, checked again, best first, each once."""
@@ -123,8 +150,12 @@ class Recall:
         known = await self._store.read(partial(facts_by_id, ids=list(best)), small=True)
         living = [fact for fact in known.values() if fact.replaced_by is None]
         admitted = gate.admit(self.name, living)
-        found = [FoundFact(fact, best[fact.id].score, best[fact.id].bearing) for fact in admitted]
-        return sorted(found, key=lambda one: (-one.score, one.fact.seq))
+        found = [
+            FoundFact(fact, hit.score, hit.bearing, hit.by_change)
+            for fact in admitted
+            for hit in (best[fact.id],)
+        ]
+        return sorted(found, key=lambda one: (one.by_change, -one.score, one.fact.seq))
 
     async def begin(self) -> None:
         """Make the index ready, and let it hold what the table holds.

@@ -1,7 +1,8 @@
 """Words that say nothing of what a text is about, in ten languages.
 
-Of grammar, of asking, and of small talk: greetings, thanks, assent, and to go on. They are written
-as `words.fold` leaves them. In scripts without blanks between words they are pieces of a text.
+Of grammar, of asking, of small talk (greetings, thanks, assent, and to go on), and of change: that
+something is not any more as it was. In scripts without blanks between words they are pieces of a
+text.
 """
 
 from __future__ import annotations
@@ -198,4 +199,59 @@ pardon haha souci probleme week-end pause temps un deux voila
 """,
 }
 
-SMALL_WORDS = {"grammar": GRAMMAR, "asking": ASKING, "chat": CHAT}
+CHANGE = {
+    "en": """
+moved move moves moving switched switch switches migrated migrate migrating replaced replaces
+replace replacing instead longer anymore changed changes change dropped renamed postponed
+rescheduled delayed cancelled canceled deprecated retired stopped now new updated handed successor
+succeeds formerly previously gone abandoned swapped became replacement relocated upgraded
+downgraded shifted supersedes superseded revised
+""",
+    "de": """
+umgezogen umgestiegen umgestellt gewechselt wechseln wechselt migriert ersetzt ersetzen abgelost
+stattdessen statt anstatt anstelle mehr geandert andert neu neue neuer neues neuen jetzt nun
+verschoben verlegt abgesagt ubernimmt ubernommen ubergibt ubergeben nachfolger fruher bisher
+ehemals abgeschafft abgeschaltet eingestellt umbenannt aktualisiert planandrung zustandigkeit
+""",
+    "es": """
+movimos movio pasamos paso pasa pasado migramos migro migrado cambiamos cambio cambie cambiado
+reemplazamos reemplazo reemplazado sustituimos sustituyo sustituido lugar vez ya ahora nuevo nueva
+nuevos nuevas dejamos dejado pospuso pospuesto aplazo aplazado retraso cancelado relevo sucede
+antes anteriormente actualizamos actualizado renombrado abandonamos
+""",
+    "fr": """
+demenage migre migrons passe passes change changes changement remplace remplaces remplacement lieu
+plus desormais maintenant nouveau nouvelle nouveaux nouvelles abandonne abandonnons reporte
+repousse decale annule succede successeur avant auparavant ancien ancienne mis renomme reprend
+bascule basculons
+""",
+    "ru": """
+перешли перешел переехали переехал переехала мигрировали заменили заменил заменен заменена вместо
+больше теперь сейчас новый новая новое новые сменил сменила сменили сменяет поменяли поменял
+поменялся поменялись изменили изменился изменилась перенесли перенес отложили отменили отказались
+убрали передали передал раньше прежде бывший уже переименовали обновили
+""",
+    "ar": """
+انتقلنا انتقل انتقلت نقلنا هاجرنا غيرنا غيرت تغير تغيرت استبدلنا استبدلناه استبدل بدلا عوضا بدل
+يعد تعد نعد الآن الان جديد جديدة الجديد الجديدة تركنا تخلينا تأجل تاجل أجلنا اجلنا ألغي الغي يتسلم
+تسلم خلف سابقا حاليا تغيير تحديث حدثنا
+""",
+    "zh": """
+迁移 迁到 换到 换成 改用 改成 改到 改为 改了 更换 替换 取代 代替 替代 不再 不用 现在 新的 推迟
+延期 延后 提前 取消 接手 接管 交接 移交 弃用 停用 以前 之前 原来 变更 变了 改名 升级
+""",
+    "ja": """
+移行 移り 移動 移し 変更 変わり 変わっ 変え 切り替え 乗り換え 置き換え 代わり かわり やめ もう
+今は 今後 新しい 新た 延期 延び 中止 前倒し 引き継 交代 廃止 以前 これまで ではなく 更新
+""",
+    "ko": """
+이전 옮겼 옮겨 옮김 바꿨 바꾸 바뀌 바뀐 변경 교체 대체 대신 더이상 더 이제 새로 새 미뤄 미뤘 연기
+취소 넘겨받 넘겼 인수 전환 갈아 버리 폐기 중단 예전 갱신 아니라 아니고
+""",
+    "th": """
+ย้าย เปลี่ยน แทน ไม่ได้ เลิก ตอนนี้ ใหม่ เลื่อน ยกเลิก รับช่วง ส่งต่อ เมื่อก่อน ก่อนหน้านี้ อัปเดต
+ปรับ ไม่ใช่ แล้ว
+""",
+}
+
+SMALL_WORDS = {"grammar": GRAMMAR, "asking": ASKING, "chat": CHAT, "change": CHANGE}

@@ -6,7 +6,7 @@ of Latin letters, by the rest of the text. English small talk is understood in a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -18,6 +18,7 @@ from memory.recall.words import TOKEN, WORD_CHARS, fold, pairs, run_words, stem
 _Lists = tuple[str, ...]
 _EVERY: _Lists = ("grammar", "asking", "chat")
 _WITHOUT_CHAT: _Lists = ("grammar", "asking")
+_WITH_CHANGE: _Lists = (*_EVERY, "change")
 LATIN = ("en", "de", "es", "fr")
 _SCRIPTS = {  # the first that a word has letters of
     "ru": regex.compile(r"\p{Cyrillic}"),
@@ -37,13 +38,17 @@ _INFLECTION = {  # what stands between the words of a run, beside the small word
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """words: about how many there are in all; telling: and of those that tell something. terms:
-    what these are indexed by. asks: it is a question."""
+    """words: about how many there are in all. terms: what those that tell something are indexed by,
+    and about how many words each is. asks: it is a question."""
 
     words: float
-    telling: float
-    terms: frozenset[str]
+    terms: Mapping[str, float]
     asks: bool
+
+    @property
+    def telling(self) -> float:
+        """About how many words tell something."""
+        return sum(self.terms.values())
 
     @property
     def is_idle(self) -> bool:
@@ -76,12 +81,18 @@ def telling(text: str) -> Telling:
     return _read(folded, text, _WITHOUT_CHAT) if read.asks and not read.telling else read
 
 
+def subject(text: str) -> Mapping[str, float]:
+    """The terms of what a statement is about, and about how many words each is: what it tells, but
+    that something changed."""
+    return _read(fold(text), text, _WITH_CHANGE).terms
+
+
 def _read(folded: str, text: str, lists: _Lists) -> Telling:
     tokens = list(TOKEN.finditer(folded))
     latin = _latin([word for match in tokens if (word := match["word"])])
     unspaced = "ja" if _KANA.search(folded) else "zh"
-    every = told = 0.0
-    found = set[str]()
+    every = 0.0
+    found: dict[str, float] = {}
     asks = _QUESTION_MARK.search(text) is not None
     for match in tokens:
         if word := match["word"]:
@@ -89,10 +100,9 @@ def _read(folded: str, text: str, lists: _Lists) -> Telling:
         else:
             count, rest, asked = _run(match["run"], _language(match["run"], unspaced), lists)
         every += count
-        told += sum(rest.values())
-        found.update(rest)
+        found |= rest
         asks = asks or asked
-    return Telling(every, told, frozenset(found), asks)
+    return Telling(every, found, asks)
 
 
 def _word(word: str, language: str, lists: _Lists) -> tuple[float, dict[str, float], bool]:

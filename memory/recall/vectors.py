@@ -24,7 +24,7 @@ import numpy as np
 
 from memory.recall import fusion, ranking
 from memory.recall.embedders import UNKNOWN
-from memory.recall.index import AGENT, IndexFailed, checked_id
+from memory.recall.index import AGENT, MOST_CHANGES, IndexFailed, checked_id
 from memory.recall.index_file import IndexEnd, IndexFile, IndexRow
 from memory.recall.inverted_index import CosineIndex, InvertedIndex, Scores
 from memory.recall.question import question
@@ -202,22 +202,27 @@ class SqliteVectors:
     ) -> list[VectorRecord]:
         """The best rows of the scopes that `filters` names together, best first.
 
-        top_k: CHOICE times as many as are wanted (mem0ai 2.2.1, `_search_vector_store`). Raises
-        IndexFailed for any filter but scopes: nothing else is ever meant.
+        top_k: CHOICE times as many as are wanted (mem0ai 2.2.1, `_search_vector_store`), and
+        MOST_CHANGES for those by change. Raises IndexFailed for any filter but scopes: nothing else
+        is ever meant.
         """
         scopes = _only_scopes(filters)
-        scores = self._scores(query, vectors, scopes, top_k // CHOICE)
+        scores = self._scores(query, vectors, scopes, max(top_k // CHOICE - MOST_CHANGES, 1))
         rows = self._file.texts(list(scores), scopes)
         return [
-            VectorRecord(rows[number].id, score, {**rows[number].payload, "bearing": bearing})
-            for number, (score, bearing) in scores.items()
+            VectorRecord(
+                rows[number].id,
+                score,
+                {**rows[number].payload, "bearing": bearing, "by_change": by_change},
+            )
+            for number, (score, bearing, by_change) in scores.items()
             if number in rows
         ]
 
     def _scores(
         self, query: str, vectors: Sequence[float], scopes: Sequence[str], limit: int
     ) -> dict[int, fusion.Place]:
-        """Numbers of the best rows, with scores and bearings, best first."""
+        """Numbers of the best rows, best first, and after them those by change."""
         asked = question(query, self._now())
         vector = np.asarray(vectors, np.float32)
         near = {} if self._server is None else self._server.near(query, vectors, scopes)
@@ -329,21 +334,27 @@ class SqliteVectors:
 def _ranked(
     looks: Sequence[tuple[InvertedIndex, ranking.Ranking]], limit: int
 ) -> dict[int, fusion.Place]:
-    """The best of all scopes.
+    """The best of all scopes, and after them those by change, which are not counted.
 
     The second look, which is the dear one, is taken only at scopes that have one of the best after
     the first.
     """
     firsts = [look.first() for _, look in looks]
     least = heapq.nlargest(limit, chain.from_iterable(firsts))[-1:]
-    scores: list[tuple[float, float, int]] = []
+    found: list[tuple[int, ranking.RankedEntry]] = []
+    changes: list[tuple[int, ranking.RankedEntry]] = []
     for (lexicon, look), first in zip(looks, firsts, strict=True):
         if first and first[:1] >= least:
-            scores += [(one.score, one.bearing, lexicon.numbers[one.place]) for one in look.best()]
-    scores.sort(key=lambda item: -item[0])
-    ranked = {number: fusion.Place(score, bearing) for score, bearing, number in scores}
+            best = look.best()
+            found += [(lexicon.numbers[one.place], one) for one in best]
+            changes += [(lexicon.numbers[one.place], one) for one in look.changes(best)]
+    found.sort(key=lambda item: -item[1].score)
+    ranked = {number: fusion.Place(one.score, one.bearing) for number, one in found}
     alike = [one for _, look in looks for one in look.nearest(fusion.NEAREST)]
-    return dict(islice(fusion.seated(ranked, alike).items(), limit))
+    seated = dict(islice(fusion.seated(ranked, alike).items(), limit))
+    for number, one in changes[:MOST_CHANGES]:
+        seated.setdefault(number, fusion.Place(one.score, one.bearing, True))
+    return seated
 
 
 def _only_scopes(filters: Mapping[str, Any] | None) -> list[str]:

@@ -2,7 +2,7 @@
 
 A term is a folded and stemmed word (`token`), a pair of neighbouring characters in scripts that
 put no blanks between words, or a mark: `@p:andi` the entry is Andi's, `@t` its text speaks of a
-time. No word of a text begins with `@`.
+time, `@c` of a change. No word of a text begins with `@`.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from itertools import pairwise
 import regex
 import Stemmer  # type: ignore[import-not-found,unused-ignore]  # C, without type hints
 
-from memory.recall.small_words import GRAMMAR
+from memory.recall.small_words import CHANGE, GRAMMAR
 
 INDEXED_CHARS = 20_000  # of a longer text the beginning is indexed; a fact is a sentence or two
 WORD_CHARS = 64  # what is longer is no word, and is cut
 
 TIMED = "@t"
+CHANGED = "@c"
 
 # Those of other languages are cheap by their frequency alone.
 STOP = frozenset(GRAMMAR["en"].split())
@@ -57,6 +58,21 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", plain).replace("’", "'")
 
 
+_UNSPACED_LANGUAGES = ("zh", "ja", "ko", "th")
+_CHANGE_WORD = regex.compile(
+    "|".join(
+        rf"(?:{words})" if language in _UNSPACED_LANGUAGES else rf"\b(?:{words})\b"
+        for language, listed in CHANGE.items()
+        for words in ("|".join(fold(listed).split()),)
+    )
+)
+
+
+def changes(text: str) -> bool:
+    """True if a text may say that something is not any more as it was."""
+    return _CHANGE_WORD.search(fold(text[:INDEXED_CHARS])) is not None
+
+
 def terms(text: str) -> list[str]:
     """The terms of a text in their order, small words left out."""
     return list(folded_terms(fold(text[:INDEXED_CHARS])))
@@ -81,6 +97,8 @@ def entry_terms(text: str, person: str) -> list[str]:
     marks = person_marks(person)
     if _TIME_WORD.search(folded):
         marks.append(TIMED)
+    if _CHANGE_WORD.search(folded):
+        marks.append(CHANGED)
     return [*folded_terms(folded), *marks]
 
 

@@ -139,6 +139,11 @@ def test_a_naive_time_is_refused() -> None:
         (Fact("x", "fact", "last week"), "- x (fact)"),
         (Fact("x", "project", "2026-04-15", "#ops"), "- x (project memory)"),
         (Fact("x", ""), "- x"),
+        (
+            Fact("x", "fact", "2026-04-15", replaced="2026-05-02"),
+            "- x (fact, 2026-04-15, replaced 2026-05-02)",
+        ),
+        (Fact("x", "project", replaced="2026-05-02"), "- x (project memory, replaced 2026-05-02)"),
         (Fact(" x\n y\t"), "- x y (fact)"),
     ],
 )

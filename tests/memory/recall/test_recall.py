@@ -95,9 +95,9 @@ async def test_ids_that_an_index_invents_or_repeats_show_nothing_twice(kept: Kep
 
 
 async def test_what_the_prompt_shows_anyway_is_not_recalled(kept: Kept) -> None:
-    await kept.add("token old", last_seq=9)
-    await kept.add("token new", last_seq=10)
-    assert await kept.texts(replace(ASK, given=shown(10))) == ["token old"]
+    await kept.add("token alpha", last_seq=9)
+    await kept.add("token beta", last_seq=10)
+    assert await kept.texts(replace(ASK, given=shown(10))) == ["token alpha"]
 
 
 async def test_what_the_prompt_shows_anyway_crowds_nothing_out(kept: Kept) -> None:
