@@ -4,11 +4,14 @@
 
 Prints a row for each: milliseconds from the last byte that a double of its API sent to the answer
 that its session gives, of short replies and of 200 lines, the last row for a program described in
-TOML that writes its record and draws. An agent that is not installed is left out.
+TOML that writes its record and draws; then how much of that passed since the program had last
+written to its record, which is Moot's own part (a hook comes later than the record in some). An
+agent that is not installed is left out.
 """
 
 import argparse
 import asyncio
+import re
 import statistics
 import sys
 import tempfile
@@ -39,14 +42,24 @@ for number, line in enumerate(sys.stdin):
 """
 
 
-def row(name: str, kind: str, ends: list[float]) -> None:
-    """One line of the table."""
+def row(name: str, kind: str, ends: list[float], own: list[float] | None = None) -> None:
+    """One line of the table. own: seconds since the record was written."""
     ms = sorted(round(end * 1000) for end in ends)
+    since = f", since its record {statistics.median(own) * 1000:4.0f} ms" if own else ""
     print(
         f"{name:>12} {kind:>9}: median {statistics.median(ms):4.0f} ms, "
-        f"worst {ms[-1]:4d} ms of {len(ms)}",
+        f"worst {ms[-1]:4d} ms of {len(ms)}{since}",
         flush=True,
     )
+
+
+def since_written(cli: Cli, home: Path) -> float:
+    """Seconds since a file of the program's record was last written to."""
+    record = cli.profile.signs.record
+    if record is None:
+        return 0.0
+    files = home.glob(re.sub(r"\{\w+\}", "*", record.glob) + ("*" if record.query else ""))
+    return time.time() - max((file.stat().st_mtime for file in files), default=time.time())
 
 
 async def real(cli: Cli, turns: int, folder: Path) -> None:
@@ -55,14 +68,15 @@ async def real(cli: Cli, turns: int, folder: Path) -> None:
         agent = stage.agent()
         await agent.start()
         for kind, reply in (("short", SHORT), ("200 lines", LONG)):
-            ends = []
+            ends, own = [], []
             for number in range(turns + 1):
                 stage.api.forget()
                 stage.api.when(f"Turn {number}: {kind}", reply)
                 await asked(agent, f"Turn {number}: {kind}")
                 if number or kind != "short":  # the first one warms it up
                     ends.append(time.monotonic() - stage.api.finished_at[-1])
-            row(cli.name, kind, ends)
+                    own.append(since_written(cli, stage.folder / "shared"))
+            row(cli.name, kind, ends, own)
 
 
 async def described(turns: int, folder: Path) -> None:

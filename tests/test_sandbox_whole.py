@@ -55,6 +55,31 @@ async def test_one_persons_agent_reads_anothers_files_only_without_a_sandbox(
         assert (await told(moot.url, "ana", "cat mine ~/mine")) == "xylophone | it"
 
 
+async def test_after_a_choice_of_a_folder_the_sandbox_shows_that_one_and_not_the_one_before(
+    tmp_path: Path,
+) -> None:
+    bwrap()
+    for name in ("saga", "docs"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "here").write_text(f"{name}'s")
+    config = furnish(tmp_path, "on")
+    listed = f'workspaces = {{ saga = "{tmp_path}/saga", docs = "{tmp_path}/docs" }}'
+    config = config.replace('profile = "generic"', f'profile = "generic"\n{listed}')
+    roles = '[[access.grants]]\nrole = "member"\npeople = ["web:ana"]\n'
+    look = f"cat here {tmp_path}/saga/here {tmp_path}/docs/here; echo the end"
+    async with service(tmp_path, config + roles) as moot:
+        assert "'s" not in await told(moot.url, "ana", look)
+        for name in ("saga", "docs"):
+            await say(moot.url, "ana", f"!workspace {name}")
+            said = await told(moot.url, "ana", look)
+            assert said.count(f"{name}'s") == 2
+            assert said.count("'s") == 2, "the other folder is not there"
+        await told(moot.url, "ana", "echo written > note")
+        assert (tmp_path / "docs" / "note").read_text() == "written\n"
+        await say(moot.url, "ana", "!workspace default")
+        assert "'s" not in await told(moot.url, "ana", look)
+
+
 async def test_a_persona_that_wants_a_sandbox_does_not_run_where_there_is_none(
     tmp_path: Path,
 ) -> None:

@@ -16,9 +16,13 @@ from adapters.agent import Reply
 from bots.bot import PlatformCapabilities
 from contract.agent import Option, Question
 from contract.chat import Room
+from gateway.backup.backup import BackupOptions, back_up
+from gateway.backup.restore import RestoredBy, restore_to
 from gateway.core.ledger import SessionKey
 from gateway.settings.access import AccessTable, GrantTable
 from gateway.settings.tables import MemoryTable, RoomsTable
+from store.database import HEAD
+from tests.doubles.migrated import migrated
 from tests.doubles.platform import FakeBot, said
 from tests.doubles.running import Opened, gateway, until
 from tests.doubles.scripted import ScriptedPrograms
@@ -253,3 +257,25 @@ async def test_an_idle_thread_ends_alone(tmp_path: Path) -> None:
             f"demo@{SCOPE}#t1",
             f"demo@{SCOPE}#t2",
         }
+
+
+async def test_a_threads_session_comes_back_from_a_backup_and_goes_on(tmp_path: Path) -> None:
+    old, new, programs = tmp_path / "old", tmp_path / "new", Gated()
+    url = await migrated(old / "data" / "moot.db")
+    async with opened(old, programs, url=url) as (moot, _):
+        for thread in ("t1", "t2"):
+            await say(moot, f"@demo first of {thread}", thread)
+            await moot.settle()
+        for number, launch in enumerate(programs.launches):
+            (launch.home / "notes").write_text(f"of session {number}")
+        config = moot.house.context.config
+    archive = tmp_path / "archive.tar.gz"
+    back_up(config, old / "moot.toml", archive, BackupOptions(scopes=True), MIDNIGHT)
+    restore_to(archive, new, RestoredBy(MIDNIGHT, HEAD))
+    url = await migrated(new / "data" / "moot.db")
+    async with opened(new, programs, url=url) as (moot, _):
+        await say(moot, "@demo second", "t2")
+        await moot.settle()
+        launch = programs.launches[-1]
+        assert (launch.session_id, launch.home.is_relative_to(new)) == ("s2", True)
+        assert (launch.home / "notes").read_text() == "of session 1"
