@@ -7,6 +7,7 @@ repeats by itself what the API did not take. This is the one place where its err
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -26,6 +27,32 @@ KEPT_S = 60.0  # an unused connection; the next question of a room comes within 
 MALFORMED = (ValueError, TypeError, AttributeError, LookupError, RuntimeError)  # the SDK's, of it
 
 Json = Mapping[str, Any]
+
+REHEARSED: tuple[Json, ...] = (
+    {
+        "type": "message_start",
+        "message": {
+            "id": "none",
+            "type": "message",
+            "role": "assistant",
+            "model": "none",
+            "content": [],
+            "stop_reason": None,
+            "stop_sequence": None,
+            "usage": {"input_tokens": 0, "output_tokens": 0},
+        },
+    },
+    {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+    {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "."}},
+    {"type": "content_block_stop", "index": 0},
+    {
+        "type": "message_delta",
+        "delta": {"stop_reason": "end_turn", "stop_sequence": None},
+        "usage": {"output_tokens": 1},
+    },
+    {"type": "message_stop"},
+)
+"""An answer as it is streamed; docs.claude.com, "Streaming messages", read 2026-11."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +100,11 @@ class ApiConnections:
 
 
 def _load() -> DefaultAsyncHttpxClient:
+    import anyio  # which the SDK's connections wait with
     from anthropic import DEFAULT_CONNECTION_LIMITS, DefaultAsyncHttpxClient
     from httpx2 import Limits
 
+    anyio.run(_rehearse)
     usual = DEFAULT_CONNECTION_LIMITS
     limits = Limits(
         max_connections=usual.max_connections,
@@ -83,6 +112,22 @@ def _load() -> DefaultAsyncHttpxClient:
         keepalive_expiry=KEPT_S,
     )
     return DefaultAsyncHttpxClient(limits=limits)
+
+
+async def _rehearse() -> None:
+    """Read an answer that nobody sent: only then the SDK builds what it reads answers with, and
+    loads what it waits for them with. The loop would stand still for 0.2 s."""
+    from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient
+    from httpx2 import MockTransport, Response
+
+    kind = {"content-type": "text/event-stream"}
+    sent = "".join(f"event: {one['type']}\ndata: {json.dumps(one)}\n\n" for one in REHEARSED)
+    transport = MockTransport(lambda request: Response(200, headers=kind, text=sent))
+    http = DefaultAsyncHttpxClient(transport=transport)
+    async with AsyncAnthropic(api_key="none", base_url=API, http_client=http) as sdk:
+        asked: Any = {"model": "none", "max_tokens": 1, "messages": []}
+        async with sdk.messages.stream(**asked) as stream:
+            (await stream.get_final_message()).to_dict(exclude_none=True)
 
 
 class AnthropicClient:

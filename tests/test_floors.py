@@ -82,7 +82,7 @@ MOST_MODULES = 20  # in a folder
 GROUND = {
     "contract": {"pydantic", "regex"},
     "store": {"pydantic", "sqlalchemy", "alembic", "aiosqlite", "structlog"},
-    "llm": {"pydantic", "anthropic", "httpx2"},
+    "llm": {"anthropic", "anyio", "httpx2", "pydantic"},
 }
 """What the ground may import beside the standard library and the floor below it."""
 
