@@ -58,8 +58,8 @@ PACKAGES: Mapping[str, Sequence[set[str]]] = {
         {"anthropic_model"},
         {"layers"},
         {"readable", "landmarks", "recall", "observations", "insights"},
-        {"summaries", "consolidation", "erasure", "owner", "transfer"},
-        {"extraction", "browse"},
+        {"summaries", "consolidation", "erasure", "transfer"},
+        {"extraction", "browse", "owner"},
     ),
     "gateway": (
         {"settings"},

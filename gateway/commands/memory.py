@@ -12,6 +12,7 @@ from gateway.core.quoting import number_in, quoted
 from gateway.sessions.sessions import Sessions
 from gateway.turns.commands import CommandRequest
 from memory.owner.commands import MemoryCommands
+from memory.owner.forgetting import Forgotten
 from memory.owner.owner import Known, Owner
 from memory.recall.facts import StoredFact
 from memory.scopes import Invocation
@@ -63,7 +64,7 @@ class RememberCommands:
                     return await self._share(argument, owner, asked)
                 case "unshare":
                     return await self._unshare(argument, owner)
-            return await self._forget(argument, owner)
+            return await self._forget(argument, owner, request)
         except MootError as error:
             return error.say
 
@@ -146,17 +147,18 @@ class RememberCommands:
 
     # ── !forget ─────────────────────────────────────────────────────────────────────────
 
-    async def _forget(self, argument: str, owner: Owner) -> str:
+    async def _forget(self, argument: str, owner: Owner, request: CommandRequest) -> str:
         if argument.lower() == "all":
             return await self._forget_all(owner)
         seq = number_in(argument)
         if seq is None:
             return "Say which: `!forget 12`, or `!forget all`; `!memory` lists them."
-        await self._keeper.forget(owner, seq)
-        return (
-            f"Forgotten: {seq}, and what was shared from it. The agent's own session may still "
-            "know it; `!new` begins another."
-        )
+        done = await self._keeper.forget(owner, seq)
+        lines = [_forgotten(done)]
+        known = [await self._sessions.known(one, request.key(one)) for one in request.here]
+        if any(known):
+            lines.append("The agent's own session may still know it; `!new` begins another.")
+        return " ".join(lines)
 
     async def _forget_all(self, owner: Owner) -> str:
         gone = await self._keeper.forget_all(owner)
@@ -174,6 +176,21 @@ class RememberCommands:
             "conversation; the agent's next turn begins a new session. The transcript and the "
             "record of past turns stay, and won't be learned from again."
         )
+
+
+def _forgotten(done: Forgotten) -> str:
+    """What went, and what stays."""
+    numbers = ", ".join(map(str, done.facts))
+    shared = f", and {done.copies} shared or replaced" if done.copies else ""
+    rows = "1 row" if done.reworded == 1 else f"{done.reworded} rows"
+    where = f", and its words in {rows} of summaries, notes and observations"
+    told = where if done.reworded else ""
+    pins = ", ".join(map(str, done.pins))
+    kept = f", and so does what is pinned (`!unpin` {pins})" if pins else ""
+    return (
+        f"Forgotten: {numbers}{shared}{told}. The message stays in the transcript{kept}, and won't "
+        "be learned from again."
+    )
 
 
 def _owner(request: CommandRequest) -> Owner:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sqlalchemy import Column, Connection, Table, select, update
+from sqlalchemy import Column, ColumnElement, Connection, Table, select, update
 
 from memory.erasure.plan import ErasurePlan, Key, keys, matches
 from memory.private import Telling, public, telling, without
@@ -128,15 +128,7 @@ def remove_private(connection: Connection, scope: str, spans: Sequence[str]) -> 
     if not hidden:
         return []
     for columns in LEARNED:
-        table = columns[0].table
-        assert isinstance(table, Table)
-        query = select(*keys(table), *columns).where(table.c.scope == scope)
-        for row in connection.execute(query).all():
-            given = {column.name: row._mapping[column.name] for column in columns}
-            kept = {name: without_private(value, hidden) for name, value in given.items()}
-            if kept != given:
-                at = matches(table, tuple(row[: len(keys(table))]))
-                connection.execute(update(table).where(at).values(kept))
+        _reword(connection, columns, columns[0].table.c.scope == scope, hidden)
     of = select(facts.c.id, facts.c.text, facts.c.data).where(facts.c.scope == scope)
     told = [
         row.id
@@ -144,6 +136,39 @@ def remove_private(connection: Connection, scope: str, spans: Sequence[str]) -> 
         if without_private([row.text, row.data], hidden) != [row.text, row.data]
     ]
     return remove_facts(connection, told) if told else []
+
+
+def remove_words(connection: Connection, scope: str, person: str, words: Sequence[str]) -> int:
+    """Take some words out of all that was learned in a scope but its facts, its pins and what is
+    noted of others than this person; return how many rows they stood in."""
+    hidden, count = tuple(words), 0
+    for columns in LEARNED:
+        table = columns[0].table
+        if table is landmarks:
+            continue
+        of_it = table.c.scope == scope
+        if table is insights:
+            of_it &= insights.c.sender_id == person
+        count += _reword(connection, columns, of_it, hidden)
+    return count
+
+
+def _reword(
+    connection: Connection,
+    columns: tuple[Column[Any], ...],
+    of_it: ColumnElement[bool],
+    hidden: tuple[str, ...],
+) -> int:
+    table = columns[0].table
+    assert isinstance(table, Table)
+    count = 0
+    for row in connection.execute(select(*keys(table), *columns).where(of_it)).all():
+        given = {column.name: row._mapping[column.name] for column in columns}
+        kept = {name: without_private(value, hidden) for name, value in given.items()}
+        if kept != given:
+            at = matches(table, tuple(row[: len(keys(table))]))
+            count += connection.execute(update(table).where(at).values(kept)).rowcount
+    return count
 
 
 def without_private(value: Any, hidden: tuple[str, ...]) -> Any:

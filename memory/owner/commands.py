@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from sqlalchemy import Connection, delete, select, update
 
 from contract.private import has_private
+from memory.owner.forgetting import SHARED, Forgotten, find_fact, forget_words, unlearn
 from memory.owner.owner import Known, MemoryRefusal, Owner, about, clear, notes_on, one, visible
 from memory.readable import ReadableMessages
 from memory.recall.facts import NewFact, StoredFact, add_facts, facts_in, origin_of, remove_facts
 from memory.recall.recall import Recall
 from store.database import Store
-from store.schema import facts, insights, messages, rooms, staging
+from store.schema import facts, insights, messages, rooms
 from store.transcript import StoredMessage
 
 _IS_KEPT = select(rooms.c.include_in_memory)
@@ -133,32 +135,26 @@ class MemoryCommands:
 
         def work(connection: Connection) -> list[str]:
             fact = visible(connection, owner, seq)
-            if fact.source == SOURCE:
+            if fact.source == SHARED:
                 return [fact.id]
             copies = select(facts.c.id).where(facts.c.shared_from == fact.id)
             return list(connection.execute(copies).scalars())
 
         return await self._remove(await self._store.read(work))
 
-    async def forget(self, owner: Owner, seq: int) -> int:
-        """Delete a fact of one's own and what was shared from it; return how many went.
+    async def forget(self, owner: Owner, seq: int) -> Forgotten:
+        """Delete a fact of one's own, its copies, and its words in all that was learned; see
+        forgetting. The fact goes last: until then it can be forgotten again.
 
         Raises Refusal.
         """
-
-        def work(connection: Connection) -> str:
-            fact = visible(connection, owner, seq, or_said_alone=True)
-            if fact.first_seq is not None:
-                connection.execute(
-                    delete(staging).where(
-                        staging.c.scope == fact.scope,
-                        staging.c.first_seq == fact.first_seq,
-                        staging.c.last_seq == fact.last_seq,
-                    )
-                )
-            return fact.id
-
-        return await self._remove([await self._store.write(work)])
+        going = await self._store.read(lambda c: find_fact(c, owner, seq))
+        await self._store.write(lambda c: unlearn(c, going))
+        for scope in going.said:
+            await self._settled(scope)
+        done = await self._store.write(lambda c: forget_words(c, owner, going))
+        gone = await self._remove([fact.id for fact in going.facts])
+        return replace(done, copies=gone - len(going.facts))
 
     async def forget_all(self, owner: Owner) -> int:
         """Delete all that is known of them here; in a direct message all that was made of it.
@@ -190,7 +186,6 @@ class MemoryCommands:
         return len(await self._store.write(lambda connection: remove_facts(connection, ids)))
 
 
-SOURCE = "!share"
 PLAIN_KINDS = ("message", "project")  # where a fact was learned or lies: no kind of its own
 
 
@@ -215,7 +210,7 @@ def copied(fact: StoredFact, owner: Owner, *, project: bool) -> NewFact:
         kind="project" if project else kind,
         text=named(fact.text, owner.name),
         said_at=fact.said_at,
-        source=SOURCE,
+        source=SHARED,
         person=owner.id,
         person_name=owner.name,
         persona=fact.persona,
@@ -243,7 +238,7 @@ def worded(words: str, owner: Owner, of: int, said_at: datetime, *, project: boo
         kind="project" if project else "fact",
         text=named(" ".join(words.split()), owner.name),
         said_at=said_at,
-        source=SOURCE,
+        source=SHARED,
         person=owner.id,
         person_name=owner.name,
         persona=owner.at.persona,

@@ -126,7 +126,9 @@ async def test_forgotten_is_gone_from_header_table_and_index(tmp_path: Path) -> 
         await tell(moot, in_dm(f"!share {fact.seq}"))
         assert len(index.entries) == 2
         [line] = await tell(moot, in_dm(f"!forget {fact.seq}"))
-        assert line.startswith("Forgotten: 1, and what was shared from it.")
+        assert line == (
+            "Forgotten: 1, 2. The message stays in the transcript, and won't be learned from again."
+        )
         assert await left(moot) == []
         assert index.entries == {}
         await tell(moot, in_dm("which JWT expiry?"))
@@ -484,3 +486,85 @@ async def test_dates_are_those_of_the_configured_zone(tmp_path: Path) -> None:
         for command in ("!memory", "!recall tea", f"!recall #{fact.seq}"):
             [told] = await tell(moot, said(f"@demo {command}", by="andi"))
             assert "2026-04-14" in told
+
+
+# ── A sentence that is forgotten goes wherever it was learned ───────────────────────────
+
+
+async def learned(moot: Opened) -> str:
+    """All that the memory holds, as one text."""
+
+    def work(connection: Connection) -> str:
+        tables = (facts, episodes, staging, insights, observations)
+        return "\n".join(str(connection.execute(table.select()).all()) for table in tables)
+
+    return await moot.house.memories.store.read(work)
+
+
+async def test_a_forgotten_sentence_is_in_no_summary_and_is_never_learned_again(
+    tmp_path: Path,
+) -> None:
+    async with gateway(tmp_path, access=OPEN, index=WordIndex()) as moot:
+        memories = moot.house.memories
+        await tell(moot, said("we agreed the safe opens with kestrel4711", by="andi"))
+        await tell(moot, said("@demo hi", by="budi"), said("budi likes the garden", by="budi"))
+        await memories.messages.run(SCOPE["room"])
+        session = EndedSession(SCOPE["room"], "demo", ROOM, "s1")
+        await memories.episodes.end(session)
+        assert "kestrel4711" in await learned(moot)
+        known = await left(moot)
+        [line] = await tell(moot, said("@demo !forget 1", by="andi"))
+        assert line.startswith("Forgotten: 1, and its words in 1 row of summaries")
+        assert line.endswith("The agent's own session may still know it; `!new` begins another.")
+        assert "kestrel4711" not in await learned(moot)
+        assert await left(moot) == [text for text in known if "kestrel" not in text] != []
+        await tell(moot, said("@demo hi again", by="budi"))
+        await memories.messages.run(SCOPE["room"])
+        await memories.episodes.end(session)
+        assert "kestrel4711" not in await learned(moot)
+
+
+async def test_a_summary_that_a_model_wrote_is_made_again_without_it(tmp_path: Path) -> None:
+    model = ScriptedModel(rest="They know how to get in.")
+    async with gateway(tmp_path, access=OPEN, index=WordIndex(), model=model) as moot:
+        memories = moot.house.memories
+        await tell(moot, said("the safe opens with kestrel4711", by="andi"))
+        await tell(moot, said("@demo hi", by="budi"))
+        fact = await know(moot, "the safe opens with kestrel4711", SCOPE["room"])
+        session = EndedSession(SCOPE["room"], "demo", ROOM, "s1")
+        await memories.episodes.end(session)
+        assert "how to get in" in await learned(moot)
+        [line] = await tell(moot, said(f"!forget {fact.seq}", by="andi"))
+        assert "its words in 1 row of summaries" in line
+        assert "how to get in" not in await learned(moot)
+        model.rest, before = "They said hello.", len(model.asked)
+        await memories.episodes.end(session)
+        assert "They said hello." in await learned(moot)
+        assert "kestrel4711" not in str(model.asked[before:])
+
+
+async def test_a_copy_takes_its_original_along_and_the_other_way_round(tmp_path: Path) -> None:
+    for number in (1, 2):
+        async with gateway(tmp_path / str(number), access=OPEN, index=WordIndex()) as moot:
+            await know(moot, "Andi likes tea at four")
+            await tell(moot, in_dm("!share 1"))
+            await tell(moot, in_dm(f"!forget {number}"))
+            assert await left(moot) == []
+
+
+async def test_a_message_that_was_shared_by_a_reply_goes_with_its_fact(tmp_path: Path) -> None:
+    async with gateway(tmp_path, access=OPEN, index=WordIndex()) as moot:
+        await tell(moot, in_dm("I like tea at four", message_id="tea"))
+        await moot.house.memories.messages.run(SCOPE["dm"])
+        await tell(moot, replace(in_dm("!share"), reply_to="tea"))
+        assert len(await left(moot)) == 2
+        await tell(moot, in_dm("!forget 2"))
+        assert await left(moot) == []
+
+
+async def test_a_pin_that_says_it_stays_and_is_named(tmp_path: Path) -> None:
+    async with gateway(tmp_path, access=OPEN, index=WordIndex()) as moot:
+        await know(moot, "Andi likes tea at four")
+        await tell(moot, in_dm("!pin Andi likes tea at four"))
+        [line] = await tell(moot, in_dm("!forget 1"))
+        assert "so does what is pinned (`!unpin` 1)" in line
