@@ -5,12 +5,14 @@ that has one of them, about whatever, stands before it. So entries that are plai
 all others have seats of their own, right after the best. What is alike to many is about nothing in
 particular, such as a greeting, and has none.
 
-The numbers were chosen on LoCoMo's first five conversations and on one half of the questions of
-bench/paraphrases; bench/README.md has what they do on the rest.
+The numbers were chosen on LoCoMo's first five conversations, on one half of the questions of
+bench/paraphrases, and on English rooms of bench/header's seed 1; bench/README.md has what they do
+on the rest.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
@@ -18,11 +20,12 @@ from typing import NamedTuple
 FIRST = 2  # of the other ranking: they stay before the seats
 SEATS = 3
 REST = 10  # so many may be alike; the next is the likeness that anything has here
-CLEAR = 0.105  # cosine above that
-LEAST = 0.25  # cosine: in a small room nothing may be alike, and yet something is the best
+CLEAR = 0.0165  # cosine above that, times the logarithm of how many entries there are:
+# of more, some are more alike by chance; 0.08 in a small room, 0.11 among a thousand
+LEAST = 0.2  # cosine: in a small room nothing may be alike, and yet something is the best
 COMMON = 0.1  # cosine that two sentences about nothing the same may have
 
-BEARS, BEARS_MORE = 0.3, 2.0  # the bearing of what stands clear, and how it rises with the cosine
+BEARS, BEARS_MORE = 0.35, 2.0  # the bearing of what stands clear, and how it rises with the cosine
 STEP = 1e-9  # of a score, between one seat and the next
 
 NEAREST = REST + 1
@@ -38,17 +41,20 @@ class Place(NamedTuple):
     by_change: bool = False
 
 
-def seated(ranked: Mapping[int, Place], alike: Sequence[tuple[float, int]]) -> dict[int, Place]:
+def seated(
+    ranked: Mapping[int, Place], alike: Sequence[tuple[float, int]], size: int
+) -> dict[int, Place]:
     """Numbers of entries and their places, best first, with the seats taken.
 
     ranked: the same before that. alike: the NEAREST cosines of all entries, and their numbers.
+    size: how many entries there are.
     """
     nearest = sorted(alike, reverse=True)[:NEAREST]
     rest = max(nearest[REST][0] if len(nearest) > REST else COMMON, COMMON)
     clear = {
         number: cosine
         for cosine, number in nearest[:SEATS]
-        if cosine >= LEAST and cosine - rest >= CLEAR
+        if cosine >= LEAST and cosine - rest >= CLEAR * math.log(size)
     }
     made = dict(islice(ranked.items(), FIRST))
     edge = min((place.score for place in made.values()), default=None)

@@ -351,7 +351,8 @@ def _ranked(
     found.sort(key=lambda item: -item[1].score)
     ranked = {number: fusion.Place(one.score, one.bearing) for number, one in found}
     alike = [one for _, look in looks for one in look.nearest(fusion.NEAREST)]
-    seated = dict(islice(fusion.seated(ranked, alike).items(), limit))
+    size = sum(lexicon.living for lexicon, _ in looks)
+    seated = dict(islice(fusion.seated(ranked, alike, size).items(), limit))
     for number, one in changes[:MOST_CHANGES]:
         seated.setdefault(number, fusion.Place(one.score, one.bearing, True))
     return seated

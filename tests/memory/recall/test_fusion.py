@@ -3,11 +3,12 @@
 from memory.recall.fusion import Place, seated
 
 RANKED = {number: Place(1 - number / 10, 0.4) for number in range(1, 6)}
+SIZE = 500
 CROWD = [(0.2, number) for number in range(20, 40)]
 
 
 def test_what_stands_clear_comes_right_after_the_best() -> None:
-    made = seated(RANKED, [(0.5, 11), (0.4, 12), *CROWD])
+    made = seated(RANKED, [(0.5, 11), (0.4, 12), *CROWD], SIZE)
     assert list(made) == [1, 2, 11, 12, 3, 4, 5]
     scores = [place.score for place in made.values()]
     assert scores == sorted(scores, reverse=True)
@@ -15,24 +16,30 @@ def test_what_stands_clear_comes_right_after_the_best() -> None:
 
 
 def test_an_entry_of_the_other_ranking_moves_up_or_stays() -> None:
-    assert list(seated(RANKED, [(0.5, 5), (0.4, 1), *CROWD])) == [1, 2, 5, 3, 4]
+    assert list(seated(RANKED, [(0.5, 5), (0.4, 1), *CROWD], SIZE)) == [1, 2, 5, 3, 4]
 
 
 def test_what_is_alike_to_many_has_no_seat() -> None:
     crowd = [(0.5 - number / 500, number) for number in range(10, 40)]
-    assert seated(RANKED, crowd) == RANKED
-    assert seated({}, crowd) == {}
+    assert seated(RANKED, crowd, SIZE) == RANKED
+    assert seated({}, crowd, SIZE) == {}
 
 
 def test_the_best_of_what_is_hardly_alike_has_none() -> None:
-    assert seated(RANKED, [(0.23, 11), (0.01, 12)]) == RANKED
+    assert seated(RANKED, [(0.19, 11), (0.01, 12)], SIZE) == RANKED
 
 
 def test_without_any_word_in_common_the_likeness_is_the_score() -> None:
-    made = seated({}, [(0.6, 11), (0.3, 12), (0.05, 13)])
+    made = seated({}, [(0.6, 11), (0.3, 12), (0.05, 13)], SIZE)
     assert [(number, place.score) for number, place in made.items()] == [(11, 0.6), (12, 0.3)]
 
 
 def test_there_are_three_seats() -> None:
     alike = [(0.9 - number / 100, number) for number in range(50, 55)]
-    assert list(seated({}, [*alike, *CROWD])) == [50, 51, 52]
+    assert list(seated({}, [*alike, *CROWD], SIZE)) == [50, 51, 52]
+
+
+def test_among_more_entries_it_has_to_stand_clearer() -> None:
+    alike = [(0.3, 11), *CROWD]
+    assert 11 in seated(RANKED, alike, 60)
+    assert 11 not in seated(RANKED, alike, 2000)
