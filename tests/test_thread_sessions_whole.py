@@ -5,6 +5,10 @@ from __future__ import annotations
 import asyncio
 import random
 from pathlib import Path
+from urllib.parse import quote
+
+import aiohttp
+from yarl import URL
 
 from tests.doubles.credentials import program_at
 from tests.doubles.service import service
@@ -25,6 +29,35 @@ def said_in(slack: SlackDouble, thread: str) -> list[str]:
 
 async def ask(slack: SlackDouble, words: str, thread: str | None = None) -> str:
     return await slack.say(f"<@{BOT_USER}> {words}", thread_ts=thread)
+
+
+async def terminal(client: aiohttp.ClientSession, session_id: str, words: str) -> str:
+    """The first picture of a session's terminal that has these words."""
+    url = URL(f"/api/sessions/{quote(session_id, safe='')}/terminal", encoded=True)
+    async with client.get(url) as response:
+        assert response.status == 200, await response.text()
+        async for line in response.content:
+            if words in (picture := line.decode()):
+                return picture
+    raise AssertionError(f"the picture of {session_id} never has {words!r}")
+
+
+async def test_the_page_shows_each_threads_terminal(tmp_path: Path) -> None:
+    async with SlackDouble.open() as slack:
+        config = THREADS.format(api_url=slack.api_url)
+        async with service(tmp_path, config, **secrets(slack)) as moot, asyncio.timeout(90):
+            await slack.delivery.connected()
+            threads = [await ask(slack, f"echo word {number}") for number in range(2)]
+            for number, ts in enumerate(threads):
+                while f"word {number}" not in said_in(slack, ts):
+                    await asyncio.sleep(0.05)
+            async with program_at(moot.url) as client:
+                for number, ts in enumerate(threads):
+                    session_id = f"demo@room:slack:C0GENERAL#{ts}"
+                    picture = await terminal(client, session_id, f"word {number}")
+                    assert f"echo word {1 - number}" not in picture.rpartition("INVOCATION")[2]
+                async with client.get("/api/sessions/demo@room:slack:C0GENERAL/terminal") as gone:
+                    assert gone.status == 404, "the room itself has none"
 
 
 async def test_a_thread_does_not_wait_for_another_one(tmp_path: Path) -> None:
