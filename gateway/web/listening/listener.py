@@ -1,8 +1,9 @@
 """Serves an application to as many as it can, and never to one caller alone.
 
 When all places are taken, the connection that waited longest since its last answer gives its own
-up, or else a new one without a request, or else the body that comes slowest. When all are at work, the new one is answered 503; a few places
-are kept for that, and for this machine's question whether Moot is well.
+up, or else a new one without a request, or else the body that comes slowest. When all are at work,
+the new one is answered 503; a few places are kept for that, and for this machine's question whether
+Moot is well.
 """
 
 from __future__ import annotations
