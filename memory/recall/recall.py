@@ -240,8 +240,15 @@ def _entry(fact: StoredFact) -> IndexEntry:
         order=fact.seq,
         person=fact.person_name or "",
         kind=fact.kind,
-        source=fact.source,
+        source=_conversation(fact),
     )
+
+
+def _conversation(fact: StoredFact) -> str:
+    """Within it messages are each other's context: a thread, and of a room's own talk a day's, for
+    a room is about something else tomorrow."""
+    day_said = f" {fact.said_at.date()}"
+    return fact.source + (day_said if fact.source == fact.scope else "")
 
 
 def scopes_with_facts(connection: Connection, scopes: Iterable[str]) -> list[str]:
