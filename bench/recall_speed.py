@@ -45,8 +45,7 @@ ADD_EVERY_S = 0.01
 class View:
     """The person whose question it is, and the scopes that hold what can be found for it.
 
-    shares: how many of 100 facts each scope gets. others: scopes that hold as much and may not be
-    read.
+    shares: the facts of each scope, in parts of all; also of scopes that may not be read.
     """
 
     name: str
@@ -73,6 +72,16 @@ def views() -> list[View]:
             {f"room:bench:{number}": 100 // SMALL for number in range(SMALL)},
         ),
     ]
+
+
+def many(scopes: int) -> View:
+    """A room, its project, and as many members who shared as make so many scopes, all alike."""
+    members = tuple(f"bench:u{number}" for number in range(scopes - 2))
+    room = Room("bench:all", "all", "room", project="bench")
+    shares = dict.fromkeys(
+        [f"room:{room.id}", "project:bench", *(f"profile:{one}" for one in members)], 1
+    )
+    return View(f"{scopes} scopes", Invocation(room, members[0], "demo", members), shares)
 
 
 def vocabulary(chance: random.Random) -> tuple[list[str], list[float]]:
@@ -285,10 +294,13 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=1_000)
     parser.add_argument("--view", type=int, help="one of the views only: 0, 1, 2")
+    parser.add_argument("--scopes", type=int, help="so many scopes alike instead, at least 3")
     parser.add_argument("--embedder", default="builtin")
     parser.add_argument("--model", type=Path, help="MiniLM's folder")
     given = parser.parse_args()
     chosen = views() if given.view is None else [views()[given.view]]
+    if given.scopes is not None:
+        chosen = [many(given.scopes)]
     for view in chosen:
         with tempfile.TemporaryDirectory() as folder:
             settings = IndexSettings(Path(folder), embedder=given.embedder, model=given.model)

@@ -58,14 +58,15 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _UNSENT = "INSERT OR REPLACE INTO unsent (entry, scope, vector) VALUES (?, ?, ?)"
 _NEWER = """
-SELECT number, position, source, day, length, terms, times, vector FROM entries
-WHERE scope = ? AND number > ? ORDER BY number
+SELECT number, position, CASE source WHEN '' THEN '' ELSE scope || ' ' || source END,
+    day, length, terms, times, vector
+FROM entries WHERE scope IN (SELECT value FROM json_each(?)) AND number > ? ORDER BY number
 """
 
 
 _EMBEDDED = """
 SELECT number, vector FROM embedded JOIN entries USING (number)
-WHERE seq > ? AND scope = ? AND vector IS NOT NULL
+WHERE seq > ? AND scope IN (SELECT value FROM json_each(?)) AND vector IS NOT NULL
 """
 
 
@@ -208,10 +209,13 @@ class IndexFile:
     # ── Reading ─────────────────────────────────────────────────────────────────────────
 
     def newer(
-        self, scope: str, number: int
+        self, scopes: Sequence[str], number: int
     ) -> Iterator[tuple[list[IndexedText], Sequence[bytes | None]]]:
-        """A scope's rows after a number, and their vectors, some at a time."""
-        rows = self._reader().execute(_NEWER, (scope, number))
+        """These scopes' rows after a number, and their vectors, some at a time.
+
+        Two scopes' rows are of different sources, whatever these are called.
+        """
+        rows = self._reader().execute(_NEWER, (json.dumps(scopes), number))
         while some := rows.fetchmany(CHUNK):
             yield [IndexedText(*row[:-1]) for row in some], [row[-1] for row in some]
 
@@ -239,9 +243,9 @@ class IndexFile:
         rows = self._reader().execute(f"{found} LIMIT ?", (limit,)).fetchall()
         return [(number, json.loads(payload)["data"]) for number, payload in rows]
 
-    def embedded(self, scope: str, seq: int) -> list[tuple[int, bytes]]:
-        """A scope's rows that were given their vector after a `seq`: numbers and vectors."""
-        return self._reader().execute(_EMBEDDED, (seq, scope)).fetchall()
+    def embedded(self, scopes: Sequence[str], seq: int) -> list[tuple[int, bytes]]:
+        """These scopes' rows that were given their vector after a `seq`: numbers and vectors."""
+        return self._reader().execute(_EMBEDDED, (seq, json.dumps(scopes))).fetchall()
 
     def end(self) -> IndexEnd:
         """Changes with every row that is written, removed or embedded, by whatever process."""
@@ -287,6 +291,14 @@ class IndexFile:
         """The scopes with the most rows, and how many they have."""
         found = "SELECT scope, count(*) FROM entries GROUP BY scope ORDER BY 2 DESC LIMIT ?"
         return self._reader().execute(found, (limit,)).fetchall()
+
+    def larger(self, scopes: Sequence[str], least: int) -> list[str]:
+        """Those of the scopes that have at least so many rows."""
+        found = "SELECT scope FROM entries WHERE scope IN (SELECT value FROM json_each(?))"
+        rows = self._reader().execute(
+            f"{found} GROUP BY scope HAVING count(*) >= ?", (json.dumps(scopes), least)
+        )
+        return [scope for (scope,) in rows]
 
     def count(self) -> int:
         """The number of rows."""

@@ -1,18 +1,17 @@
 """Mem0's vector store: rows in SQLite, a lexicon of each scope in memory, our own ranking.
 
 Mem0 gives `search` the question's text and its vector, and keeps the order that it gets back, so
-the whole ranking happens here, of all scopes of a question together. A scope's lexicon is made at
-its first search, and every search begins by reading what was written since, by whatever process.
-With a store of Mem0's on a server, the vectors are there (and no text), and the words stay here.
+the whole ranking happens here, of all scopes of a question together: a hundred small ones cost as
+much as one. With a store of Mem0's on a server, the vectors are there (and no text), and the words
+stay here.
 """
 
 from __future__ import annotations
 
 import heapq
 import json
-import threading
-from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,15 +23,14 @@ import numpy as np
 
 from memory.recall import fusion, ranking
 from memory.recall.embedders import UNKNOWN
+from memory.recall.held import HELD, HeldGroup, HeldGroups
 from memory.recall.index import AGENT, MOST_CHANGES, IndexFailed, checked_id
-from memory.recall.index_file import IndexEnd, IndexFile, IndexRow
-from memory.recall.inverted_index import CosineIndex, InvertedIndex, Scores
+from memory.recall.index_file import IndexFile, IndexRow
+from memory.recall.inverted_index import InvertedIndex, Scores
 from memory.recall.question import question
 from memory.recall.server import Remote, VectorServer
 from memory.recall.words import entry_terms
 
-HELD = 400_000  # entries that the lexicons in memory may have together, some 0.6 GB
-PRELOADED = 64  # scopes; a small one takes less than a search
 CHOICE = 4  # as many rows as it returns Mem0 asks for, to choose from; here they are chosen
 
 
@@ -43,52 +41,6 @@ class VectorRecord:
     id: str
     score: float
     payload: dict[str, Any]
-
-
-class _Held:
-    """A scope in memory, and up to where it has read."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.lexicon = InvertedIndex()
-        self.likeness: CosineIndex | None = None
-        self.read_to = 0
-        self.gone_to = 0
-        self.seen: IndexEnd | None = None
-
-    def catch_up(self, file: IndexFile, scope: str, end: IndexEnd) -> None:
-        """Read what was written, removed and embedded since the last search. end: of the whole
-        file, read before."""
-        if end == self.seen:
-            return
-        if not self.read_to:
-            self.gone_to = end.gone  # what is gone by now is not read at all
-        for seq, number in file.gone(self.gone_to):
-            self.lexicon.remove(number)
-            self.gone_to = seq
-        if self.lexicon.worn:
-            self.lexicon, self.likeness, self.read_to = InvertedIndex(), None, 0
-        for rows, blobs in file.newer(scope, self.read_to):
-            self.lexicon.extend(rows)
-            self.read_to = rows[-1].number
-            self._compare_by(
-                (row.number, blob) for row, blob in zip(rows, blobs, strict=True) if blob
-            )
-        if self.seen is not None and end.embedded > self.seen.embedded:
-            self._compare_by(file.embedded(scope, self.seen.embedded))
-        self.seen = end
-
-    def _compare_by(self, vectors: Iterable[tuple[int, bytes]]) -> None:
-        """Take rows' vectors in, by the rows' numbers."""
-        found = ((self.lexicon.place(number), blob) for number, blob in vectors)
-        blobs = {place: blob for place, blob in found if place is not None}
-        if blobs:
-            flat = np.frombuffer(b"".join(blobs.values()), np.float16).reshape(len(blobs), -1)
-            self.likeness = self.likeness or CosineIndex(flat.shape[1])
-            self.likeness.grow(self.lexicon.size)
-            self.likeness.put(list(blobs), flat)
-        elif self.likeness is not None:
-            self.likeness.grow(self.lexicon.size)
 
 
 class SqliteVectors:
@@ -111,10 +63,8 @@ class SqliteVectors:
         self._dense = dense and connect is None
         self._server = connect and VectorServer(connect, self._file, collection_name)
         self.collection_name = collection_name
-        self._most = most
         self._gathered: dict[str, tuple[Sequence[float], Mapping[str, Any]]] | None = None
-        self._scopes: OrderedDict[str, _Held] = OrderedDict()
-        self._scopes_lock = threading.Lock()
+        self.held = HeldGroups(self._file, most)
 
     def close(self) -> None:
         """Let go of the file. Nobody may be in a method."""
@@ -126,13 +76,7 @@ class SqliteVectors:
         if self._server is not None:
             self._server.open()
             self._server.send()
-        room = self._most // 2
-        for scope, count in self._file.largest(PRELOADED):
-            if (room := room - count) < 0:
-                return
-            [held] = self._held([scope]).values()
-            with held.lock:
-                held.catch_up(self._file, scope, self._file.end())
+        self.held.preload()
 
     # ── Writing ─────────────────────────────────────────────────────────────────────────
 
@@ -186,8 +130,7 @@ class SqliteVectors:
         if self._server is not None:
             self._server.open()
         self._file.forget_all(served=self._server is not None)
-        with self._scopes_lock:
-            self._scopes.clear()
+        self.held.clear()
         if self._server is not None:
             self._server.send(patiently=True)
 
@@ -228,21 +171,21 @@ class SqliteVectors:
         near = {} if self._server is None else self._server.near(query, vectors, scopes)
         end = self._file.end()
         with ExitStack() as locks:
-            all_held: dict[str, _Held] = {}
+            all_held: list[HeldGroup] = []
             # the same order for everybody: none waits for another
-            for scope, held in sorted(self._held(scopes).items()):
+            for held in self.held.of(scopes):
                 locks.enter_context(held.lock)
-                held.catch_up(self._file, scope, end)
+                held.catch_up(self._file, end)
                 if held.lexicon.living:
-                    all_held[scope] = held
+                    all_held.append(held)
             spelled = {
                 term
                 for term in asked.terms
-                if any(held.lexicon.frequency(term) for held in all_held.values())
+                if any(held.lexicon.frequency(term) for held in all_held)
             }
             looks = []
-            for scope, held in all_held.items():
-                cosines = self._cosines(scope, held, vector, near)
+            for held in all_held:
+                cosines = self._cosines(held, vector, near)
                 look = ranking.Ranking(held.lexicon, asked, limit, cosines, spelled=spelled)
                 looks.append((held.lexicon, look))
             return _ranked(looks, limit)
@@ -250,36 +193,21 @@ class SqliteVectors:
     def keyword_search(self, query: str, top_k: int = 5, filters: object = None) -> None:
         """None: `search` has done it."""
 
-    def _held(self, scopes: Sequence[str]) -> dict[str, _Held]:
-        """The scopes in memory; others, those unused longest, are let go when all grow too large.
-
-        None of these is, however large they are together: each search would read them again.
-        """
-        with self._scopes_lock:
-            wanted = {scope: self._scopes.get(scope) or _Held() for scope in scopes}
-            for scope, held in wanted.items():
-                self._scopes[scope] = held
-                self._scopes.move_to_end(scope)
-            total = sum(held.lexicon.size for held in self._scopes.values())
-            while total > self._most and len(self._scopes) > len(wanted):
-                _, other = self._scopes.popitem(last=False)
-                total -= other.lexicon.size
-            return wanted
-
     def _cosines(
-        self, scope: str, held: _Held, vector: Scores, near: Mapping[str, Mapping[str, float]]
+        self, held: HeldGroup, vector: Scores, near: Mapping[str, Mapping[str, float]]
     ) -> ranking.Cosines | None:
-        """Cosines of the scope's rows. near: what a server found; of what it didn't name, 0."""
+        """Cosines of the group's rows. near: what a server found; of what it didn't name, 0."""
         likeness = held.likeness
         if likeness is not None and len(vector) == likeness.dimensions:
             return lambda places: likeness.of(vector, places)
         if self._server is None:
             return None
         cosines = np.zeros(held.lexicon.size, np.float32)
-        scored = near.get(scope, {})
-        for number, entry in self._file.numbers(scope, list(scored)):
-            if (place := held.lexicon.place(number)) is not None:
-                cosines[place] = scored[entry]
+        for scope in near.keys() & set(held.group):
+            scored = near[scope]
+            for number, entry in self._file.numbers(scope, list(scored)):
+                if (place := held.lexicon.place(number)) is not None:
+                    cosines[place] = scored[entry]
         return lambda _: cosines
 
     # ── The rest of Mem0's interface ────────────────────────────────────────────────────

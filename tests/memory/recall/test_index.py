@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from contract.errors import ConfigError
+from memory.recall.held import LARGE
 from memory.recall.index import Index, IndexFailed, IndexSettings
 from memory.recall.mem0 import Mem0Index, open_index
 from memory.recall.vectors import SqliteVectors
@@ -242,6 +243,66 @@ def test_a_view_larger_than_the_memory_for_it_is_read_once(tmp_path: Path) -> No
     vectors.close()
 
 
+def test_a_large_scope_stays_while_questions_differ_in_small_ones(tmp_path: Path) -> None:
+    vectors = SqliteVectors(tmp_path / "index.db", lambda: START, most=10)
+    plain = entries(AUTH)[2]  # of the JWT
+    rows = [replace(plain, id=f"big{n}", order=n) for n in range(LARGE)]
+    rows += [replace(plain, id=f"small{n}", scope=f"profile:u{n}") for n in range(4)]
+    put(vectors, rows)
+    views = [only(AUTH, "profile:u0", "profile:u1"), only(AUTH, "profile:u2", "profile:u3")]
+    first = [vectors.search("the JWT", [1.0], 8_000, view) for view in views]
+    assert [len(found) for found in first] == [LARGE + 2] * 2
+    with sqlite3.connect(tmp_path / "index.db") as connection:
+        connection.execute("UPDATE entries SET terms = '', times = x'' WHERE id LIKE 'big%'")
+    connection.close()
+    assert [len(vectors.search("the JWT", [1.0], 8_000, view)) for view in views] == [LARGE + 2] * 2
+    vectors.close()
+
+
+async def test_small_scopes_of_one_question_are_no_context_of_each_other(tmp_path: Path) -> None:
+    scopes = [f"profile:u{number}" for number in range(20)]
+    plain = entries(AUTH)[0]  # Andi: users complain that they are logged out all the time
+    async with open_index(settings(tmp_path)) as index:
+        other = replace(plain, id="other", scope=scopes[1], order=1, text="we had cake for lunch")
+        await index.add([replace(plain, id="complaint", scope=scopes[0]), other])
+        hits = await index.search("logged out all the time", scopes, 5)
+        assert [hit.id for hit in hits] == ["complaint"]
+        await index.add([replace(other, id="beside", scope=scopes[0])])
+        hits = await index.search("logged out all the time", scopes, 5)
+        assert [(hit.id, hit.scope) for hit in hits][:1] == [("complaint", scopes[0])]
+        assert "other" not in {hit.id for hit in hits}
+
+
+@pytest.mark.parametrize("count", [1, 7, 60])
+async def test_many_small_scopes_give_what_each_gives(tmp_path: Path, count: int) -> None:
+    scopes = [f"profile:u{number}" for number in range(count)]
+    said = entries(AUTH)
+    async with open_index(settings(tmp_path)) as index:
+        for number, scope in enumerate(scopes):
+            mine = [replace(one, id=f"{scope}/{one.order}", scope=scope) for one in said]
+            await index.add(
+                [
+                    *mine,
+                    replace(
+                        said[0],
+                        id=f"{scope}/own",
+                        scope=scope,
+                        order=9,
+                        text=f"my locker has the number {number + 100}",
+                    ),
+                ]
+            )
+        wanted = await index.search(f"locker {count + 99}", scopes, 5)
+        assert wanted[0].id == f"{scopes[-1]}/own"
+        await index.remove([wanted[0].id])
+        assert f"{scopes[-1]}/own" not in {
+            hit.id for hit in await index.search(f"locker {count + 99}", scopes, 5)
+        }
+        half = scopes[: count // 2 + 1]
+        found = await index.search("the violin concert", half, 5 * count)
+        assert {hit.scope for hit in found} == set(half)
+
+
 # ── Forgetting ──────────────────────────────────────────────────────────────────────────
 
 
@@ -430,5 +491,5 @@ async def test_warming_reads_what_is_there(tmp_path: Path) -> None:
         await index.add(entries())
     warmed = Mem0Index(settings(tmp_path))
     await warmed.warm()
-    assert set(warmed._open().store._scopes) == {AUTH, GARDEN, ANDIS}
+    assert warmed._open().store.held.names() == {(AUTH,), (GARDEN,), (ANDIS,)}
     await warmed.close()
