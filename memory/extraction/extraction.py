@@ -9,7 +9,7 @@ from datetime import datetime
 from weakref import WeakValueDictionary
 
 import structlog
-from sqlalchemy import Connection, Row, delete, insert, select
+from sqlalchemy import Connection, Row, Select, delete, func, insert, select
 
 from contract.errors import ModelError
 from memory.cursors import ReadCursor, advance, failed, read_cursor
@@ -39,6 +39,7 @@ TOKENS = 2_000  # about 40 messages: enough context for a decision and its reaso
 CALL_CHARS = 40_000  # about 10,000 tokens: what it finds fits in the answer
 ROWS = 1_000  # of one look at the transcript
 ANSWER_TOKENS = 8_192  # a model may think first, which counts
+BEGINNING = 16  # characters, without regard to case, by which a fact may be known already
 SMALLEST = 3  # after so many failures a slice is an eighth: a single message may be at fault
 
 INSTRUCTIONS = f"""\
@@ -87,7 +88,7 @@ class _Told:
 
 @dataclass(frozen=True, slots=True)
 class _KnownTexts:
-    """The normal texts of a scope's facts, up to one of them."""
+    """The normal texts of a scope's facts, up to one of them, that may be what is staged."""
 
     last_seq: int
     texts: set[str]
@@ -244,7 +245,7 @@ class Extraction:
 
     async def _promote(self, scope: str) -> None:
         """Make facts of what is staged."""
-        known = await self._store.read(lambda c: _known_texts(c, scope))
+        known = await self._store.read(lambda c: _known_of_staged(c, scope))
         if await self._store.write(lambda c: self._make_facts(c, scope, known)):
             await self._found()
 
@@ -254,7 +255,7 @@ class Extraction:
         before: what the scope held a moment ago; nobody's writing has to wait while it is read.
         """
         made: list[NewFact] = []
-        known = before.texts | _known_texts(connection, scope, before.last_seq).texts
+        known = before.texts | _texts(connection, _living(scope, after=before.last_seq))
         for row in connection.execute(_STAGED.where(staging.c.scope == scope)).all():
             for fact in self._facts_of(connection, row):
                 if normal(fact.text) not in known:
@@ -306,15 +307,26 @@ _PLACE = select(rooms.c.id, rooms.c.name, rooms.c.kind).join(
 )
 
 
-def _known_texts(connection: Connection, scope: str, after: int = 0) -> _KnownTexts:
-    """What a scope's facts say that came after one of them."""
-    held = select(facts.c.seq, facts.c.text).where(
+def _known_of_staged(connection: Connection, scope: str) -> _KnownTexts:
+    """What a scope's facts say that begins as something that is staged does."""
+    staged = connection.execute(_STAGED.where(staging.c.scope == scope)).all()
+    new = [text.text for row in staged for text in sentences(Extracted.model_validate(row.found))]
+    begins = [func.lower(text) for text in {text[:BEGINNING] for text in new}]
+    last = select(func.coalesce(func.max(facts.c.seq), 0)).where(facts.c.scope == scope)
+    alike = func.lower(func.substr(facts.c.text, 1, BEGINNING)).in_(begins)
+    found = _texts(connection, _living(scope).where(alike)) if begins else set[str]()
+    return _KnownTexts(connection.execute(last).scalar_one(), found)
+
+
+def _living(scope: str, after: int = 0) -> Select[str]:
+    """The texts of a scope's facts that came after one of them."""
+    return select(facts.c.text).where(
         facts.c.scope == scope, facts.c.seq > after, facts.c.replaced_by.is_(None)
     )
-    rows = connection.execute(held).all()
-    return _KnownTexts(
-        max((row.seq for row in rows), default=after), {normal(row.text) for row in rows}
-    )
+
+
+def _texts(connection: Connection, found: Select[str]) -> set[str]:
+    return {normal(text) for text in connection.execute(found).scalars()}
 
 
 def _staged_scopes(connection: Connection) -> list[str]:
