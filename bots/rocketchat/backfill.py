@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -32,6 +33,7 @@ HISTORY = {"c": "channels.history", "p": "groups.history", "d": "im.history"}
 # those are asked in which something was said.
 _FEW_ROOMS = 8
 _TRIES = 6
+_ABREAST = 8  # rooms that are asked side by side
 _PAGE, _PAGES = 100, 50
 
 
@@ -137,15 +139,30 @@ class Backfill:
                 if room.last_at:
                     self._last_at[room.id] = room.last_at
 
+    def quiet(self, rooms: Collection[str], since: datetime) -> set[str]:
+        """The rooms in which nothing was said since then, as far as the server tells."""
+        return {rid for rid in rooms if self._last_at.get(rid, since) < since}
+
     async def of(
-        self, rooms: Mapping[str, str], since: datetime
+        self, rooms: Mapping[str, str], since: datetime, first: Collection[str] = ()
     ) -> AsyncIterator[tuple[str, MissedChanges]]:
-        """The changes in each room since then. Raises PlatformError while the server is away."""
-        asked = list(rooms)
-        if len(asked) > _FEW_ROOMS and not self._directory.own.unlimited:
-            asked = [rid for rid in asked if self._last_at.get(rid, since) >= since]
-        for rid in asked:
-            yield rid, await self._of(rid, rooms[rid], since)
+        """The changes in each room since then, some rooms side by side; those of `first`, which may
+        grow meanwhile, before the others, then those in which something was said.
+
+        Raises PlatformError while the server is away, alone or in a group.
+        """
+        free, quiet = self._directory.own.unlimited, self.quiet(rooms, since)
+        left = [rid for rid in rooms if free or len(rooms) <= _FEW_ROOMS or rid not in quiet]
+        while left:
+            left.sort(key=lambda rid: (rid not in first, rid in quiet))
+            asked, left = (left[:_ABREAST], left[_ABREAST:]) if free else (left[:1], left[1:])
+            async with asyncio.TaskGroup() as group:
+                found = [
+                    group.create_task(self._of(rid, rooms[rid], since), name=f"ask for {rid}")
+                    for rid in asked
+                ]
+            for rid, task in zip(asked, found, strict=True):
+                yield rid, task.result()
 
     async def deleted(self, rid: str, since: datetime) -> Sequence[str]:
         """Ids of the room's messages that were deleted since then. Raises PlatformError."""

@@ -28,7 +28,6 @@ ROLE_REMEDY = (
 # What the role has from the beginning, and what it is for.
 WANTED = {
     "api-bypass-rate-limit": "drafts and answers without waiting",
-    "send-many-messages": "long answers in one go",
     "view-full-other-user-info": "telling other bots from people",
 }
 _SETTINGS = (
@@ -36,7 +35,9 @@ _SETTINGS = (
     "Message_AllowEditing",
     "FileUpload_Enabled",
     "UI_Use_Real_Name",
+    "Message_AllowEditing_BlockEditInMinutes",
 )
+_LATE_EDITS = "bypass-time-limit-edit-and-delete"  # the role's from the beginning
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,12 +152,16 @@ class SignIn:
 
 @dataclass(frozen=True, slots=True)
 class ServerRules:
-    """The public settings that matter; None where the server doesn't tell."""
+    """The public settings that matter; None where the server doesn't tell.
+
+    edit_minutes: how long a message may be edited; 0: for ever.
+    """
 
     most_chars: int | None = None
     editing: bool | None = None
     files: bool | None = None
     real_names: bool | None = None
+    edit_minutes: int | None = None
 
 
 async def rules(api: RocketApi) -> ServerRules:
@@ -171,10 +176,12 @@ async def rules(api: RocketApi) -> ServerRules:
         for entry in answer.get("settings") or ()
         if isinstance(entry, dict)
     }
-    size, *flags = (told.get(name) for name in _SETTINGS)
+    size, *flags, minutes = (told.get(name) for name in _SETTINGS)
     editing, files, real_names = (flag if isinstance(flag, bool) else None for flag in flags)
-    most_chars = int(str(size)) if str(size).isdecimal() else None
-    return ServerRules(most_chars, editing, files, real_names)
+    most_chars, edit_minutes = (
+        int(str(value)) if str(value).isdecimal() else None for value in (size, minutes)
+    )
+    return ServerRules(most_chars, editing, files, real_names, edit_minutes)
 
 
 async def lacks(api: RocketApi, own: Account, personas: Sequence[str]) -> list[str]:
@@ -199,6 +206,13 @@ async def lacks(api: RocketApi, own: Account, personas: Sequence[str]) -> list[s
         missing.append(
             "messages can't be edited, so there are no drafts: Administration → Workspace → "
             "Settings → Message → Allow Message Editing"
+        )
+    late = permissions.get(_LATE_EDITS, set()) & {*(own.roles or ()), "user"}
+    if told.edit_minutes and not late:
+        missing.append(
+            f"messages can be edited for {told.edit_minutes} minutes only, so the draft of a "
+            "longer turn stays as it was and its answer is posted anew: Administration → "
+            f"Workspace → Permissions → {_LATE_EDITS}: tick “bot”"
         )
     if told.files is False:
         missing.append(

@@ -8,6 +8,7 @@ meanwhile, so that a room's messages come in their order.
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -46,27 +47,37 @@ _LONGEST_REST_S = 15.0
 
 
 class Subscriptions:
-    """The rooms whose deletions are asked for, one after the other."""
+    """The rooms whose deletions are asked for, one after the other: first those with questions."""
 
     def __init__(self) -> None:
         self._rooms: set[str] = set()
-        self._waiting: asyncio.Queue[str] = asyncio.Queue()
+        self._asked: set[str] = set()
+        self._waiting: asyncio.PriorityQueue[tuple[bool, int, str]] = asyncio.PriorityQueue()
+        self._numbers = itertools.count()
 
     def clear(self) -> None:
         """A new connection has asked for nothing yet."""
         self._rooms.clear()
+        self._asked.clear()
         while not self._waiting.empty():
             self._waiting.get_nowait()
 
-    def add(self, rid: str) -> None:
-        if rid not in self._rooms and len(self._rooms) < _MOST:
+    def add(self, rid: str, *, first: bool = False) -> None:
+        """first: something is said there now, and may be taken back soon."""
+        is_new = rid not in self._rooms
+        if is_new and (len(self._rooms) < _MOST or first):
             self._rooms.add(rid)
-            self._waiting.put_nowait(rid)
+        elif is_new or not first or rid in self._asked:
+            return
+        self._waiting.put_nowait((not first, next(self._numbers), rid))
 
     async def rooms(self, ddp: Ddp) -> None:
         """Subscribe to the rooms that are added, for ever."""
         while True:
-            rid = await self._waiting.get()
+            _, _, rid = await self._waiting.get()
+            if rid in self._asked:
+                continue
+            self._asked.add(rid)
             for what in (DELETED, PRUNED):
                 await _try(ddp, ROOM, f"{rid}/{what}")
                 await asyncio.sleep(_REST_S if len(self._rooms) > _FEW else 0)
@@ -99,6 +110,7 @@ class MessageStreams:
         self._missed, self._cursor, self._delivery = missed, missed.cursor, delivery
         self._watch = Subscriptions()
         self._stale: set[str] = set()  # rooms of a lost connection
+        self._live: set[str] = set()  # rooms in which something was said since it stands
         self.ddp: Ddp | None = None  # while it is connected and logged in
 
     async def listen(self, handler: EventHandler) -> None:
@@ -131,6 +143,7 @@ class MessageStreams:
         self._cursor.rooms.update(rooms)
         self._watch.clear()
         self._stale.clear()
+        self._live.clear()
         waiting = set(rooms)
         for rid in rooms:
             self._watch.add(rid)
@@ -185,13 +198,19 @@ class MessageStreams:
         handler: EventHandler,
         group: asyncio.TaskGroup,
     ) -> None:
-        """Every room's missed messages; what the stream tells of a room waits for them.
+        """Every room's missed messages; what the stream tells of a room waits for them, unless
+        nothing was said there meanwhile: then no more than edits and deletions can be missing.
 
         It ends with the connection: the next one begins again where this one began. But what is
         being handed on is let finish.
         """
         with self._cursor.taking(since + OVERLAP, moves=False):
-            async for rid, found in self._missed.of(rooms, since):
+            for rid in waiting & self._missed.quiet(rooms, since):
+                waiting.discard(rid)
+                self._delivery.in_room(rid).release()
+            async for rid, found in self._missed.of(rooms, since, self._live):
+                if rid not in waiting:
+                    await self._delivery.in_room(rid).acquire()
                 waiting.discard(rid)
                 handing = self._hand_on(rid, found, since, handler)
                 await asyncio.shield(group.create_task(handing, name=f"take {rid}'s missed"))
@@ -241,7 +260,8 @@ class MessageStreams:
         kind = str(about.get("roomType") or "") or None
         told = {"rid": wire.rid, "t": kind, "name": about.get("roomName")}
         room = WireRoom.model_validate(told)
-        self._watch.add(wire.rid)
+        self._watch.add(wire.rid, first=True)
+        self._live.add(wire.rid)
         with suppress(_GivenUp), self._cursor.taking(wire.updated_at or wire.ts):
             async with self._delivery.in_room(wire.rid):
                 if wire.rid in self._stale:

@@ -49,7 +49,8 @@ class Reactions:
         known = message_id in self._shown
         if (before := self._shown.change(message_id, reaction)) is None:
             return
-        await self._react(message_id, REACTIONS[reaction], should=True)
+        if not await self._react(message_id, REACTIONS[reaction], should=True):
+            return  # taking one back from a message without reactions would put it there
         for old in before if known or self._directory.own.unlimited else ():
             await self._react(message_id, REACTIONS[old], should=False)
 
@@ -59,9 +60,11 @@ class Reactions:
             for digit in DIGITS[:count]:
                 await self._react(message_id, digit, should=True)
 
-    async def _react(self, message_id: str, emoji: str, *, should: bool) -> None:
+    async def _react(self, message_id: str, emoji: str, *, should: bool) -> bool:
         body = {"messageId": message_id, "emoji": emoji, "shouldReact": should}
         try:
             await self._api.post("chat.react", body)
         except PlatformError as error:
             log.info("sign.failed", reason=error)
+            return False
+        return True

@@ -144,6 +144,50 @@ async def test_rate_limits_and_outages_on_the_way_back_lose_nothing(
     assert contents(inbox) == ["missed"]
 
 
+def many_rooms(rocketchat: RocketChatDouble, said_at: str) -> None:
+    for n in range(60):
+        rocketchat.room(f"r{n}", "c", [OLIVIA, CLAUDE], name=f"r{n}")
+        rocketchat.rooms[f"r{n}"]["lm"] = said_at
+
+
+async def asked_first(rocketchat: RocketChatDouble) -> None:
+    """Until the first eight rooms are asked."""
+    async with asyncio.timeout(PATIENCE_S):
+        while len(rocketchat.called("chat.syncMessages")) < 8:
+            await asyncio.sleep(0.01)
+
+
+async def test_a_room_in_which_nothing_was_missed_waits_for_no_other(
+    rocketchat: RocketChatDouble, inbox: Inbox, rocketchat_bot: MakeBot
+) -> None:
+    many_rooms(rocketchat, "2020-01-01T00:00:00.000Z")
+    release = asyncio.Event()
+    rocketchat.fail("chat.syncMessages", Fault("hang", release=release), times=8)
+    async with running(rocketchat_bot(), inbox):
+        await asked_first(rocketchat)
+        rocketchat.say("@claude hello", rid="r59")
+        await inbox.kept(1)
+        assert len(rocketchat.called("chat.syncMessages")) == 8
+        release.set()
+
+
+async def test_a_room_with_a_live_message_is_caught_up_before_the_others(
+    rocketchat: RocketChatDouble, inbox: Inbox, rocketchat_bot: MakeBot
+) -> None:
+    many_rooms(rocketchat, "2999-01-01T00:00:00.000Z")
+    release = asyncio.Event()
+    rocketchat.fail("chat.syncMessages", Fault("hang", release=release), times=8)
+    async with running(rocketchat_bot(), inbox):
+        await asked_first(rocketchat)
+        rocketchat.say("@claude hello", rid="r50")
+        async with asyncio.timeout(PATIENCE_S):
+            await rocketchat.sockets.watched("r50")
+        release.set()
+        await inbox.kept(1)
+    asked = [args["roomId"] for args in rocketchat.called("chat.syncMessages")]
+    assert "r50" in asked[8:16]
+
+
 async def test_an_account_whose_calls_are_counted_asks_only_where_something_was_said(
     rocketchat: RocketChatDouble, inbox: Inbox, rocketchat_bot: MakeBot
 ) -> None:

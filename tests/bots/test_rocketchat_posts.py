@@ -211,6 +211,16 @@ async def test_an_account_with_the_role_edits_every_second(bot: RocketChatBot) -
     assert bot.capabilities.draft_interval_s == 1.0
 
 
+async def test_a_sign_that_was_refused_leaves_the_one_before_it_alone(
+    rocketchat: RocketChatDouble, bot: RocketChatBot
+) -> None:
+    sent = rocketchat.say("hello")
+    rocketchat.fail("chat.react", Fault("500"), times=2)
+    await bot.react(HERE, sent, "waiting")
+    await bot.react(HERE, sent, "done")
+    assert not rocketchat.messages[sent].get("reactions")
+
+
 async def test_check_tells_what_is_missing_with_its_remedy(
     rocketchat: RocketChatDouble, rocketchat_bot: MakeBot
 ) -> None:
@@ -224,6 +234,11 @@ async def test_check_tells_what_is_missing_with_its_remedy(
         "files are refused",
     ]
     assert list(await rocketchat_bot().check()) == told[1:]
+    rocketchat.settings = {"Message_AllowEditing_BlockEditInMinutes": 5}
+    assert list(await rocketchat_bot().check()) == []
+    rocketchat.permissions["bypass-time-limit-edit-and-delete"] = ["admin"]
+    [late] = await rocketchat_bot().check()
+    assert late.startswith("messages can be edited for 5 minutes only")
     rocketchat.users[CLAUDE]["roles"] = ["user"]
     (role, *_) = await rocketchat_bot().check()
     assert "Administration → Workspace → Users → @claude → Edit → Roles" in role

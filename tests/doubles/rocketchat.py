@@ -76,6 +76,7 @@ class RocketChatDouble:
             "api-bypass-rate-limit": ["admin", "bot", "app"],
             "send-many-messages": ["admin", "bot", "app"],
             "message-impersonate": ["bot", "app"],
+            "bypass-time-limit-edit-and-delete": ["bot", "app"],
         }
     )
     settings: Json = field(
@@ -213,14 +214,17 @@ class RocketChatDouble:
     def react(
         self, message_id: str, emoji: str, user: str = OLIVIA, *, should: bool | None = None
     ) -> None:
-        """Somebody reacts, or takes the reaction back (should: None toggles, as the server)."""
+        """Somebody reacts, or takes the reaction back (should: None toggles, as the server).
+
+        The server's own trap: on a message without reactions, taking one back puts it there.
+        """
         if message_id not in self.messages:
             raise Refusal("error-not-allowed", "Not allowed")
         name, username = f":{emoji}:", self.users[user]["username"]
         reactions = {k: dict(v) for k, v in self.messages[message_id].get("reactions", {}).items()}
         names = list(reactions.get(name, {}).get("usernames", []))
         there = username in names
-        if should is not None and should == there:
+        if should is not None and should == there and (should or reactions):
             return
         names = [n for n in names if n != username] if there else [*names, username]
         reactions[name] = {"usernames": names}
