@@ -62,7 +62,11 @@ class InstalledModel:
 
     async def status(self) -> EmbedderStatus:
         """The state that it is in."""
-        return await asyncio.to_thread(status, self.folder)
+        return await asyncio.to_thread(self.status_now)
+
+    def status_now(self) -> EmbedderStatus:
+        """The same, read by the caller's own thread."""
+        return status(self.folder)
 
     def refused(self) -> str:
         """The reason for which it isn't used although it is there, as a sentence; "": it is."""

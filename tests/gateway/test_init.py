@@ -58,6 +58,7 @@ async def test_by_options_alone_it_writes_what_runs(tmp_path: Path) -> None:
             **secrets(slack),
         )
     assert (result.returncode, result.stderr) == (0, "")
+    assert "If you like: moot memory embedder install lets it recall" in result.stdout
     config = load_config(None, base=tmp_path)
     [bot] = config.bots
     assert (bot.platform, bot.personas) == ("slack", ("claude",))

@@ -20,11 +20,13 @@ from gateway.cli.diagnosis.agents import login_keys, try_agents
 from gateway.cli.diagnosis.platforms import try_bot
 from gateway.cli.init.asking import Asker
 from gateway.cli.init.files import File, document, joined, persona_text, put_bot, read, section
+from gateway.remembering.embedder import InstalledModel
 from gateway.settings.config import Config, parse_config, secret
 from gateway.settings.env_file import env_file, set_values
 from gateway.settings.personas.check import NAME
 from gateway.settings.personas.personas import Personas, parse_persona
 from gateway.settings.tables import SHIPPED_PERSONAS
+from memory.recall.model.package import MINILM
 
 PAGE = "page"
 """Chosen instead of a platform: Moot's own page alone."""
@@ -83,7 +85,15 @@ class Wizard:
         """The next steps, a line each."""
         config = f" --config {self._given.file}" if self._given.file.name != "moot.toml" else ""
         last = self._next or [f"open the link that it prints and ask @{self._persona}"]
-        return (f"Next: moot run{config}", f"Then: {'; or '.join(last)}")
+        download, kept = MINILM.megabytes
+        found = InstalledModel(self._config(), {}).status_now()
+        offer = (
+            f"If you like: moot memory embedder install{config} lets it recall what is said in "
+            f"other words; a download of {download} MB, {kept} MB kept, and no text leaves this "
+            "machine"
+        )
+        lines = (f"Next: moot run{config}", f"Then: {'; or '.join(last)}")
+        return lines if found.installed else (offer, *lines)
 
     def _parse(self, text: str) -> Config:
         try:
