@@ -8,7 +8,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from gateway.core.command_table import GROUPS, TABLE, usage
+from gateway.core.command_spec import GROUPS, usage
+from gateway.core.command_table import TABLE
 from gateway.core.reading import parse_command
 from gateway.settings.config import Config
 from gateway.settings.when import read_once, read_when

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from gateway.access.permits import Permits
-from gateway.core.command_table import GROUPS, TABLE, CommandSpec, entry_of, one_line, usage
+from gateway.core.command_spec import GROUPS, CommandSpec, one_line, usage
+from gateway.core.command_table import TABLE, entry_of
 from gateway.core.typing_errors import unknown
 from gateway.settings.personas.personas import Persona
 from gateway.turns.commands import CommandRequest

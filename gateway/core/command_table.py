@@ -6,58 +6,8 @@ A new one is an entry here and a handler, see docs/add-a-command.md.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal
 
-from gateway.settings.access import Role
-
-Group = Literal["agents", "memory", "house"]
-GROUPS: Mapping[Group, str] = {
-    "agents": "The agents here",
-    "memory": "What is remembered",
-    "house": "Moot itself",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Argument:
-    """Something written after a command. choices: the words that it may be; empty: any text."""
-
-    name: str
-    says: str
-    required: bool = False
-    choices: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class CommandSpec:
-    """A command.
-
-    says: what it does, a line of `!help`. shape: its arguments as `!help model` shows them.
-    more: further lines of that. role: the least that may use it. text: what is written behind it
-    is somebody's text, and is kept as it is; else it is words, and their last punctuation goes.
-    aliases: other names of it. in_order: it waits for the turns before it, others act at once.
-    once: it is done once; others once for each persona that is named. private: its reply lists
-    what is one person's own: only they see it where the platform can do that. stricter: first words
-    that require a higher role. handler: which handler of app/handlers.py carries it out.
-    """
-
-    name: str
-    says: str
-    handler: str
-    group: Group = "agents"
-    shape: str = ""
-    example: str = ""
-    more: str = ""
-    arguments: tuple[Argument, ...] = ()
-    aliases: tuple[str, ...] = ()
-    role: Role = "guest"
-    text: bool = False
-    in_order: bool = False
-    once: bool = False
-    private: bool = False
-    stricter: Mapping[str, Role] = field(default_factory=dict)
-
+from gateway.core.command_spec import Argument, CommandSpec
 
 _PERSONA = Argument("persona", "whose; else everybody's here")
 _NUMBER = Argument("number", "its number in the list", required=True)
@@ -388,13 +338,3 @@ NAMES: tuple[str, ...] = tuple(name for name in _BY_NAME if not name.isdecimal()
 def entry_of(name: str) -> CommandSpec | None:
     """The entry of a command's name, in lower case; every digit is that of `!1`."""
     return _BY_NAME.get("1" if name.isdecimal() else name)
-
-
-def one_line(entry: CommandSpec) -> str:
-    """The command as a line of `!help`, in Markdown."""
-    return f"- `!{entry.name}` {entry.says}"
-
-
-def usage(entry: CommandSpec) -> str:
-    """Its written form, e.g. `!unpin <number>`."""
-    return f"!{entry.name} {entry.shape}".rstrip()

@@ -12,7 +12,8 @@ from unicodedata import normalize
 from contract.chat import unaddressed
 from contract.private import has_private
 from gateway.core.addressing import UNSEEN, as_typed, spelled
-from gateway.core.command_table import CommandSpec, entry_of
+from gateway.core.command_spec import CommandSpec
+from gateway.core.command_table import entry_of
 from gateway.core.typing_errors import surely_meant
 from memory.landmarks import KINDS
 from store.transcript import StoredMessage

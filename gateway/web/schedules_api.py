@@ -11,7 +11,8 @@ from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field
 
 from contract.errors import Rejected
-from gateway.core.command_table import TABLE, CommandSpec, usage
+from gateway.core.command_spec import CommandSpec, usage
+from gateway.core.command_table import TABLE
 from gateway.schedules.scheduled import Schedule
 from gateway.schedules.service import ScheduleRequest, ScheduleService
 from gateway.settings.schedules import TEXT_CHARS

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.core.command_table import GROUPS, NAMES, TABLE, entry_of, one_line
+from gateway.core.command_spec import GROUPS, one_line
+from gateway.core.command_table import NAMES, TABLE, entry_of
 from gateway.core.reading import ParsedCommand, parse_command
 from gateway.core.typing_errors import nearest
 from gateway.settings.access import AccessTable, GrantTable
