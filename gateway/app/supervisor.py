@@ -11,9 +11,9 @@ import structlog
 from bots.bot import Bot
 from contract.chat import Chosen, Event
 from contract.errors import MootError
-from gateway.core.bot_health import BotHealth
 from gateway.core.clock import clock as system_clock
 from gateway.core.log_context import LogContext, log_context, own_log_context
+from gateway.observability.bot_health import BotHealth
 
 log = structlog.stdlib.get_logger("moot.app")
 

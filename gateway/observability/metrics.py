@@ -13,8 +13,8 @@ from prometheus_client.registry import Collector
 
 from contract.agent import Usage
 from contract.chat import SenderType
-from gateway.core.bot_health import BotHealth
 from gateway.core.ledger import Turn, TurnUsage
+from gateway.observability.bot_health import BotHealth
 from gateway.observability.metering import Taken
 from gateway.observability.prompt_metrics import (
     BoundedLabel,

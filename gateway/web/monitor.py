@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gateway.core.bot_health import BotHealth
 from gateway.core.views import View
+from gateway.observability.bot_health import BotHealth
 from gateway.observability.metering import Taken, measure
 from gateway.observability.metrics import Counted, Load, Metrics
 from gateway.sessions.pool import SessionPool

@@ -12,8 +12,8 @@ from zoneinfo import ZoneInfo
 
 from contract.chat import Room, Speaker
 from gateway.audit.audit import Audit
-from gateway.core.bot_health import BotHealth
 from gateway.core.views import RoomView
+from gateway.observability.bot_health import BotHealth
 from gateway.observability.metering import Taken, measure
 from gateway.questions.questions import Questions
 from gateway.remembering.idle import IdleSessions
