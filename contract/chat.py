@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from operator import not_
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -116,7 +117,8 @@ class IngestMetadata(BaseModel):
     """Everything about a message but its text. Only the first four fields are validated.
 
     Extra keys are kept. An optional field of the wrong shape counts as absent and its name
-    is in `ignored`.
+    is in `ignored`. mentions: sender ids of those whom it mentions by the platform's own means,
+    the bot's own account left out; what calls many is one, e.g. `slack:here`.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True)
@@ -128,6 +130,7 @@ class IngestMetadata(BaseModel):
 
     channel_external_id: str | None = None
     mention_token: str | None = None
+    mentions: list[str] = Field(default_factory=list, exclude_if=not_)
     thread_context: str | None = None
     is_from_me: bool = False
     passive: bool = False
@@ -206,7 +209,7 @@ class Inbound:
     """One message as a platform delivered it.
 
     content: exactly what the person typed. message_id: the platform's own id. mentioned: the
-    bot's account was addressed by the platform's own means (a mention, a DM, a reply to it).
+    bot's account was addressed by the platform's own means (a mention, a DM).
     files: attachments whose bytes are on disk. hop: 0 from a person; n for the n-th answer in
     a chain of bots. reply_to: platform id of the message replied to.
     """

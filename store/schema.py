@@ -130,7 +130,7 @@ posts = Table(
     Column("kind", String, nullable=False),  # text, file, question
     Column("text", Text, nullable=False),
     Column("state", String, nullable=False),  # draft, planned, sent
-    Column("platform_id", String),
+    Column("platform_id", String, index=True),
     Column("drafted", Boolean, nullable=False, default=False),
     Column("created_at", BigInteger, nullable=False),
 )

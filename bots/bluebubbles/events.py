@@ -51,7 +51,8 @@ class NewMessage:
     """A message. room: None where it isn't told. sender: an address, "" for the account's owner.
 
     sent_ms: milliseconds since 1970, None where it isn't told. temp_guid: the name that the
-    sender's program gave it. row: its number in the Mac's own order; None: it isn't told.
+    sender's program gave it. row: its number in the Mac's own order; None: it isn't told. mentions:
+    iMessage tells programs of none.
     """
 
     id: str
@@ -64,6 +65,7 @@ class NewMessage:
     temp_guid: str | None = None
     files: tuple[FileRef, ...] = ()
     row: int | None = None
+    mentions: tuple[str, ...] = ()
 
 
 Edit = EditedMessage[Chat | None]

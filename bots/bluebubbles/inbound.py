@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Collection
 
 from bots.bluebubbles.directory import Directory
 from bots.bluebubbles.events import (
@@ -31,8 +30,8 @@ _COMMAND = re.compile(r"[!！](?:[a-z]+|[1-9])\b", re.IGNORECASE)
 _REMOTE = re.compile(r"[!！](?:stop|[1-9](?:\s+[a-z][0-9])?)\s*", re.IGNORECASE)
 
 
-def is_for_us(said: NewMessage, chat: Chat, named: Named, own_posts: Collection[str]) -> bool:
-    """A direct message, a named persona, or a reply to a post of ours.
+def is_for_us(said: NewMessage, chat: Chat, named: Named) -> bool:
+    """A direct message, or a named persona.
 
     What the owner types in another person's chat is for that person: only a name makes it ours.
     """
@@ -40,7 +39,7 @@ def is_for_us(said: NewMessage, chat: Chat, named: Named, own_posts: Collection[
         return True
     if said.from_me:
         return False
-    return chat.kind == "dm" or said.reply_to in own_posts
+    return chat.kind == "dm"
 
 
 def is_aside(said: NewMessage, chat: Chat, *, mentioned: bool) -> bool:
@@ -77,7 +76,7 @@ class EventConverter:
             return None
         if said.from_me and with_ourselves:
             return None  # it comes a second time, as a message to me
-        mentioned = is_for_us(said, chat, self._setup.names_us, self._own_posts.guids)
+        mentioned = is_for_us(said, chat, self._setup.names_us)
         by, room, attachments, before = await asyncio.gather(
             self._directory.speaker(said, chat),
             self._directory.room(chat),
@@ -98,7 +97,8 @@ class EventConverter:
         return inbound(self._setup, SOURCE, said, room, by, context)
 
     async def _thread_context(self, said: NewMessage, chat: Chat, mentioned: bool) -> str | None:
-        if not (mentioned and said.reply_to):
+        asks = mentioned or said.reply_to in self._own_posts.guids
+        if not (asks and said.reply_to):
             return None
         own_name = self._setup.personas[0]
         return await self._directory.thread_context(said, chat, own_name, self._own_posts.guids)

@@ -63,13 +63,15 @@ class Channel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewMessage(SaidMessage):
-    """A message. is_command: it was run by a slash, and stands nowhere."""
+    """A message. quotes_us: it replies to one of ours. is_command: it was run by a slash, and
+    stands nowhere."""
 
     room: Channel
     by: Person
     role_ids: tuple[str, ...] = ()
     channel_type: int | None = None
     quoted: WireMessage | None = None
+    quotes_us: bool = False
     is_command: bool = False
 
 
@@ -225,11 +227,13 @@ def _new_message(message: WireMessage, author: WireUser, own_id: str) -> NewMess
         by=person(author, message.member, is_bot=is_bot),
         content=content,
         at=moment(message.timestamp, message.id),
-        mentioned=_addresses(message, content, own_id),
+        mentioned=_addresses(content, own_id),
+        mentions=_called(message, own_id),
         role_ids=tuple(message.mention_roles),
         channel_type=message.channel_type,
         reply_to=reference.message_id if reference and reference.type != _FORWARDED else None,
         quoted=message.referenced_message,
+        quotes_us=_is_ours(message.referenced_message, own_id),
         files=tuple(_file(file) for file in message.attachments),
     )
 
@@ -242,14 +246,20 @@ def _text(message: WireMessage, *, is_bot: bool) -> str:
     return "\n".join(text for texts in shown for text in texts if text)
 
 
-def _addresses(message: WireMessage, content: str, own_id: str) -> bool:
-    """True if it names the account, or replies to a message of ours."""
-    quoted = message.referenced_message
-    if quoted and quoted.author and quoted.author.id == own_id:
-        return True
-    if any(user.id == own_id for user in message.mentions):
-        return True
+def _addresses(content: str, own_id: str) -> bool:
+    """True if its text names the account: Discord lists whom a reply notifies among those whom it
+    mentions."""
     return bool(own_id) and bool(re.search(rf"<@!?{re.escape(own_id)}>", content))
+
+
+def _called(message: WireMessage, own_id: str) -> tuple[str, ...]:
+    """Ids of the others whom it mentions, roles and all that are here among them."""
+    users = (user.id for user in message.mentions if user.id != own_id)
+    return (*users, *message.mention_roles, *(["everyone"] if message.mention_everyone else []))
+
+
+def _is_ours(message: WireMessage | None, own_id: str) -> bool:
+    return message is not None and message.author is not None and message.author.id == own_id
 
 
 def _updated(message: WireMessage, own_id: str) -> MessageUpdate:

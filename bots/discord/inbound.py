@@ -252,7 +252,9 @@ class EventHandler:
         by, attachments, before = await asyncio.gather(
             self._directory.speaker(message.by, guild),
             context.files.keep(message.room.id, message.files),
-            context.threads.context(message, thread) if mentioned else _nothing(),
+            context.threads.context(message, thread)
+            if mentioned or message.quotes_us
+            else _nothing(),
         )
         found = MessageContext(mentioned, message.at, thread, attachments, before)
         return inbound(self._setup, SOURCE, message, named_dm(room, by), by, found)

@@ -99,6 +99,7 @@ class WireMessage(_Wire):
     pinned: bool | None = None
     mentions: Annotated[list[WireUser], _readable(WireUser)] = []
     mention_roles: Annotated[list[Snowflake], BeforeValidator(none_as_list)] = []
+    mention_everyone: bool | None = None
     attachments: Annotated[list[WireAttachment], _readable(WireAttachment)] = []
     embeds: Annotated[list[WireEmbed], _readable(WireEmbed)] = []
     message_reference: Annotated[WireReference | None, WrapValidator(or_none)] = None

@@ -32,7 +32,8 @@ class FileRef:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaidMessage:
-    """A message. mentioned: it says itself that it is for us.
+    """A message. mentioned: it says itself that it is for us. mentions: external ids of the others
+    whom it mentions, people, bots and groups.
 
     thread_id: its thread's first message. reply_to: what it visibly replies to. Both as far as the
     message says so.
@@ -42,6 +43,7 @@ class SaidMessage:
     content: str
     at: datetime
     mentioned: bool
+    mentions: tuple[str, ...] = ()
     thread_id: str | None = None
     reply_to: str | None = None
     files: tuple[FileRef, ...] = ()

@@ -30,6 +30,8 @@ class PostedMessage(Protocol):
     def content(self) -> str: ...
     @property
     def reply_to(self) -> str | None: ...
+    @property
+    def mentions(self) -> Sequence[str]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,7 @@ def inbound(
         sender_type=by.kind,
         channel_external_id=context.channel or room.external_id,
         mention_token=by.mention,
+        mentions=[f"{source}:{one}" for one in message.mentions],
         thread_context=context.thread_context,
         is_from_me=context.from_me,
         passive=passive,

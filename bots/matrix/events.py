@@ -24,6 +24,7 @@ SOURCE = "matrix"
 _FILES = {"m.file", "m.image", "m.audio", "m.video"}
 _PILL = re.compile(r'href="(?:https://matrix\.to/#/|matrix:)([^"?]+)', re.IGNORECASE)
 _QUOTED = re.compile(r"<mx-reply>.*?</mx-reply>", re.IGNORECASE | re.DOTALL)
+_USER_ID = re.compile(r"(?<![\w.])@[\w.=/+-]+:[\w-]+(?:\.[\w-]+)*(?::\d+)?")
 _FALLBACK = re.compile(r"> (?:\* )?<@[^\s>]+> ?")
 _LATEST_MS = 253_402_300_799_000  # the last second of the year 9999
 
@@ -143,6 +144,7 @@ def _message(
         is_bot=content.msgtype == "m.notice",
         content=text,
         mentioned=_mentions(content, text, own),
+        mentions=tuple(sorted(_called(content, text) - {own.user_id})),
         at=moment(event.origin_server_ts),
         thread_id=thread_id,
         reply_to=None if thread_id and relation.is_falling_back else reply_to,
@@ -176,15 +178,21 @@ def without_fallback(body: str) -> str:
 
 def _mentions(content: WireContent, text: str, own: OwnUser) -> bool:
     """True if the bot is addressed: by `m.mentions`, a pill, its full id, or its name."""
-    if content.mentions and own.user_id in content.mentions.user_ids:
-        return True
-    html = _QUOTED.sub("", content.formatted_body or "")
-    pills = {unquote(unescape(target)) for target in _PILL.findall(html)}
-    if pills & {own.user_id, f"u/{own.user_id.removeprefix('@')}"}:
+    if own.user_id in _called(content, text):
         return True
     if re.search(rf"(?<![\w.]){re.escape(own.user_id)}(?![\w-])(?!\.\w)", text):
         return True
     return any(_calls(text.lower(), name) for name in own.names)
+
+
+def _called(content: WireContent, text: str) -> set[str]:
+    """Ids of those whom it mentions: by `m.mentions`, pills and full ids; "room": everybody."""
+    told = content.mentions
+    html = _QUOTED.sub("", content.formatted_body or "")
+    pills = (unquote(unescape(target)) for target in _PILL.findall(html))
+    users = {f"@{pill[2:]}" if pill.startswith("u/") else pill for pill in pills}
+    called = {one for one in users if one.startswith("@")} | set(_USER_ID.findall(text))
+    return called.union(told.user_ids if told else (), ["room"] if told and told.room else ())
 
 
 def _calls(text: str, name: str) -> bool:

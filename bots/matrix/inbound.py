@@ -147,7 +147,7 @@ class EventHandler:
         """The message with what has to be looked up for it."""
         room = await self._directory.room(room_id)
         by = await self._directory.speaker(room_id, said.sender, is_bot=said.is_bot)
-        mentioned = said.mentioned or room.kind == "dm" or await self._answers_us(room_id, said)
+        mentioned = said.mentioned or room.kind == "dm"
         attachments = await self._files.keep(room_id, said.files)
         context = None
         if mentioned and said.thread_id:
@@ -157,9 +157,3 @@ class EventHandler:
             self._posts.budget.asked()
         found = MessageContext(mentioned, said.at, said.thread_id, attachments, context)
         return inbound(self._setup, SOURCE, said, named_dm(room, by), by, found)
-
-    async def _answers_us(self, room_id: str, said: NewMessage) -> bool:
-        """True if it replies to a message of ours, or stands in a thread that one began."""
-        asked = [one for one in (said.reply_to, said.thread_id) if one]
-        own = self._directory.own.user_id
-        return any([await self._directory.writer(room_id, one) == own for one in asked])

@@ -41,6 +41,7 @@ class WireRelation(_Wire):
 
 class WireMentions(_Wire):
     user_ids: Annotated[list[str], Lax] = []
+    room: Annotated[bool, Lax] = False
 
 
 class WireKey(_Wire):

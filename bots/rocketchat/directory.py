@@ -52,7 +52,6 @@ class Directory(LookupDirectory):
         self._people = self.lookup("user", self._fetch_person)
         self._places = self.lookup("room", self._fetch_place)
         self._subscribed: dict[str, _RoomFacts] = {}
-        self._roots = self.lookup("thread", self._fetch_root)
         self._threads = self.lookup("thread's messages", self._fetch_thread, entries=256)
 
     def introduce(self, own: Account) -> None:
@@ -175,17 +174,6 @@ class Directory(LookupDirectory):
         return found
 
     # ── Threads ─────────────────────────────────────────────────────────────────────────
-
-    def learn_own(self, message_id: str) -> None:
-        """A message of ours: who answers under it addresses us."""
-        self._roots.learn(message_id, self.own.user_id)
-
-    async def ours(self, thread_id: str) -> bool:
-        """True if the thread begins with a message of ours."""
-        return bool(self.own.user_id) and await self._roots.get(thread_id) == self.own.user_id
-
-    async def _fetch_root(self, thread_id: str) -> str:
-        return (await self._message(thread_id)).u.id
 
     async def _message(self, message_id: str) -> WireMessage:
         answer = await self._api.get("chat.getMessage", msgId=message_id)

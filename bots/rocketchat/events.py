@@ -214,6 +214,9 @@ def new_message(message: WireMessage, own: Account) -> NewMessage:
         rewritten=_is_rewritten(message),
         content=text,
         mentioned=_mentions(message, own),
+        mentions=tuple(
+            u.id for u in message.mentions or () if u and u.id not in (None, own.user_id)
+        ),
         thread_id=thread,
         reply_to=quoted[1] if quoted else thread,
         files=_files(message),

@@ -89,19 +89,11 @@ class EventHandler:
     async def _message(self, said: NewMessage, room: Room) -> Inbound:
         """The message with what has to be looked up for it, all at once and not for long."""
         mentioned = said.mentioned or room.kind == "dm"
-        by, attachments, ours = await asyncio.gather(
-            self._directory.sender(said),
-            self._files.keep(said.rid, said.files),
-            self._answers_us(said, known=mentioned),
+        by, attachments = await asyncio.gather(
+            self._directory.sender(said), self._files.keep(said.rid, said.files)
         )
-        mentioned = mentioned or ours
         context = await self._directory.thread_context(said) if mentioned else None
         found = MessageContext(
             mentioned, said.at, said.thread_id, attachments, context, passive=said.rewritten
         )
         return inbound(self._setup, SOURCE, said, named_dm(room, by), by, found)
-
-    async def _answers_us(self, said: NewMessage, *, known: bool) -> bool:
-        if known or said.thread_id is None:
-            return False
-        return await self._directory.ours(said.thread_id)

@@ -69,7 +69,6 @@ class Posts:
             if await self._owner(id_) != self._directory.own.user_id:
                 raise
             made = id_
-        self._directory.learn_own(made)
         return made
 
     async def _send(self, message: Mapping[str, Any], voice: Mapping[str, str]) -> str:

@@ -65,6 +65,12 @@ class Account:
         """The user's name as Slack writes it into a text."""
         return re.compile(rf"<@{re.escape(self.user_id)}(?:\|[^<>]*)?>")
 
+    @cached_property
+    def others(self) -> re.Pattern[str]:
+        """Everybody else whom a text mentions, groups and all that are here among them."""
+        own = "|".join(map(re.escape, self.ids)) or "(?!)"
+        return re.compile(rf"<(?:@(?!(?:{own})[|>])|!subteam\^|!(?=here|channel|everyone))(\w+)")
+
     def may(self, scope: str) -> bool:
         """True if the token has the scope; where Slack doesn't tell, it may."""
         return not self.scopes or scope in self.scopes
@@ -118,6 +124,7 @@ class CommandUse:
     user_id: str
     id: str
     content: str
+    mentions: tuple[str, ...] = ()
 
     @property
     def reply_to(self) -> None:
@@ -236,14 +243,14 @@ def _message(
     is_bot = bool(event.bot_id) or sender == "USLACKBOT"
     text = event.text or (_attached(event) if is_bot else "")
     thread = event.thread_ts if event.thread_ts != ts else None
-    answers_us = thread is not None and event.parent_user_id == own.user_id
     return NewMessage(
         room=room,
         id=ts,
         sender_id=sender,
         is_bot=is_bot,
         content=typed(text),
-        mentioned=room.kind == "dm" or answers_us or own.mention.search(text) is not None,
+        mentioned=room.kind == "dm" or own.mention.search(text) is not None,
+        mentions=tuple(own.others.findall(text)),
         at=moment(ts),
         thread_id=thread,
         reply_to=thread,

@@ -55,7 +55,6 @@ class WireEvent(_Wire):
     ts: Ts | None = None
     event_ts: Ts | None = None
     thread_ts: Ts | None = None
-    parent_user_id: str | None = None
     deleted_ts: Ts | None = None
     edited: WireEdit | None = None
     files: list[WireFile] | None = None

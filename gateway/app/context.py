@@ -63,7 +63,8 @@ class Context:
         self.telemetry = instruments.telemetry
         self.bus = EventBus()
         self.transcript = Transcript(store)
-        self.settings = RoomSettings(store, clock, config.rooms.sessions, config.agents)
+        free = (bot.name or bot.platform for bot in config.bots if not bot.require_mention)
+        self.settings = RoomSettings(store, clock, config.rooms, frozenset(free), config.agents)
         self.ledger = SqlLedger(store, self.transcript, self.settings.session_thread)
         self.audit = Audit(store, clock, config.gateway.data_dir / ANCHOR, self.redactor)
         self.presence = Presence(store, self.transcript, clock)

@@ -19,6 +19,7 @@ from gateway.commands.questions import QuestionCommands
 from gateway.commands.recall import RecallCommands
 from gateway.commands.retry import RetryCommand, StartTurn
 from gateway.commands.roles import RoleCommands
+from gateway.commands.rooms import RoomCommands
 from gateway.commands.schedules import ScheduleCommands
 from gateway.commands.sessions import SessionCommands
 from gateway.commands.status import StatusCommands
@@ -68,6 +69,7 @@ def make_commands(
         "questions": QuestionCommands(questions).run,
         "retry": RetryCommand(context.ledger, transcript, access, accounting, start, clock).run,
         "roles": RoleCommands(access, admissions.grants, admissions.pairings, people, permits).run,
+        "rooms": RoomCommands(context.settings, context.audit).run,
         "schedules": ScheduleCommands(schedules, access, clock).run,
         "sessions": _sessions(context, sessions, ended).run,
         "status": _status(context, sessions, queues).run,

@@ -126,7 +126,7 @@ def make_admin(
 ) -> AdminServices:
     """The administrator's side of the page."""
     config = context.config
-    activity = Activity(context.store, context.transcript, context.zone, clock)
+    activity = Activity(context.store, context.transcript, context.settings, context.zone, clock)
     disk = DataDisk(
         config.gateway.data_dir, None if config.store.url else config.gateway.database_file
     )

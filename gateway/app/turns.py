@@ -23,11 +23,13 @@ from gateway.sessions.sessions import AgentProgram
 from gateway.turns.admission import Admission, HandOver, LongMessages
 from gateway.turns.commands import CommandRunner
 from gateway.turns.delivery import Delivery
+from gateway.turns.following import FollowUps
 from gateway.turns.intake import Changes, Intake, MessageListeners
 from gateway.turns.progress import TurnProgress, TurnReactions
 from gateway.turns.prompt import Prompts, PromptSettings
 from gateway.turns.queue import TurnQueues
 from gateway.turns.routing import MessageRouter
+from gateway.turns.threads import Threads
 from gateway.turns.turn import AgentCaller, TurnRunner
 from gateway.turns.windows import Windows
 
@@ -50,16 +52,14 @@ def make_queues(context: Context) -> tuple[TurnQueues, TurnProgress]:
 
 def make_router(context: Context) -> MessageRouter:
     """The decision of whom a message is for."""
-    config = context.config
     return MessageRouter(
         context.ledger,
         context.transcript,
         context.accounts,
         context.personas,
-        mention_free=frozenset(
-            bot.name or bot.platform for bot in config.bots if not bot.require_mention
-        ),
-        max_hops=config.turns.max_hops,
+        context.settings,
+        FollowUps(Threads(context.store), context.transcript, context.access, context.settings),
+        max_hops=context.config.turns.max_hops,
     )
 
 

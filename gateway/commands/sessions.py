@@ -54,7 +54,7 @@ class SessionCommands:
         room, by = request.turn.room, request.asked.by
         if not room.is_shared:
             return "A direct message has one session, also for its threads."
-        await self.settings.choose_sessions(room, how, by)
+        await self.settings.choose_for_all(room, by, sessions=how)
         await self.audit.note("sessions", by, room=room, sessions=how)
         whose = "each thread here has" if how == "thread" else "all threads of this room share"
         other = "room" if how == "thread" else "thread"

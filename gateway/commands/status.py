@@ -77,7 +77,9 @@ class StatusCommands:
         lines = ["Nobody answers here."] if not request.here else []
         for persona in request.here:
             lines += ["", *await self._persona(persona, request.key(persona))]
-        if self.access.is_owner(request.turn.room, request.asked.by.id):
+        if (room := request.turn.room).is_shared:
+            lines += ["", f"The room: {self.settings.in_words(room, request.turn.bot)}"]
+        if self.access.is_owner(room, request.asked.by.id):
             lines += ["", "The bots:", *(_bot(bot) for bot in self.bots.values())]
             lines += ["", f"Sessions: {self._sessions()}"]
         return "\n".join(lines).lstrip("\n")

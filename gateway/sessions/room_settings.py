@@ -15,7 +15,7 @@ from contract.chat import Room, Speaker
 from gateway.core.ledger import SessionKey
 from gateway.core.sql_rows import of_key
 from gateway.settings.personas.personas import Persona
-from gateway.settings.tables import AgentTable
+from gateway.settings.tables import AgentTable, Follow, RoomsTable
 from memory.scopes import home_scope
 from store.database import Store
 from store.gateway_schema import room_settings, schedules
@@ -23,6 +23,7 @@ from store.timestamps import micros
 
 SessionsOf = Literal["room", "thread"]
 SESSIONS_OF: tuple[SessionsOf, ...] = get_args(SessionsOf)
+FOLLOW: tuple[Follow, ...] = get_args(Follow)
 ASKING: tuple[Mode, ...] = ("plan", "ask")  # where an administrator listed none
 EVERYBODY = ""  # stands for the persona in what holds for all of a room
 
@@ -35,6 +36,8 @@ class Choice:
     sessions: str | None = None
     workspace: str | None = None
     mode: Mode | None = None
+    follow: Follow | None = None
+    require_mention: bool | None = None
 
 
 _NOTHING = Choice()
@@ -44,56 +47,88 @@ _OF = (
     room_settings.c.thread_id == bindparam("of_thread"),
 )
 _CHOSEN = select(*(room_settings.c[name] for name in asdict(_NOTHING))).where(*_OF)
-_SESSIONS = select(room_settings.c.scope, room_settings.c.sessions).where(
-    room_settings.c.sessions.is_not(None)
-)
+_OF_ROOMS = select(
+    room_settings.c.scope, *(room_settings.c[name] for name in asdict(_NOTHING))
+).where(room_settings.c.persona == EVERYBODY, room_settings.c.thread_id == "")
 
 
 class RoomSettings:
-    """They are kept on disk, and each is read once. sessions: of rooms for which nobody chose.
-    agents: tables of moot.toml."""
+    """They are kept on disk, and each is read once. table, agents: tables of moot.toml; what
+    holds in rooms for which nobody chose. mention_free: names of the bots that answer every message
+    of these. of_rooms: what was chosen for all of a room, by its id."""
 
     def __init__(
         self,
         store: Store,
         clock: Callable[[], datetime],
-        sessions: SessionsOf,
+        table: RoomsTable,
+        mention_free: frozenset[str],
         agents: Mapping[str, AgentTable],
     ) -> None:
         self._store = store
         self._clock = clock
-        self._sessions: str = sessions
+        self._table = table
+        self.mention_free = mention_free
         self._agents = agents
         self._choices: dict[SessionKey, Choice] = {}
-        self._sessions_of: dict[str, str] = {}  # by scope
+        self.of_rooms: dict[str, Choice] = {}
 
     async def load(self) -> None:
-        """Read for which rooms somebody chose whether a thread has a session of its own."""
+        """Read what was chosen for all of a room."""
 
-        def work(connection: Connection) -> dict[str, str]:
-            return {row.scope: row.sessions for row in connection.execute(_SESSIONS)}
+        def work(connection: Connection) -> dict[str, Choice]:
+            rows = connection.execute(_OF_ROOMS)
+            return {scope.partition(":")[2]: Choice(*chosen) for scope, *chosen in rows}
 
-        self._sessions_of = await self._store.read(work)
+        self.of_rooms = await self._store.read(work)
 
-    # ── Sessions a thread ───────────────────────────────────────────────────────────────
+    # ── A room's ────────────────────────────────────────────────────────────────────────
 
     def sessions(self, room: Room) -> str:
         """A room's sessions: "room" or "thread"."""
         if not room.is_shared:
             return "room"
-        if not self._sessions_of:
-            return self._sessions
-        return self._sessions_of.get(_scope(room), self._sessions)
+        return self.of_rooms.get(room.id, _NOTHING).sessions or self._table.sessions
 
     def session_thread(self, room: Room, thread_id: str | None) -> str:
         """The thread whose session takes what is said in a thread; "": the room's own session."""
         return thread_id if thread_id and self.sessions(room) == "thread" else ""
 
-    async def choose_sessions(self, room: Room, sessions: SessionsOf, by: Speaker) -> None:
-        """Choose it, for all that is asked in the room from now on."""
-        scope = _scope(room)
-        await self.choose(SessionKey(EVERYBODY, scope), by, sessions=sessions)
-        self._sessions_of[scope] = sessions
+    def follow(self, room: Room) -> Follow:
+        """Who goes on without a mention, in a thread in which a persona answered."""
+        return self.of_rooms.get(room.id, _NOTHING).follow or self._table.follow
+
+    @property
+    def follow_minutes(self) -> float:
+        """For so long after the last answer."""
+        return self._table.follow_minutes
+
+    def chosen_mention(self, room: Room) -> bool | None:
+        """Whether messages of a room need a mention; None: as each bot's table says."""
+        return self.of_rooms.get(room.id, _NOTHING).require_mention
+
+    def needs_mention(self, room: Room, bot: str) -> bool:
+        """False where a bot answers every message of a room."""
+        chosen = self.chosen_mention(room)
+        return bot not in self.mention_free if chosen is None else chosen
+
+    def in_words(self, room: Room, bot: str) -> str:
+        """Which messages of a room a bot answers that name nobody."""
+        if not self.needs_mention(room, bot):
+            return "every message here is answered, with or without a mention."
+        minutes = f"for {self.follow_minutes:g} minutes after the last answer"
+        goes_on = {
+            "asker": f"in a thread, who asked goes on without one {minutes}.",
+            "everybody": f"in a thread with an answer, everybody goes on without one {minutes}.",
+            "never": "also in threads.",
+        }
+        return f"a message here needs a mention; {goes_on[self.follow(room)]}"
+
+    async def choose_for_all(self, room: Room, by: Speaker, **values: Any) -> None:
+        """Choose some for all of a room, from now on; see Choice."""
+        key = SessionKey(EVERYBODY, home_scope(room, "", None))
+        await self.choose(key, by, **values)
+        self.of_rooms[room.id] = await self.chosen(key)
 
     # ── A persona's ─────────────────────────────────────────────────────────────────────
 
@@ -166,10 +201,6 @@ class RoomSettings:
         if choice.mode:
             persona = replace(persona, mode=choice.mode)
         return replace(persona, front=persona.front.model_copy(update=front)) if front else persona
-
-
-def _scope(room: Room) -> str:
-    return home_scope(room, "", None)
 
 
 def forget_choices(connection: Connection, ids: frozenset[str]) -> None:

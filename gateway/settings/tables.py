@@ -211,10 +211,16 @@ class SessionsTable(Table):
     sleep_s: Annotated[float, Field(ge=0)] = 900.0
 
 
+Follow = Literal["asker", "everybody", "never"]
+"""Who goes on without a mention, in a thread in which a persona answered."""
+
+
 class RoomsTable(Table):
     """[rooms] in moot.toml: what holds in rooms for which nobody chose something else."""
 
     sessions: Literal["room", "thread"] = "room"
+    follow: Follow = "asker"
+    follow_minutes: Annotated[float, Field(gt=0)] = 30.0
 
 
 class BudgetTable(Table):

@@ -11,7 +11,9 @@ from gateway.access.accounts import AccountPeer, Accounts
 from gateway.core.addressing import named, route, said_to
 from gateway.core.reading import Reading, parse_command
 from gateway.core.sql_ledger import SqlLedger
+from gateway.sessions.room_settings import RoomSettings
 from gateway.settings.personas.personas import Persona, Personas
+from gateway.turns.following import FollowUps
 from memory.scopes import home_scope
 from store.transcript import LATEST, Transcript
 
@@ -37,14 +39,14 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class MessageRouter:
-    """mention_free: names of the bots that answer every message of their rooms. max_hops: how many
-    bots in a row are answered."""
+    """max_hops: how many bots in a row are answered."""
 
     ledger: SqlLedger
     transcript: Transcript
     accounts: Accounts
     personas: Personas
-    mention_free: frozenset[str]
+    settings: RoomSettings
+    follow_ups: FollowUps
     max_hops: int
 
     async def route(
@@ -82,14 +84,26 @@ class MessageRouter:
             return []
         if inbound.reply_to and (answered := await self._replied_to(inbound, here)):
             return answered
-        free = bot.name in self.mention_free
-        addressed = route(inbound, here, require_mention=not free)
+        needs_mention = bot.name not in self.settings.mention_free
+        if inbound.room.id in self.settings.of_rooms:
+            needs_mention = self.settings.needs_mention(inbound.room, bot.name)
+        addressed = route(inbound, here, require_mention=needs_mention)
         if addressed or inbound.meta.passive or inbound.meta.sender_type == "bot":
             return addressed
+        return await self._unnamed(inbound, bot, reading, here)
+
+    async def _unnamed(
+        self, inbound: Inbound, bot: Bot, reading: Reading, here: Sequence[Persona]
+    ) -> list[Persona]:
+        """The personas that must answer what a person said and addressed to nobody."""
         if reading.command is None or (
             parse_command(reading.content, addressed=False, bare=reading.bare) is None
         ):
-            return []
+            if inbound.reply_to is None and inbound.thread_id is None:
+                return []
+            if await self._names_siblings(inbound, bot, reading):
+                return []
+            return await self.follow_ups.of(inbound, bot, here)
         if not inbound.room.is_shared or not self.accounts.has_siblings(bot):
             return list(here[:1])
         if await self._names_siblings(inbound, bot, reading):
@@ -102,10 +116,8 @@ class MessageRouter:
             return []
         if len(here) < 2 or inbound.meta.passive or named(inbound.content, here):
             return []
-        room, post = inbound.room.id, inbound.reply_to
-        answer = await self.ledger.answer_with(room, post) or post
-        said = await self.transcript.find(room, answer)
-        return [persona for persona in here if said and persona.name == said.persona]
+        asked = await self.follow_ups.threads.question_of(inbound.room.id, inbound.reply_to)
+        return [persona for persona in here if asked and persona.name == asked.turns[0].persona]
 
     async def _is_for_siblings(self, inbound: Inbound, bot: Bot) -> bool:
         """All whom a message mentions are reached through other accounts of ours.
@@ -118,7 +130,7 @@ class MessageRouter:
         return bool(mentioned) and all(peer and peer.bot is not bot for peer in mentioned)
 
     async def _names_siblings(self, inbound: Inbound, bot: Bot, reading: Reading) -> bool:
-        """A command mentions another account of ours, which answers then.
+        """It mentions another account of ours, which answers then, or begins with a mention.
 
         The names of accounts on their platform aren't known here: whom a command begins with is
         taken for one.

@@ -248,7 +248,7 @@ async def test_a_reply_brings_the_messages_of_its_thread(
         await inbox.kept(6)
     by_text = {message.content: message for message in inbox.messages}
     to_us, asked = by_text["Since when?"], by_text["@claude find out"]
-    assert (to_us.mentioned, to_us.reply_to) == (True, ours)
+    assert (to_us.mentioned, to_us.reply_to) == (False, ours), "the gateway knows whose that is"
     assert asked.reply_to == root
     heading = "[Thread context — prior messages in this thread, newest last]\n"
     thread = "- Olivia: The build is red.\n- Olivia: Which one?\n- Me: Really"

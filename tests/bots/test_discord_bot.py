@@ -111,7 +111,7 @@ async def test_a_direct_message_is_for_us_and_has_no_thread(
     assert "message_reference" not in posted
 
 
-async def test_a_mention_of_our_role_and_a_reply_to_us_are_for_us(
+async def test_a_mention_of_our_role_is_for_us_and_a_reply_says_to_what(
     discord_double: DiscordDouble, inbox: Inbox, discord_bot: MakeDiscordBot
 ) -> None:
     bot = discord_bot()
@@ -124,7 +124,7 @@ async def test_a_mention_of_our_role_and_a_reply_to_us_are_for_us(
         await discord_double.say("and then?", reply_to=ours)
         await discord_double.say("why?", ASH, reply_to=theirs)
         await inbox.kept(5)
-    assert [m.mentioned for m in inbox.messages] == [False, True, False, True, False]
+    assert [m.mentioned for m in inbox.messages] == [False, True, False, False, False]
     assert [m.reply_to for m in inbox.messages] == [None, None, None, ours, theirs]
     assert all(m.thread_id is None for m in inbox.messages)
 

@@ -160,7 +160,7 @@ async def test_edits_deletions_and_pins_are_told(stage: Stage, inbox: Inbox) -> 
     assert deleted.message_id == said
 
 
-async def test_a_reply_to_the_bot_is_for_it_and_comes_without_the_quotation(
+async def test_a_reply_to_the_bot_says_to_what_and_comes_without_the_quotation(
     stage: Stage, inbox: Inbox
 ) -> None:
     bot = stage.bot()
@@ -174,7 +174,7 @@ async def test_a_reply_to_the_bot_is_for_it_and_comes_without_the_quotation(
         await stage.andi.say(room, fallback, **{"m.relates_to": relation})
         await until(inbox, Inbound, 2)
     reply = inbox.messages[1]
-    assert (reply.content, reply.mentioned, reply.reply_to) == ("the build", True, post)
+    assert (reply.content, reply.mentioned, reply.reply_to) == ("the build", False, post)
 
 
 async def test_a_keycap_under_a_question_chooses(stage: Stage, inbox: Inbox) -> None:

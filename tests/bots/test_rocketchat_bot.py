@@ -225,20 +225,6 @@ async def test_the_newest_fifteen_of_a_long_thread_are_shown(
     assert [line.rpartition(" ")[2] for line in lines] == [f"{n}." for n in range(65, 80)]
 
 
-async def test_a_reply_under_its_own_message_addresses_it(
-    rocketchat: RocketChatDouble, inbox: Inbox, rocketchat_bot: MakeBot
-) -> None:
-    ours, theirs = rocketchat.say("done", CLAUDE), rocketchat.say("hm", ASH)
-    rocketchat.age()
-    async with at_work(rocketchat_bot(), inbox, rocketchat) as bot:
-        fresh = await bot.post(Destination(ROOM), "done too", "k")
-        for root in (ours, theirs, fresh):
-            rocketchat.say("and now?", thread=root)
-        await inbox.kept(3)
-    told = {m.thread_id: m.mentioned for m in inbox.messages if m.thread_id}
-    assert told == {ours: True, theirs: False, fresh: True}
-
-
 async def test_what_is_quoted_is_what_is_replied_to(
     rocketchat: RocketChatDouble, inbox: Inbox, rocketchat_bot: MakeBot
 ) -> None:

@@ -18,6 +18,7 @@ from gateway.observability.metering import Taken, measure
 from gateway.questions.questions import Questions
 from gateway.remembering.idle import IdleSessions
 from gateway.sessions.pool import SessionPool
+from gateway.sessions.room_settings import RoomSettings
 from gateway.sessions.sessions import LiveSession
 from gateway.settings.personas.personas import Personas
 from gateway.turns.queue import TurnQueues
@@ -58,6 +59,7 @@ class Activity:
 
     store: Store
     transcript: Transcript
+    settings: RoomSettings
     zone: ZoneInfo
     clock: Callable[[], datetime]
 
@@ -88,6 +90,8 @@ class Activity:
                 days=LATELY_DAYS,
                 in_memory=kept.get(room.id, True),
                 models=models.get(_scope(room), {}),
+                follow=self.settings.follow(room),
+                require_mention=self.settings.chosen_mention(room),
             )
             for room, at in known
             for found in [lately.get(room.id, nothing)]

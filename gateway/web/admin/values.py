@@ -12,6 +12,7 @@ from typing import Literal
 
 from contract.chat import Speaker
 from gateway.core.views import OpenQuestion, RoomView, SessionView, View
+from gateway.settings.tables import Follow
 
 SessionAct = Literal["stop", "renew", "sleep"]
 Acted = Literal["done", "nothing", "busy", "unknown"]
@@ -125,7 +126,8 @@ class Day(View):
 class RoomLine(View):
     """A room and what happened there lately. people: who spoke, the most talkative first.
 
-    messages: in so many days. models: what `!model` chose, by persona.
+    messages: in so many days. models: what `!model` chose, by persona. follow: who goes on without
+    a mention in a thread. require_mention: what `!mention` chose; None: as each bot's table says.
     """
 
     room: RoomView
@@ -136,6 +138,8 @@ class RoomLine(View):
     days: int
     in_memory: bool
     models: Mapping[str, str]
+    follow: Follow = "asker"
+    require_mention: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,18 @@ import { platformName, plural } from "../lib/words.js";
  * @property {Api.Schedule[] | null} schedules
  */
 
+/** @type {Record<string, string>} */
+const MENTIONS = {
+  null: "are needed as moot.toml says for each bot",
+  true: "are needed",
+  false: "are not needed: every message is answered",
+};
+const THREADS = {
+  asker: "who asked there goes on without a mention",
+  everybody: "everybody goes on without a mention where there is an answer",
+  never: "each message needs a mention",
+};
+
 /** @type {Page.Section} */
 export const rooms = {
   name: "rooms",
@@ -137,6 +149,8 @@ function one({ room, sessions, items, schedules }, { refresh }) {
         ["People", room.people.map((by) => by.name).join(", ") || "nobody spoke lately"],
         ["Personas", room.personas.map((name) => `@${name}`).join(", ") || "none was asked lately"],
         ["Memory", room.in_memory ? "is kept" : "is off: nothing said here is remembered"],
+        ["Mentions", MENTIONS[String(room.require_mention)]],
+        ["Threads", THREADS[room.follow]],
         models.length ? ["Models", models.map(([persona, model]) => `@${persona}: ${model}`).join(", ")] : null,
       ]),
     ),
