@@ -13,6 +13,7 @@ _TOKEN = re.compile(r" \((?:<@[^>]*>|@[^)]*)\)\Z")
 _ADDRESS = re.compile(
     r"\s*(?:(?:<@[^>\s]+>|@[\w.=/+-]+(?::[\w-]+(?:\.[\w-]+)+(?::\d+)?)?)[:,]?\s*)+"
 )
+_TO = re.compile(r", to the message of (\d\d:\d\d)\.")
 _RESPOND = re.compile(r"Respond to (.+?) in (this direct message|room .+?|.+?)\.")
 
 
@@ -65,19 +66,24 @@ class Header:
         return match[1] if match else ""
 
     def question(self) -> str:
-        """The question, without the mention of this agent."""
+        """The question, without the mention of this agent: the last message, unless the invocation
+        says of when it is."""
         if not self.known:
             return self.prompt.strip()
         who = self.asked_by()
         said = self.messages()
         theirs = [m for m in said if who == m.by or who.startswith((f"{m.by},", f"{m.by} and "))]
+        of = _TO.search("\n".join(self.lines("CURRENT INVOCATION")))
+        if of is not None:
+            theirs = [m for m in theirs if m.time == of[1]] or theirs
         you = self.field("You are").split(" ")[0]
         named = [
             m
             for m in theirs
             if (you and you.casefold() in m.text.casefold()) or m.text.startswith("<@")
         ]
-        chosen = (named or theirs or said)[-1:]
+        last = said if of is None and theirs[-1:] == said[-1:] else named or theirs or said
+        chosen = last[-1:]
         return _without_address(chosen[0].text, you).strip() if chosen else ""
 
 

@@ -42,7 +42,7 @@ middleware; Andi is investigating, not yet resolved.
 [14:03 | Andi (<@U1>)] yes, users complained
 
 [CURRENT INVOCATION]
-Respond to Andi and Budi in room #auth-team.
+Respond to Andi and Budi in room #auth-team, to the message of 14:02.
 """
 
 
@@ -75,8 +75,10 @@ def test_a_newcomer_sees_what_an_agent_is_told() -> None:
     assert "`help`" in text
 
 
-def test_the_question_is_the_one_that_mentioned_it_not_the_last_line() -> None:
+def test_the_question_is_of_the_time_that_the_invocation_says_else_the_last_one() -> None:
     assert Header(HEADER).question().startswith("why is the token")
+    last = HEADER.replace(", to the message of 14:02", "")
+    assert Header(last).question() == "yes, users complained"
 
 
 def test_a_direct_message_needs_no_mention() -> None:
@@ -90,7 +92,8 @@ def test_a_direct_message_needs_no_mention() -> None:
 
 @pytest.mark.parametrize("name", ["claude7: ", "Claude Bot, "])
 def test_a_name_before_a_command_is_no_part_of_it(name: str) -> None:
-    prompt = HEADER.replace("@claude why", "why").replace("yes, users", f"{name}echo yes, users")
+    last = HEADER.replace(", to the message of 14:02", "")
+    prompt = last.replace("yes, users", f"{name}echo yes, users")
     assert said(prompt) == "yes, users complained"
 
 
