@@ -47,7 +47,7 @@ async def thread(request: pytest.FixtureRequest) -> AsyncIterator[Thread]:
     if request.param == "matrix":
         homeserver = request.getfixturevalue("homeserver")
         assert isinstance(homeserver, Synapse)
-        opened = matrix_thread(homeserver)
+        opened: AbstractAsyncContextManager[Thread] = matrix_thread(homeserver)
     else:
         opened = PLATFORMS[request.param]()
     async with opened as ready:

@@ -324,6 +324,8 @@ declare namespace Api {
     days: number;
     in_memory: boolean;
     models: Record<string, string>;
+    follow: string;
+    require_mention: boolean | null;
   }
 
   interface RoomView {

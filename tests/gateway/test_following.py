@@ -15,7 +15,8 @@ from tests.doubles.running import Opened, gateway
 from tests.doubles.scripted import ScriptedPrograms
 from tests.gateway.test_accounts import texts, two
 
-CLOSED = AccessTable(rooms="closed", grants=(GrantTable(role="member", people=("fake:ash",)),))
+ASH = GrantTable(role="member", people=frozenset({"fake:ash"}))
+CLOSED = AccessTable(rooms="closed", grants=(ASH,))
 OPEN = AccessTable(rooms="open")
 
 

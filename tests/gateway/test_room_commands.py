@@ -13,7 +13,7 @@ from tests.doubles.platform import said
 from tests.doubles.running import Opened, gateway
 from tests.gateway.test_following import answers, line
 
-OWNED = AccessTable(rooms="open", dms="open", owners=("fake:olivia",))
+OWNED = AccessTable(rooms="open", dms="open", owners=frozenset({"fake:olivia"}))
 
 
 async def told(moot: Opened, text: str, by: str = "olivia", **more: Any) -> str:
