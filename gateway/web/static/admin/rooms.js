@@ -25,6 +25,7 @@ const MENTIONS = {
   true: "are needed",
   false: "are not needed: every message is answered",
 };
+/** @type {Record<string, string>} */
 const THREADS = {
   asker: "who asked there goes on without a mention",
   everybody: "everybody goes on without a mention where there is an answer",
