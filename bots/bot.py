@@ -32,7 +32,8 @@ class PlatformCapabilities:
     """The gateway reads these instead of asking which platform it is.
 
     draft_interval_s: the least time between two edits of one draft; None: no drafts.
-    max_posts: an answer that needs more posts than this goes out as a file with a summary line.
+    max_posts: an answer that needs more posts than this ends with a file that holds all of it.
+    nests_fences: code may hold three backticks; elsewhere it is a file as well, to be copied.
     thread_replies: in a room, an answer begins a thread under the message that asked.
     file_bytes: the largest file that it takes; None: larger ones than Moot posts.
     notes: what was done for an answer is noted under it; elsewhere the answer shows it itself.
@@ -46,6 +47,7 @@ class PlatformCapabilities:
     thread_replies: bool = False
     file_bytes: int | None = None
     notes: bool = True
+    nests_fences: bool = True
 
 
 class Bot(Protocol):

@@ -105,7 +105,11 @@ class DiscordBot(PlatformBot):
     platform = SOURCE
     # Five edits in five seconds and channel, all answers in it together.
     capabilities = PlatformCapabilities(
-        draft_interval_s=1.5, max_posts=10, thread_replies=True, file_bytes=_MOST_SENT
+        draft_interval_s=1.5,
+        max_posts=10,
+        thread_replies=True,
+        file_bytes=_MOST_SENT,
+        nests_fences=False,
     )
 
     own_ids: frozenset[str] = frozenset()

@@ -8,7 +8,7 @@ block knows its source lines, so that a writer can keep the gaps between blocks.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from markdown_it.tree import SyntaxTreeNode
 
@@ -23,6 +23,8 @@ _ADDRESS = re.compile(
     r"[a-z][a-z0-9+.-]*://|(?:mailto|tel|sms|xmpp|urn):|[\w.+-]+@[\w-]+(?:\.[\w-]+)+$",
     re.IGNORECASE,
 )
+# A block with three backticks in it is fenced with others, or with more of them.
+_LONG_FENCE = re.compile(r"^[ \t>*+\d.)-]*(?:`{4,}|~{3,})", re.MULTILINE)
 _TASK = re.compile(r"\[([ xX])\][ \t]+")
 
 
@@ -34,6 +36,23 @@ def read(text: str) -> tree.Document:
         return tree.Document(source, _continued_table(tuple(_blocks(root, source)), source))
     except RecursionError:
         return tree.Document(source, (tree.Paragraph((0, len(source)), tuple(_plain(source))),))
+
+
+def with_fences_inside(text: str) -> Iterator[str]:
+    """The code blocks of a text that hold three backticks, which end a block on most platforms."""
+    if _LONG_FENCE.search(text):
+        yield from _fences_inside(read(text).blocks)
+
+
+def _fences_inside(blocks: Sequence[tree.Block | tree.ListItem]) -> Iterator[str]:
+    for block in blocks:
+        match block:
+            case tree.CodeBlock() if "```" in (code := "\n".join(block.code)):
+                yield code
+            case tree.Quote() | tree.ListItem():
+                yield from _fences_inside(block.blocks)
+            case tree.List():
+                yield from _fences_inside(block.items)
 
 
 def _undented(lines: list[str]) -> Iterator[str]:

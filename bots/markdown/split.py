@@ -54,6 +54,14 @@ def split(text: str, limit: int, size: Callable[[str], int] = len) -> list[str]:
     return [piece.text for piece in pieces(text, limit, size) if piece.text.strip()]
 
 
+def with_a_file(split: Sequence[str], most: int, lines: int) -> list[str]:
+    """The posts of a text that is too long for `most` of them, where a file follows with all of it:
+    its beginning, and a line on the file. A person reads the beginning first, on a phone, too.
+    """
+    told = f"(It goes on in the attached file, which holds the whole answer of {lines:,} lines.)"
+    return [*split[: max(most - 1, 1)], told]
+
+
 def pieces(text: str, limit: int, size: Callable[[str], int] = len) -> list[Piece]:
     """The same pieces, with the added fence lines told apart from the text."""
     return list(_Cutter(text, limit, size).pieces())

@@ -83,7 +83,8 @@ class RocketChatBot(PlatformBot):
     def capabilities(self) -> PlatformCapabilities:
         """Fewer drafts for an account whose calls are counted."""
         free = self._directory.own.unlimited
-        return PlatformCapabilities(_FREE_DRAFT_S if free else _LIMITED_DRAFT_S, buttons=False)
+        draft_s = _FREE_DRAFT_S if free else _LIMITED_DRAFT_S
+        return PlatformCapabilities(draft_s, buttons=False, nests_fences=False)
 
     # ── Life ────────────────────────────────────────────────────────────────────────────
 

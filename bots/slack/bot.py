@@ -75,7 +75,9 @@ class SlackBot(PlatformBot):
     """One Slack app in one workspace."""
 
     platform = SOURCE
-    capabilities = PlatformCapabilities(draft_interval_s=1.0, max_posts=10, thread_replies=True)
+    capabilities = PlatformCapabilities(
+        draft_interval_s=1.0, max_posts=10, thread_replies=True, nests_fences=False
+    )
 
     own_ids: frozenset[str] = frozenset()
 

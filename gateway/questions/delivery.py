@@ -13,6 +13,8 @@ import structlog
 
 from bots.bot import Bot
 from bots.kit.questions import literal
+from bots.markdown.reader import with_fences_inside
+from bots.markdown.split import with_a_file
 from contract.chat import Destination
 from contract.errors import PlatformError
 from contract.work import handed_file, recorded_work
@@ -35,27 +37,23 @@ async def pieces(text: str, bot: Bot) -> list[str]:
 
 
 async def plan(answer: str, bot: Bot, record: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The posts that carry an answer, as (kind, text): its pieces, or a summary and a file; then
-    the files that the agent handed over, and what was done for it, in one line. record: the
-    turn's."""
-    split = await pieces(answer, bot)
+    """The posts that carry an answer, as (kind, text): its pieces, the last of them in a file where
+    there are too many; code that can't be copied from them; then the files that the agent handed
+    over, and what was done for it, in one line. record: the turn's."""
+    split, able = await pieces(answer, bot), bot.capabilities
     planned = [("text", piece) for piece in split]
-    if len(split) > bot.capabilities.max_posts and bot.capabilities.files:
-        planned = [("text", _summary(answer)), ("file", answer)]
-    if bot.capabilities.files:
+    if len(split) > able.max_posts and able.files:
+        shown = with_a_file(split, able.max_posts, answer.count("\n") + 1)
+        planned = [*(("text", piece) for piece in shown), ("file", answer)]
+    elif able.files and not able.nests_fences:
+        planned += [("file", code) for code in with_fences_inside(answer)]
+    if able.files:
         handed = (json.dumps(values, ensure_ascii=False) for values in record.get("files", ()))
         planned += [("handed", text) for text in handed]
-    if "work" in record and bot.capabilities.notes:
+    if "work" in record and able.notes:
         work = recorded_work(record["work"])
         planned += [("work", work.summary)] if work else []
     return planned
-
-
-def _summary(answer: str) -> str:
-    lines = answer.count("\n") + 1
-    first = next((line.strip() for line in answer.splitlines() if line.strip()), "")
-    shown = first if len(first) <= 200 else first[:199] + "…"
-    return f"{shown}\n\n(The whole answer, {lines} lines, is in the attached file.)"
 
 
 async def deliver(

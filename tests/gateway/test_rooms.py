@@ -351,7 +351,26 @@ async def test_a_long_answer_goes_out_in_pieces_and_a_very_long_one_as_a_file(
         await moot.hear(said("@demo more"))
         await moot.settle()
         assert bot.uploads == [("answer.md", b"x" * 1000)]
-        assert "1 lines" in moot.texts()[3]
+        assert [len(text) for text in moot.texts()[3:5]] == [300, 300]
+        assert "goes on in the attached file" in moot.texts()[5]
+
+
+README = "Here it is:\n\n````markdown\n# Moot\n\n```sh\nmake run\n```\n````"
+
+
+async def test_code_that_would_end_a_code_block_is_a_file_as_well_to_be_copied(
+    tmp_path: Path,
+) -> None:
+    async def script(prompt: str, reply: Reply) -> str:
+        return README
+
+    capabilities = PlatformCapabilities(draft_interval_s=None, nests_fences=False)
+    bot = FakeBot(capabilities=capabilities)
+    async with gateway(tmp_path, bot=bot, programs=ScriptedPrograms(script)) as moot:
+        await moot.hear(said("@demo a README, please"))
+        await moot.settle()
+        assert moot.texts()[0] == README
+        assert bot.uploads == [("answer.md", b"# Moot\n\n```sh\nmake run\n```")]
 
 
 async def test_bots_hand_over_twice_and_then_stop(tmp_path: Path) -> None:
