@@ -136,6 +136,7 @@ class Landmarks:
 
     name = "landmarks"
     deadline_s = 1.0
+    held = exists(select(_L.seq).where(_L.scope == bindparam("home")))
 
     def __init__(self, store: Store, zone: tzinfo) -> None:
         self._store = store

@@ -14,12 +14,14 @@ from operator import add
 from typing import TYPE_CHECKING, Any, Protocol
 
 import structlog
+from sqlalchemy import Exists, select
 
 from contract.agent import ToolUse
 from contract.briefing import Fact, Landmark, Note, Observation
 from contract.chat import Room, Speaker
 from memory.given import NOTHING, GivenText
 from memory.scopes import Invocation
+from store.database import Store
 
 if TYPE_CHECKING:
     from memory.readable import ReadableMessages
@@ -127,6 +129,7 @@ class Learner(Protocol):
         """Take in that a session ended."""
 
 
+HELD_S = 1.0  # for the one look at which layers hold anything
 SETTLED_S = 20.0  # a model call or two; a person who said !forget waits for it
 FRESH_S = 0.5  # a lesson is read again for the next layer when a model took longer than this
 
@@ -145,6 +148,11 @@ class Source(Protocol):
     name: str
     deadline_s: float
 
+    @property
+    def held(self) -> Exists | None:
+        """A condition on the rows that it may have for the parameters `home`, `persona` and
+        `sender`: where it does not hold, it is not asked. None: it always is."""
+
     async def brief(self, ask: BriefRequest) -> LayerAnswers:
         """The layer's part of the briefing; the fields of other layers stay empty."""
 
@@ -158,6 +166,7 @@ class Layers:
 
     def __init__(
         self,
+        store: Store,
         sources: Sequence[Source],
         learners: Sequence[Learner],
         slices: ReadableMessages,
@@ -169,27 +178,47 @@ class Layers:
     ) -> None:
         """after_s: how long learning waits, so that it doesn't take time from answers. about: what
         is learned from is worked on within it."""
+        self._store = store
         self._about = about
         self._slices = slices
         self._after_s = after_s
         self._sources = tuple(sources)
+        holding = [one.held.label(one.name) for one in sources if one.held is not None]
+        self._holding = select(*holding) if holding else None
         self._learners = tuple(learners)
         self._spawn = spawn
         self._learned = learned
         self._waiting: dict[str, deque[_Told]] = {}
 
     async def brief(self, ask: BriefRequest) -> LayerAnswers:
-        """Ask every layer at once, and join their answers. Never raises.
+        """Ask the layers that may have an answer, at once, and join these. Never raises.
 
         Where two layers fill the same field, as those that recall, theirs are added up.
         """
-        parts = await asyncio.gather(*(_timed(source, ask) for source in self._sources))
+        empty = await self._empty(ask)
+        asked = (source for source in self._sources if source.name not in empty)
+        parts = await asyncio.gather(*(_timed(source, ask) for source in asked))
+        parts.append(LayerAnswers(ms=tuple((name, 0.0) for name in empty)))
         values: dict[str, Any] = {}
         for name in (one.name for one in fields(LayerAnswers)):
             given = [getattr(part, name) for part in parts if getattr(part, name)]
             if given:
                 values[name] = reduce(add, given)
         return LayerAnswers(**values)
+
+    async def _empty(self, ask: BriefRequest) -> Sequence[str]:
+        """The names of the layers that hold nothing for it."""
+        if (holding := self._holding) is None:
+            return ()
+        try:
+            of = ask.invocation
+            where = {"home": of.home, "persona": of.persona, "sender": of.sender_id}
+            async with asyncio.timeout(HELD_S):
+                row = await self._store.read(lambda c: c.execute(holding, where).one(), small=True)
+        except Exception:  # the layers' border: each is asked, and says what is wrong
+            log.debug("prompt.layers_unread", exc_info=True)
+            return ()
+        return [name for name, held in row._mapping.items() if not held]
 
     def remember(self, told: AnsweredTurn | EndedSession) -> asyncio.Future[None]:
         """Learn from a turn, or from a session's end, in the background.

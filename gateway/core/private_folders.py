@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 SCOPES = "scopes"
@@ -34,9 +35,8 @@ def keep_private(data_dir: Path) -> None:
     (data_dir / FILES).mkdir(exist_ok=True, mode=0o700)  # and all that is put into it later
 
 
-def private(path: str, flags: int) -> int:
-    """An `opener` of files that are for their owner alone."""
-    return os.open(path, flags, 0o600)
+private = partial(os.open, mode=0o600)
+"""An `opener` of files that are for their owner alone."""
 
 
 def _close(path: Path) -> None:

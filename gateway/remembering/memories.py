@@ -137,6 +137,7 @@ class Memories:
             messages, self.extraction, insights, self.episodes, observer,
         ]  # fmt: skip
         return Layers(
+            store,
             _present(sources),
             _present(learners),
             self.slices,

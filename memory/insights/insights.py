@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Literal
 
 import structlog
-from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, delete, exists, insert, select, update
 
 from contract.agent import ToolUse
 from contract.briefing import Note
@@ -53,6 +53,7 @@ class Insights:
 
     name = "insights"
     deadline_s = 1.0
+    held = exists(select(insights.c.seq))  # anybody's: the expired ones are deleted on the way
 
     def __init__(self, store: Store, model: ModelOf | None, clock: Callable[[], datetime]) -> None:
         self._store = store

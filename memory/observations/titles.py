@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, tzinfo
 from functools import partial
 
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import Connection, bindparam, exists, select
 
 from contract.briefing import Observation
 from memory.layers import BriefRequest, LayerAnswers
@@ -34,6 +34,9 @@ class ObservationTitles:
 
     name = "observations"
     deadline_s = 2.0
+    held = exists(
+        select(_O.seq).where(_O.scope == bindparam("home"), _O.persona == bindparam("persona"))
+    )
 
     def __init__(self, store: Store, zone: tzinfo = UTC) -> None:
         self._store = store

@@ -64,6 +64,7 @@ class Recall:
 
     name = "recall"
     deadline_s = 2.0
+    held = None
 
     def __init__(self, store: Store, index: Index, zone: tzinfo = UTC) -> None:
         """zone: in which the dates of facts are told."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 
 import structlog
+from sqlalchemy import bindparam, exists, select
 
 from contract.briefing import Budget
 from contract.errors import ModelError, MootError
@@ -46,6 +47,7 @@ from memory.summaries.writing import (
     written,
 )
 from store.database import Store
+from store.schema import episodes
 from store.timestamps import micros
 
 log = structlog.stdlib.get_logger("moot.memory")
@@ -95,6 +97,7 @@ class Episodes:
 
     name = LAYER
     deadline_s = 1.0
+    held = exists(select(episodes.c.seq).where(episodes.c.scope == bindparam("home")))
 
     def __init__(
         self,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import pytest
+from sqlalchemy import Exists
 
 from contract.briefing import Fact, Landmark
 from contract.chat import Room
@@ -33,6 +34,7 @@ class Says:
     part: LayerAnswers | Exception
     name: str = "layer"
     deadline_s: float = 1.0
+    held: Exists | None = None
     delay_s: float = 0.0
 
     async def brief(self, ask: BriefRequest) -> LayerAnswers:
@@ -72,6 +74,7 @@ def layers(
 ) -> Layers:
     kept: set[object] = set() if tasks is None else tasks
     return Layers(
+        store,
         sources,
         learners,
         ReadableMessages(store),
@@ -148,6 +151,7 @@ async def test_a_room_is_told_of_after_every_learner_had_its_turn(store: Store) 
     told: list[tuple[str, int]] = []
     kept: set[object] = set()
     memory = Layers(
+        store,
         (),
         (broken, fine),
         ReadableMessages(store),

@@ -142,6 +142,7 @@ class MemorySources:
 
     name = "sources"
     deadline_s = 0.2
+    held = None
 
     def __init__(
         self,

@@ -502,6 +502,7 @@ async def test_the_layers_tell_when_they_have_learned(tmp_path: Path) -> None:
         await at.answer("one")
         async with asyncio.TaskGroup() as group:
             layers = Layers(
+                at.store,
                 [at.layer],
                 [at.layer],
                 ReadableMessages(at.store),
