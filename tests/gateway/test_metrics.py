@@ -203,7 +203,7 @@ async def test_what_failed_stands_in_the_figures_the_record_and_why(tmp_path: Pa
     async with Store.open(f"sqlite:///{tmp_path}/moot.db") as store:
         await store.write(lambda c: add_facts(c, [fact], now))
     async with gateway(tmp_path, index=Broken()) as moot:
-        accepted = await moot.hear(said("@demo hello"))
+        accepted = await moot.hear(said("@demo which port has the staging database?"))
         await moot.settle()
         found = await scrape(moot)
         assert of(found, "moot_memory_missing_total", layer="recall", why="failed") == 1

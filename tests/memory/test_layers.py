@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import pytest
-from sqlalchemy import Exists
+from sqlalchemy import Exists, bindparam, exists, select
 
 from contract.briefing import Fact, Landmark
 from contract.chat import Room
+from memory.landmarks import Landmarks, NewLandmark
 from memory.layers import (
     AnsweredTurn,
     BriefRequest,
@@ -23,6 +24,7 @@ from memory.layers import (
 from memory.readable import ReadableMessages
 from memory.scopes import Invocation
 from store.database import Store
+from store.schema import landmarks
 from tests.doubles.running import until
 
 ASK = BriefRequest(Invocation(Room("slack:C1", "x"), "slack:U1", "claude"), "hi", datetime.now(UTC))
@@ -165,3 +167,18 @@ async def test_a_room_is_told_of_after_every_learner_had_its_turn(store: Store) 
     fine.gate.set()
     await until(lambda: memory.learning() == 0)
     assert told == [("slack:C1", 1)]
+
+
+async def test_a_layer_is_asked_only_where_it_holds_something(store: Store) -> None:
+    """By its rows of this room, persona and person; one that can't be told is asked always."""
+    row = select(landmarks.c.seq).where(landmarks.c.scope == bindparam("home"))
+    never = Says(ValueError("it was asked"), "never", held=exists(row))
+    always = Says(LayerAnswers(summary="c"), "always")
+    memory = layers(store, never, always, tasks=None)
+    found = await memory.brief(ASK)
+    assert (found.summary, found.missing) == ("c", ())
+    assert dict(found.ms)["never"] == 0.0
+    await Landmarks(store, UTC).pin(
+        NewLandmark(ASK.invocation.home, "decision", "Port 5433.", "slack:U1", "Ash", 1, ASK.at)
+    )
+    assert (await memory.brief(ASK)).missing == ("never",)
