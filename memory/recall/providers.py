@@ -250,6 +250,8 @@ def _connect(settings: IndexSettings, dimensions: int) -> Any:
         "embedding_model_dims": dimensions,
         **settings.store_settings,
     }
+    if settings.store == "pgvector":  # HNSW looks at its nearest, then at their scope: few are left
+        given.setdefault("hnsw", False)
     if settings.store == "qdrant" and "client" not in given:
         given = with_qdrant_client(given)
     try:
@@ -260,7 +262,18 @@ def _connect(settings: IndexSettings, dimensions: int) -> Any:
             raise
     if settings.store == "pgvector":
         hasten(store)
+        store.index_scopes = partial(_index_scopes, store)
     return store
+
+
+def _index_scopes(pgvector: Any) -> None:
+    """Let PostgreSQL find a scope's rows, all of which are compared then, by an index."""
+    from psycopg import sql
+
+    name = pgvector.collection_name
+    made = sql.SQL("CREATE INDEX IF NOT EXISTS {} ON {} ((payload->>'user_id'))")
+    with pgvector.connection_pool.connection() as connection:
+        connection.execute(made.format(sql.Identifier(f"{name}_scopes"), sql.Identifier(name)))
 
 
 def with_qdrant_client(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -154,6 +154,8 @@ class VectorServer:
                         "memories that are not Moot's; nothing was changed there, "
                         "name a collection that Moot may have to itself"
                     )
+                if index_scopes := getattr(store, "index_scopes", None):  # a PostgreSQL's
+                    index_scopes()
                 self._store = store
             return self._store
 

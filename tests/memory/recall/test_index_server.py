@@ -9,6 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import asyncpg
 import pytest
 from qdrant_client import QdrantClient
 
@@ -16,6 +17,7 @@ from memory.recall.index import Index, IndexSettings
 from memory.recall.mem0 import open_index
 from memory.recall.vectors import SqliteVectors
 from memory.server_calls import CALLS, CircuitBreaker
+from tests.doubles import postgres
 from tests.doubles.small_chat import ANDIS, AUTH, GARDEN, START, entries, only, put
 
 pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant")
@@ -209,3 +211,21 @@ async def test_many_scopes_are_one_query(tmp_path: Path) -> None:
     vectors.search("the violin", [1.0], 20, only(AUTH, GARDEN, ANDIS))
     assert server.asked == [{"user_id": [AUTH, GARDEN, ANDIS]}]
     vectors.close()
+
+
+async def test_postgresql_finds_a_scope_by_an_index_and_the_words_without_it(
+    tmp_path: Path, vectors_folder: str
+) -> None:
+    pytest.importorskip("psycopg_pool")
+    url = await postgres.new_database(vectors_folder)
+    given = {"connection_string": url}
+    async with open_index(IndexSettings(tmp_path, store="pgvector", store_settings=given)) as index:
+        await index.add(entries())
+        assert (await index.search("access token expiry", [AUTH], 5))[0].id == f"{AUTH}/1"
+        connection = await asyncpg.connect(url)
+        indexes = await connection.fetch("SELECT indexdef FROM pg_indexes WHERE tablename = 'moot'")
+        held = await connection.fetchval("SELECT count(*) FROM moot")
+        await connection.close()
+    assert held == len(entries())
+    assert any("(payload ->> 'user_id'" in row["indexdef"] for row in indexes)
+    assert "hnsw" not in str(indexes)
