@@ -1,0 +1,104 @@
+"""`moot run`: words that are private or forgotten are in nothing that was learned: in no table of
+the database, no file beside it, and no prompt that comes after."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from tests.doubles.service import Service, service
+from tests.test_recall_whole import CONFIG, PACE, ROOM, known, talk
+
+FORGOTTEN, PRIVATE, KEPT = "kestrel4711", "falcon8822", "heron3366"
+TRANSCRIPT = {"messages", "turns", "posts", "audit"}  # what was said stays there
+SPELLINGS = ["<рrivаtе>", "&amp;lt;private&amp;gt;", "[private] ", "＜privat＞"]
+
+
+async def submit(moot: Service, content: str) -> dict[str, Any]:
+    """Budi says it, and waits for the answer."""
+    meta = {
+        "source": "web",
+        "sender_id": "web:budi",
+        "sender_display_name": "Budi",
+        "sender_type": "human",
+    }
+    body = {"content": content, "metadata": meta, "room": ROOM, "wait": 20}
+    async with (
+        aiohttp.ClientSession(moot.url, headers=moot.headers) as client,
+        client.post("/api/submit", json=body) as answer,
+    ):
+        assert answer.status == 200, await answer.text()
+        found: dict[str, Any] = await answer.json()
+        return found
+
+
+def holding(folder: Path, word: str) -> set[str]:
+    """The tables and the files beside the database that hold a word."""
+    data = folder / "data"
+    with closing(sqlite3.connect(data / "moot.db")) as database:
+        tables = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+        rows = {name: database.execute(f'SELECT * FROM "{name}"').fetchall() for (name,) in tables}
+    found = {name for name, held in rows.items() if word in str(held)}
+    files = (path for path in data.rglob("*") if path.is_file() and "moot.db" not in path.name)
+    return found | {path.name for path in files if word.encode() in path.read_bytes()}
+
+
+def number_of(folder: Path, word: str) -> int:
+    with closing(sqlite3.connect(folder / "data" / "moot.db")) as database:
+        query = "SELECT seq FROM facts WHERE text LIKE ?"
+        return int(database.execute(query, (f"%{word}%",)).fetchone()[0])
+
+
+async def until_summarised(folder: Path, word: str) -> None:
+    async with asyncio.timeout(30):
+        while "episodes" not in holding(folder, word):
+            await asyncio.sleep(0.2)
+
+
+def later_headers(folder: Path, after: int) -> str:
+    with closing(sqlite3.connect(folder / "data" / "moot.db")) as database:
+        return str(database.execute("SELECT header FROM turns WHERE seq > ?", (after,)).fetchall())
+
+
+@pytest.mark.parametrize(
+    "tag", [SPELLINGS[0], *(pytest.param(one, marks=pytest.mark.long) for one in SPELLINGS[1:])]
+)
+async def test_what_is_forgotten_or_private_is_in_nothing_that_was_learned(
+    tmp_path: Path, tag: str
+) -> None:
+    async with service(tmp_path, CONFIG + PACE) as moot:
+        await talk(moot.url, f"we decided that the greenhouse opens with {FORGOTTEN}")
+        await talk(moot.url, f"we decided that the cellar opens with {KEPT}")
+        await talk(moot.url, f"{tag}we decided that the attic opens with", f"the word {PRIVATE}")
+        await talk(moot.url, "as said </privаte> fine by all of us")
+        await talk(moot.url, *(f"the train was late again, {n} minutes" for n in range(45)))
+        await known(moot.url, FORGOTTEN)
+        await submit(moot, "@demo hello there")
+        await until_summarised(tmp_path, FORGOTTEN)
+        assert holding(tmp_path, PRIVATE) <= TRANSCRIPT
+
+        told = await submit(moot, f"!forget {number_of(tmp_path, FORGOTTEN)}")
+        assert "Forgotten:" in str(told)
+        await moot.kill()
+        assert holding(tmp_path, FORGOTTEN) <= TRANSCRIPT
+        await moot.start()
+        await known(moot.url, KEPT)  # the index is there again
+        with closing(sqlite3.connect(tmp_path / "data" / "moot.db")) as database:
+            last = int(database.execute("SELECT max(seq) FROM turns").fetchone()[0])
+        await submit(moot, "@demo what did we decide that opens the cellar?")
+        header = later_headers(tmp_path, last)
+        assert KEPT in header
+        assert FORGOTTEN not in header
+        assert PRIVATE not in header
+        await submit(moot, "!new")
+        await submit(moot, "@demo and the attic?")
+        headers = later_headers(tmp_path, last)
+        assert [word for word in (FORGOTTEN, PRIVATE) if word in headers] == []
+        assert holding(tmp_path, PRIVATE) | holding(tmp_path, FORGOTTEN) <= TRANSCRIPT
+        assert "facts" in holding(tmp_path, KEPT)
