@@ -1,0 +1,167 @@
+"""Slack in front of an agent by API, in the real `moot run`: `python -m bench.slack_api`.
+
+Slack and the API are doubles in the bench's own process; the model says at once, or after as long
+as a row says, the word that it was asked for. Every mention's time is from the event sent to its
+answer at Slack. `own` is what remains beside the model's time; the processor's time is that of
+Moot's process with all that a mention causes, the memory's work afterwards included.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import re
+import tempfile
+import time
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from contextlib import asynccontextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+
+from bench.memory import resident_mb
+from bench.rig import TimedSlack, connected, cpu_s, run, share, tokens
+from tests.doubles.api_stage import KEY
+from tests.doubles.model_steps import Message, Text, events
+from tests.doubles.service import Service, service
+from tests.doubles.slack import GENERAL
+
+ASK = "echo word {n}"
+AFTERWARDS_S = 4.0  # the memory learns from a room two seconds after its first turn
+WORD = re.compile(r"echo (word \d+)")
+CONFIG = """
+[gateway]
+listen = "127.0.0.1:0"
+[access]
+rooms = "open"
+[[bots]]
+platform = "slack"
+personas = ["claude"]
+api_url = "{api_url}"
+"""
+PERSONA = "---\nagent: anthropic\n---\nYou are Claude.\n"
+
+
+class EchoModel:
+    """A Messages API that says the last word that it was asked for. after_s: it thinks so long."""
+
+    def __init__(self) -> None:
+        self.after_s = 0.0
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        """Stream it."""
+        body = await request.json()
+        await asyncio.sleep(self.after_s)
+        words = WORD.findall(json.dumps(body["messages"])) or ["nothing"]
+        said = Message((Text(words[-1]),), delta=1_000)
+        lines = (f"event: {e['type']}\ndata: {json.dumps(e)}\n\n" for e in events(said, body))
+        return web.Response(text="".join(lines), content_type="text/event-stream")
+
+    @asynccontextmanager
+    async def served(self) -> AsyncIterator[str]:
+        """Its address."""
+        app = web.Application(client_max_size=64 * 2**20)
+        app.router.add_post("/v1/messages", self.answer)
+        runner = web.AppRunner(app)
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        try:
+            yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+        finally:
+            await runner.cleanup()
+
+
+class Rows:
+    """The rows of the table, of one running Moot."""
+
+    def __init__(self, slack: TimedSlack, moot: Service, model: EchoModel) -> None:
+        self._slack, self._moot, self._model = slack, moot, model
+        self._numbers = count(1)
+
+    async def ask(self, room: str) -> float:
+        """Seconds to the answer of a mention."""
+        return await self._slack.seconds(room, ASK, next(self._numbers))
+
+    async def paced(self, mentions: int) -> None:
+        """One mention a second in one channel."""
+        begun_s, taken = cpu_s(self._moot.pid), []
+        for _ in range(mentions):
+            begin = time.perf_counter()
+            taken.append(await self.ask(GENERAL))
+            await asyncio.sleep(max(begin + 1 - time.perf_counter(), 0))
+        await asyncio.sleep(AFTERWARDS_S)
+        each_ms = (cpu_s(self._moot.pid) - begun_s) / mentions * 1e3
+        p50, p95 = (share(taken, part) * 1e3 for part in (0.5, 0.95))
+        print(
+            f"one a second, one channel: own p50 {p50:.1f} p95 {p95:.1f} ms, CPU {each_ms:.1f} ms"
+        )
+
+    async def at_once(self, rooms: Sequence[str], after_s: float) -> None:
+        """A mention in every room at once."""
+        self._model.after_s = after_s
+        taken = await self._timed(asyncio.gather(*map(self.ask, rooms)))
+        print(f"{len(rooms)} channels at once, the model takes {after_s:g} s: {taken:.2f} s")
+        self._model.after_s = 0.0
+
+    async def closed_loop(self, rooms: Sequence[str], for_s: float) -> None:
+        """One mention under way in every room, all the time."""
+        end, taken = time.perf_counter() + for_s, list[float]()
+
+        async def keep_asking(room: str) -> None:
+            while time.perf_counter() < end:
+                taken.append(await self.ask(room))
+
+        seconds = await self._timed(asyncio.gather(*map(keep_asking, rooms)))
+        p50, p99 = (share(taken, part) * 1e3 for part in (0.5, 0.99))
+        rate = len(taken) / seconds
+        print(f"{len(rooms)} channels, closed loop: {rate:.1f}/s, p50 {p50:.0f} p99 {p99:.0f} ms")
+
+    @staticmethod
+    async def _timed(work: Coroutine[Any, Any, Any] | asyncio.Future[Any]) -> float:
+        begin = time.perf_counter()
+        await work
+        return time.perf_counter() - begin
+
+
+async def measure(given: argparse.Namespace) -> None:
+    """All rows, in front of one Moot that is just started."""
+    model = EchoModel()
+    with tempfile.TemporaryDirectory(prefix="moot-bench-") as name:
+        folder = Path(name) / "moot"
+        (folder / "personas").mkdir(parents=True)
+        (folder / "personas" / "claude.md").write_text(PERSONA, encoding="utf-8")
+        async with TimedSlack.open() as slack, model.served() as url:
+            assert isinstance(slack, TimedSlack)
+            environment = {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": url, **tokens(slack)}
+            first = asyncio.create_task(slack.ask(GENERAL, ASK, 0), name="first")
+            begin = time.perf_counter()
+            config = CONFIG.format(api_url=slack.api_url)
+            async with service(folder, config, **environment) as moot:
+                print(f"start to the first reply in Slack: {(await first).at - begin:.2f} s")
+                await connected(slack)
+                await asyncio.sleep(AFTERWARDS_S)
+                print(f"memory after it: {resident_mb(moot.pid):.0f} MB")
+                rows, rooms = Rows(slack, moot, model), slack.rooms(given.rooms)
+                await rows.paced(given.mentions)
+                await rows.at_once(rooms, 2.0)
+                await rows.closed_loop(rooms, given.seconds)
+                print(f"memory at the end: {resident_mb(moot.pid):.0f} MB")
+
+
+def main() -> None:
+    """One run."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rooms", type=int, default=50)
+    parser.add_argument("--mentions", type=int, default=20)
+    parser.add_argument("--seconds", type=float, default=8.0, help="of the closed loop")
+    run(measure(parser.parse_args()))
+
+
+if __name__ == "__main__":
+    main()
