@@ -83,10 +83,10 @@ async def test_a_pin_that_names_two_personas_is_one(tmp_path: Path) -> None:
 
 async def test_a_message_is_pinned_by_a_reply_to_it(tmp_path: Path) -> None:
     async with gateway(tmp_path) as moot:
-        await tell(moot, said("we use Postgres", message_id="m1", by="budi"))
-        posted = await tell(moot, reply(said("!decision", by="ash"), "m1"))
+        await tell(moot, said("we use Postgres", message_id="first", by="budi"))
+        posted = await tell(moot, reply(said("!decision", by="ash"), "first"))
         assert posted == ["📌 Pinned as 1: we use Postgres"]
-        again = await tell(moot, reply(said("sure\n!decision", by="carol"), "m1"))
+        again = await tell(moot, reply(said("sure\n!decision", by="carol"), "first"))
         assert again == posted
         await tell(moot, said("@demo go"))
         answer = moot.bot.posted[-1].id
