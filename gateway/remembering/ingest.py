@@ -20,7 +20,10 @@ HEARD_S = 10.0  # what people say among themselves is taken in so much later at 
 
 
 class MemoryIngest:
-    """Feeds the layers in the background. extraction, recall: None when there is none."""
+    """Feeds the layers in the background. extraction, recall: None when there is none.
+
+    waiting: the scopes in which something was said that is not taken in yet.
+    """
 
     def __init__(
         self,
@@ -36,7 +39,7 @@ class MemoryIngest:
         self._recall = recall
         self._spawn = spawn
         self._heard_s = heard_s
-        self._heard = set[str]()
+        self.waiting = set[str]()
         self._hears = asyncio.Event()
 
     def begin(self) -> None:
@@ -48,7 +51,7 @@ class MemoryIngest:
 
     def heard(self, scope: str) -> None:
         """Something was said: it is taken in a little later."""
-        self._heard.add(scope)
+        self.waiting.add(scope)
         self._hears.set()
 
     async def run(self) -> None:
@@ -57,8 +60,8 @@ class MemoryIngest:
             await self._hears.wait()
             await asyncio.sleep(self._heard_s)
             self._hears.clear()
-            while self._heard:
-                scope = self._heard.pop()
+            while self.waiting:
+                scope = self.waiting.pop()
                 self._spawn(_guarded(self._take_in(scope)), f"memory hears {scope}")
 
     def changed(self, message: StoredMessage) -> None:
