@@ -91,7 +91,7 @@ class Windows:
             after=seq,
             trigger=turn.message_seq,
         )
-        return _without_asides(found, turn)
+        return _without_asides(found, turn) if turn.room.kind == "dm" else found
 
     # ── What an agent knows by it ───────────────────────────────────────────────────────
 
@@ -128,7 +128,5 @@ class Windows:
 def _without_asides(found: list[StoredMessage], turn: Turn) -> list[StoredMessage]:
     """In a direct message each question has a turn of its own. Whatever else its sender typed after
     it was for Moot, e.g. the code of somebody who wasn't let in yet, and must not pass for it."""
-    if turn.room.kind != "dm":
-        return found
     asker = next((m.by.id for m in found if m.seq == turn.message_seq), None)
     return [m for m in found if m.seq <= turn.message_seq or m.by.id != asker]
