@@ -145,6 +145,7 @@ room_settings = Table(  # what was chosen in a room with a command
     Column("sessions", String),  # room, thread; null: as moot.toml says
     Column("workspace", String),  # name of one that an administrator listed; null: its own
     Column("mode", String),  # plan, ask, auto; null: as its agent begins
+    Column("mode_by", String),  # id of the person who chose it
     Column("follow", String),  # asker, everybody, never; null: as moot.toml says
     Column("require_mention", Boolean),  # null: as its bot's table says
     Column("by_id", String, nullable=False),

@@ -64,7 +64,9 @@ class Context:
         self.bus = EventBus()
         self.transcript = Transcript(store)
         free = (bot.name or bot.platform for bot in config.bots if not bot.require_mention)
-        self.settings = RoomSettings(store, clock, config.rooms, frozenset(free), config.agents)
+        self.settings = RoomSettings(
+            store, clock, config.rooms, frozenset(free), config.agents, access.is_owner
+        )
         self.ledger = SqlLedger(store, self.transcript, self.settings.session_thread)
         self.audit = Audit(store, clock, config.gateway.data_dir / ANCHOR, self.redactor)
         self.presence = Presence(store, self.transcript, clock)

@@ -77,7 +77,7 @@ class AgentCommands:
 
     async def _compact_one(self, request: CommandRequest, persona: Persona) -> str:
         key = request.key(persona)
-        if not await self._sessions.known(persona, key):
+        if not await self._sessions.known(persona, key, request.turn.room):
             return f"@{persona.name} holds no conversation here that could be compacted."
         try:
             async with self._sessions.use(persona, key, request.turn.room, untold) as live:

@@ -57,7 +57,7 @@ class ChoiceCommands:
         if not names:
             what = "folders" if is_folder else "modes"
             return f"@{persona.name} has no {what} to choose from."
-        choice = await self.settings.of(persona, request.key(persona))
+        choice = await self.settings.of(persona, request.key(persona), request.turn.room)
         now = choice.workspace if is_folder else choice.mode
         listed = [f"`{one}` (chosen here)" if one == now else f"`{one}`" for one in names]
         own = "its own" if is_folder else "as it begins"
@@ -121,7 +121,8 @@ class ChoiceCommands:
                 "refuse", by, persona=persona.name, room=room, command="mode auto"
             )
             return f"{quoted(by.name, 80)}, `!mode auto` is for owners."
-        await self.settings.choose(request.key(persona), by, mode=wanted)
+        mode_by = by.id if wanted else None
+        await self.settings.choose(request.key(persona), by, mode=wanted, mode_by=mode_by)
         await self.audit.note("mode", by, persona=persona.name, room=room, mode=name)
         if wanted is None:  # most programs resume a session in the mode that it was in
             await self._begin_again(request.key(persona), "mode")

@@ -155,7 +155,8 @@ class RememberCommands:
             return "Say which: `!forget 12`, or `!forget all`; `!memory` lists them."
         done = await self._keeper.forget(owner, seq)
         lines = [_forgotten(done)]
-        known = [await self._sessions.known(one, request.key(one)) for one in request.here]
+        room = request.turn.room
+        known = [await self._sessions.known(one, request.key(one), room) for one in request.here]
         if any(known):
             lines.append("The agent's own session may still know it; `!new` begins another.")
         return " ".join(lines)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import tzinfo
 
-from contract.chat import unaddressed
+from contract.chat import Room, unaddressed
 from gateway.audit.audit import Audit
 from gateway.core.ledger import SessionKey, UnusedSession
 from gateway.core.quoting import number_in, quoted
@@ -44,7 +44,8 @@ class SessionCommands:
         chosen = request.chosen()
         if not chosen:
             return request.nobody()
-        told = [await self._list(one, request.key(one)) for one in chosen]
+        room = request.turn.room
+        told = [await self._list(one, request.key(one), room) for one in chosen]
         if not request.thread_id and self.settings.sessions(request.turn.room) == "thread":
             told.append("Each thread here has sessions of its own; say `!sessions` there.")
         return "\n\n".join(told)
@@ -60,14 +61,14 @@ class SessionCommands:
         other = "room" if how == "thread" else "thread"
         return f"From now on {whose} one session a persona; `!sessions {other}` changes that."
 
-    async def _list(self, persona: Persona, key: SessionKey) -> str:
+    async def _list(self, persona: Persona, key: SessionKey, room: Room) -> str:
         program = self.sessions.program(persona)
         past = await self.ledger.past_sessions(key)
         if not past:
             return f"@{persona.name} has no session here that could be told apart."
         current = await self.ledger.agent_session(key, program.name)
         lines = [await self._line(one, is_current=one.id == current) for one in past]
-        how = ", ".join(await self.settings.told(persona, key))
+        how = ", ".join(await self.settings.told(persona, key, room))
         heading = f"@{persona.name}'s sessions here{f' ({how})' if how else ''}:"
         return "\n".join([heading, *lines])
 

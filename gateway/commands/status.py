@@ -57,11 +57,12 @@ class StatusCommands:
         elif not self.access.may_invoke(room, sender_id, persona.name):
             state = "not for you, here"
         else:
-            state = await self._state(persona, request.key(persona))
+            state = await self._state(persona, request)
         about = f" ({quoted(persona.front.description, 120)})" if persona.front.description else ""
         return f"- @{persona.name}{about}: {program.title}, {state}"
 
-    async def _state(self, persona: Persona, key: SessionKey) -> str:
+    async def _state(self, persona: Persona, request: CommandRequest) -> str:
+        key, room = request.key(persona), request.turn.room
         current, waiting = self.queues.queue(key)
         if current is not None:
             return f"working, {len(waiting)} waiting" if waiting else "working"
@@ -69,14 +70,14 @@ class StatusCommands:
             return f"working in {_counted(threads, 'thread')}"
         if self._live(key) is not None:
             return "ready"
-        return "asleep" if await self.sessions.known(persona, key) else "not started yet"
+        return "asleep" if await self.sessions.known(persona, key, room) else "not started yet"
 
     # ── !status ─────────────────────────────────────────────────────────────────────────
 
     async def _status(self, request: CommandRequest) -> str:
         lines = ["Nobody answers here."] if not request.here else []
         for persona in request.here:
-            lines += ["", *await self._persona(persona, request.key(persona))]
+            lines += ["", *await self._persona(persona, request)]
         if (room := request.turn.room).is_shared:
             lines += ["", f"The room: {self.settings.in_words(room, request.turn.bot)}"]
         if self.access.is_owner(room, request.asked.by.id):
@@ -84,7 +85,8 @@ class StatusCommands:
             lines += ["", f"Sessions: {self._sessions()}"]
         return "\n".join(lines).lstrip("\n")
 
-    async def _persona(self, persona: Persona, key: SessionKey) -> list[str]:
+    async def _persona(self, persona: Persona, request: CommandRequest) -> list[str]:
+        key = request.key(persona)
         current, waiting = self.queues.queue(key)
         doing = "nothing to do"
         if current is not None:
@@ -99,21 +101,22 @@ class StatusCommands:
                 waits = f", {len(behind)} waiting" if behind else ""
                 asked = await self._asked(at_work)
                 lines.append(f"- in a thread: works on {asked}, {self._since(at_work)}{waits}")
-        lines.append(f"- session: {await self._session(persona, key)}")
+        lines.append(f"- session: {await self._session(persona, request)}")
         return lines
 
-    async def _session(self, persona: Persona, key: SessionKey) -> str:
+    async def _session(self, persona: Persona, request: CommandRequest) -> str:
+        key, room = request.key(persona), request.turn.room
         program = self.sessions.program(persona)
-        applied = await self.settings.applied(persona, key)
+        applied = await self.settings.applied(persona, key, room)
         told = [program.title, f"model {_model(applied, program)}"]
-        told += await self.settings.told(persona, key)
+        told += await self.settings.told(persona, key, room)
         if (live := self._live(key)) is not None:
             age = _lasting(self.clock() - live.started_at)
             told += [live.state, _counted(live.turns, "turn"), f"open for {age}"]
         elif not program.available:
             told.append(f"not available ({program.hint})")
         else:
-            known = await self.sessions.known(persona, key)
+            known = await self.sessions.known(persona, key, room)
             told.append("asleep" if known else "not started yet")
         if program.context_tokens:
             told.append(f"context {program.context_tokens // 1000}k tokens")

@@ -78,10 +78,10 @@ LOOK_S = 30.0  # at least so often: a program may have ended by itself
 SOONEST_S = 1.0
 
 Why = Literal["idle", "cap", "died", "replaced", "shutdown"]
-AsSet = Callable[[Persona, SessionKey], Awaitable[Persona]]
+AsSet = Callable[[Persona, SessionKey, Room], Awaitable[Persona]]
 
 
-async def _as_it_is(persona: Persona, key: SessionKey) -> Persona:
+async def _as_it_is(persona: Persona, key: SessionKey, room: Room) -> Persona:
     return persona
 
 
@@ -158,7 +158,7 @@ class SessionPool:
     async def use(
         self, persona: Persona, key: SessionKey, room: Room, waits: Waits
     ) -> AsyncIterator[LiveSession]:
-        persona = await self._as_set(persona, key)
+        persona = await self._as_set(persona, key, room)
         while (opening := self._opening.get(key)) is not None:
             await asyncio.wait({opening})
         live = self._live.get(key)
@@ -213,9 +213,9 @@ class SessionPool:
         self._counts.session_started(live.context.program.name, resumed=live.agent.resumed)
         return live
 
-    async def known(self, persona: Persona, key: SessionKey) -> bool:
+    async def known(self, persona: Persona, key: SessionKey, room: Room) -> bool:
         live = self._live.get(key)
-        if live is not None and live.usable_by(await self._as_set(persona, key)):
+        if live is not None and live.usable_by(await self._as_set(persona, key, room)):
             return True
         program = self.opener.programs(persona.front.agent)
         if not program.resumes:

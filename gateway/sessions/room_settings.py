@@ -30,12 +30,13 @@ EVERYBODY = ""  # stands for the persona in what holds for all of a room
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What was chosen; None: nothing was."""
+    """What was chosen; None: nothing was. mode_by: id of the person who chose the mode."""
 
     model: str | None = None
     sessions: str | None = None
     workspace: str | None = None
     mode: Mode | None = None
+    mode_by: str | None = None
     follow: Follow | None = None
     require_mention: bool | None = None
 
@@ -55,7 +56,8 @@ _OF_ROOMS = select(
 class RoomSettings:
     """They are kept on disk, and each is read once. table, agents: tables of moot.toml; what
     holds in rooms for which nobody chose. mention_free: names of the bots that answer every message
-    of these. of_rooms: what was chosen for all of a room, by its id."""
+    of these. is_owner: true for the id of one who owns a room now. of_rooms: what was chosen for
+    all of a room, by its id."""
 
     def __init__(
         self,
@@ -64,12 +66,14 @@ class RoomSettings:
         table: RoomsTable,
         mention_free: frozenset[str],
         agents: Mapping[str, AgentTable],
+        is_owner: Callable[[Room, str], bool],
     ) -> None:
         self._store = store
         self._clock = clock
         self._table = table
         self.mention_free = mention_free
         self._agents = agents
+        self._is_owner = is_owner
         self._choices: dict[SessionKey, Choice] = {}
         self.of_rooms: dict[str, Choice] = {}
 
@@ -171,30 +175,34 @@ class RoomSettings:
         listed = (persona.front.modes, table.modes if table else None)
         return next((modes for modes in listed if modes is not None), ASKING)
 
-    async def of(self, persona: Persona, key: SessionKey) -> Choice:
+    async def of(self, persona: Persona, key: SessionKey, room: Room) -> Choice:
         """What holds for a session: a thread's choices go before those for all of its scope. What
-        an administrator doesn't list any more is none."""
+        an administrator doesn't list any more is none, and `auto` is `ask` from when the one who
+        chose it is no owner any more."""
         own = scope = await self.chosen(key)
         if key.thread_id:
             scope = await self.chosen(replace(key, thread_id=""))
-        workspace, mode = own.workspace or scope.workspace, own.mode or scope.mode
+        workspace, moded = own.workspace or scope.workspace, own if own.mode else scope
+        mode, mode_by = moded.mode, moded.mode_by
         if workspace and workspace not in self.workspaces(persona):
             workspace = None
         if mode and mode not in self.modes(persona):
             mode = None
+        if mode == "auto" and not self._is_owner(room, mode_by or ""):
+            mode = "ask"
         return Choice(scope.model, workspace=workspace, mode=mode)
 
-    async def told(self, persona: Persona, key: SessionKey) -> list[str]:
+    async def told(self, persona: Persona, key: SessionKey, room: Room) -> list[str]:
         """The folder and the mode that were chosen, in words."""
-        choice = await self.of(persona, key)
+        choice = await self.of(persona, key, room)
         told = [f"in {choice.workspace}"] if choice.workspace else []
         return [*told, f"mode {choice.mode}"] if choice.mode else told
 
-    async def applied(self, persona: Persona, key: SessionKey) -> Persona:
+    async def applied(self, persona: Persona, key: SessionKey, room: Room) -> Persona:
         """The persona as it was set for a session."""
         if self._choices.get(key) is _NOTHING and not key.thread_id:  # as with nearly every turn
             return persona
-        choice = await self.of(persona, key)
+        choice = await self.of(persona, key, room)
         front: dict[str, Any] = {"model": choice.model} if choice.model else {}
         if choice.workspace:
             front["workspace"] = self.workspaces(persona)[choice.workspace]
@@ -205,5 +213,7 @@ class RoomSettings:
 
 def forget_choices(connection: Connection, ids: frozenset[str]) -> None:
     """Delete what somebody chose in rooms, and what they scheduled."""
+    moded = room_settings.update().where(room_settings.c.mode_by.in_(ids))
+    connection.execute(moded.values(mode=None, mode_by=None))
     for table in (room_settings, schedules):
         connection.execute(delete(table).where(table.c.by_id.in_(ids)))

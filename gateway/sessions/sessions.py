@@ -190,7 +190,7 @@ class Sessions(Protocol):
     async def keep(self, live: LiveSession) -> None:
         """Remember that it was used, and the agent's session id, to resume it after a restart."""
 
-    async def known(self, persona: Persona, key: SessionKey) -> bool:
+    async def known(self, persona: Persona, key: SessionKey, room: Room) -> bool:
         """True if there is a session to go on with, living or suspended."""
 
     async def interrupt(self, key: SessionKey) -> bool:

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from contract.chat import Room
+from contract.chat import MOOT, Room, Speaker
+from gateway.access.grants import GrantSpan
 from gateway.sessions.sessions import AgentProgram
 from gateway.settings.access import AccessTable, GrantTable
 from gateway.settings.tables import AgentTable, RoomsTable
@@ -168,6 +169,26 @@ async def test_auto_is_an_owners_where_an_administrator_listed_it(
         told = await acts(moot, "mode", "refuse")
         assert [act for act, _ in told] == ["refuse", "refuse", "mode"]
         assert await say(moot, "!mode ask") == "From its next turn on @demo is in mode `ask` here."
+
+
+async def test_auto_becomes_ask_when_the_one_who_chose_it_is_no_owner_any_more(
+    tmp_path: Path,
+) -> None:
+    scripted, programs = modal()
+    given = options(modes=["ask", "auto"])
+    async with gateway(tmp_path, programs=programs, access=ROLES, options=given) as moot:
+        grants = moot.house.admissions.grants
+        rita = Speaker("fake:rita", "Rita")
+        await grants.grant(rita, "owner", GrantSpan(), MOOT)
+        await say(moot, "!mode auto", by="rita")
+        await say(moot, "!model demo default")  # what somebody else chooses changes nothing of it
+        await say(moot, "@demo a")
+        assert scripted.launches[-1].mode == "auto"
+        await grants.revoke(MOOT, lambda held: held.person.id == rita.id)
+        assert "mode ask" in await say(moot, "!status")
+        await say(moot, "@demo b")
+        assert (scripted.launches[-1].mode, scripted.launches[-1].session_id) == ("ask", "s1")
+        assert "`ask` (chosen here)" in await say(moot, "!mode")
 
 
 async def test_a_program_without_modes_says_so(tmp_path: Path) -> None:
