@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -16,6 +20,8 @@ from contract.errors import ConfigError
 M = TypeVar("M", bound=BaseModel)
 
 log = structlog.stdlib.get_logger("moot.bots")
+
+_MOST_ROOMS = 2_000
 
 
 class JsonState(Generic[M]):
@@ -88,3 +94,59 @@ class JsonState(Generic[M]):
             if text != self._text:
                 write(self.path, text.encode())
             self._text, self._written = text, number
+
+
+class _Taken(BaseModel):
+    since: datetime
+    rooms: dict[str, str]
+
+
+class Cursor:
+    """Up to `since`, by the server's clock, every message is on disk; rooms: id to type ("c").
+
+    Messages are taken side by side: it never passes one that is still under way.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._kept = JsonState(path, _Taken)
+        self._open: dict[int, datetime] = {}
+        self._numbers = itertools.count()
+        self._newest: datetime | None = None
+        self.rooms: dict[str, str] = {}
+        if state := self._kept.load(otherwise="what was missed is not asked for"):
+            self._newest, self.rooms = state.since, state.rooms
+
+    @property
+    def since(self) -> datetime | None:
+        """The time of the last message taken; None: nothing was ever taken."""
+        times = [*self._open.values(), *([self._newest] if self._newest else [])]
+        return min(times, default=None)
+
+    def begin(self, at: datetime) -> None:
+        """The first time ever: what was said before is nobody's business."""
+        self._newest = at
+
+    @contextmanager
+    def taking(self, at: datetime, *, moves: bool = True) -> Iterator[None]:
+        """While something of that time is taken. What fails stays open for the next run.
+
+        moves: false where everything later may still be missing.
+        """
+        number = next(self._numbers)
+        self._open[number] = at
+        yield
+        del self._open[number]
+        if moves and (self._newest is None or at > self._newest):
+            self._newest = at
+
+    def settle(self, since: datetime | None) -> None:
+        """Forget what is under way, and go on from `since`."""
+        self._open.clear()
+        self._newest = since
+
+    async def save(self) -> None:
+        """Write it down, if it has changed."""
+        if (since := self.since) is None:
+            return
+        rooms = dict(list(self.rooms.items())[-_MOST_ROOMS:])
+        await self._kept.keep(_Taken(since=since, rooms=rooms))

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import structlog
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
-from bots.kit.cursor import JsonState
+from bots.kit.cursor import Cursor
 from bots.kit.retry import PatientCalls
 from bots.rocketchat.api import RocketApi, RocketRefused
 from bots.rocketchat.directory import Directory
@@ -25,8 +22,6 @@ from contract.errors import PlatformError
 log = structlog.stdlib.get_logger("moot.bots")
 
 
-_MOST_ROOMS = 2_000
-
 HISTORY = {"c": "channels.history", "p": "groups.history", "d": "im.history"}
 
 # Without the role `bot` a route may be called ten times a minute: with more rooms than this only
@@ -35,62 +30,6 @@ _FEW_ROOMS = 8
 _TRIES = 6
 _ABREAST = 8  # rooms that are asked side by side
 _PAGE, _PAGES = 100, 50
-
-
-class _State(BaseModel):
-    since: datetime
-    rooms: dict[str, str]
-
-
-class Cursor:
-    """Up to `since`, by the server's clock, every message is on disk; rooms: id to type ("c").
-
-    Messages are taken side by side: it never passes one that is still under way.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._kept = JsonState(path, _State)
-        self._open: dict[int, datetime] = {}
-        self._numbers = itertools.count()
-        self._newest: datetime | None = None
-        self.rooms: dict[str, str] = {}
-        if state := self._kept.load(otherwise="what was missed is not asked for"):
-            self._newest, self.rooms = state.since, state.rooms
-
-    @property
-    def since(self) -> datetime | None:
-        """The time of the last message taken; None: nothing was ever taken."""
-        times = [*self._open.values(), *([self._newest] if self._newest else [])]
-        return min(times, default=None)
-
-    def begin(self, at: datetime) -> None:
-        """The first time ever: what was said before is nobody's business."""
-        self._newest = at
-
-    @contextmanager
-    def taking(self, at: datetime, *, moves: bool = True) -> Iterator[None]:
-        """While something of that time is taken. What fails stays open for the next run.
-
-        moves: false where everything later may still be missing.
-        """
-        number = next(self._numbers)
-        self._open[number] = at
-        yield
-        del self._open[number]
-        if moves and (self._newest is None or at > self._newest):
-            self._newest = at
-
-    def settle(self, since: datetime | None) -> None:
-        """Forget what is under way, and go on from `since`."""
-        self._open.clear()
-        self._newest = since
-
-    async def save(self) -> None:
-        """Write it down, if it has changed."""
-        if (since := self.since) is None:
-            return
-        rooms = dict(list(self.rooms.items())[-_MOST_ROOMS:])
-        await self._kept.keep(_State(since=since, rooms=rooms))
 
 
 @dataclass(frozen=True, slots=True)

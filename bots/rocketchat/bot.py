@@ -9,10 +9,11 @@ from datetime import datetime
 import structlog
 
 from bots.bot import PlatformCapabilities, Reaction, Receive
+from bots.kit.cursor import Cursor
 from bots.kit.inbound import Delivery
 from bots.kit.platform_bot import BotSetup, PlatformBot
 from bots.rocketchat.api import RocketApi
-from bots.rocketchat.backfill import Backfill, Cursor
+from bots.rocketchat.backfill import Backfill
 from bots.rocketchat.check import ROLE_REMEDY, Credentials, SignIn, lacks, rules
 from bots.rocketchat.connection import MessageStreams
 from bots.rocketchat.ddp import Ddp, DdpTimeouts

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bots.rocketchat.backfill import Cursor
+from bots.kit.cursor import Cursor
 from bots.rocketchat.bot import RocketChatBot
 from bots.rocketchat.check import Credentials
 from bots.rocketchat.wire import moment
