@@ -13,7 +13,7 @@ import structlog
 from pydantic import BaseModel, ConfigDict
 
 from bots.bluebubbles.api import BlueBubblesApi, BlueBubblesRefused, WrongPassword
-from bots.bluebubbles.connection import Webhook, address, is_out_of_reach
+from bots.bluebubbles.connection import Webhook
 from bots.bluebubbles.events import (
     Deletion,
     Edit,
@@ -23,6 +23,7 @@ from bots.bluebubbles.events import (
 )
 from bots.bluebubbles.wire import Millis, WireMessage
 from bots.kit.cursor import JsonState
+from bots.kit.webhook import address, is_out_of_reach
 from contract.errors import PlatformError
 
 log = structlog.stdlib.get_logger("moot.bots")

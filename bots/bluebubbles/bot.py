@@ -13,7 +13,7 @@ from aiohttp import web
 from bots.bluebubbles.api import BlueBubblesApi, WrongPassword
 from bots.bluebubbles.backfill import POLL_S, Backfill, CatchUp, OwnAddress
 from bots.bluebubbles.check import findings
-from bots.bluebubbles.connection import SECRET, Webhook, kept_secret
+from bots.bluebubbles.connection import Webhook
 from bots.bluebubbles.directory import Directory
 from bots.bluebubbles.events import (
     ALIAS,
@@ -35,6 +35,7 @@ from bots.kit.events import EditedMessage, RenamedRoom
 from bots.kit.inbound import Delivery
 from bots.kit.platform_bot import BotSetup, PlatformBot
 from bots.kit.recent import Recent
+from bots.kit.webhook import SECRET, kept_secret
 from contract.chat import Destination, Room, Speaker
 from contract.errors import ConfigError
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bots.bluebubbles.api import BlueBubblesApi
-from bots.bluebubbles.connection import is_out_of_reach, listed
+from bots.bluebubbles.connection import listed
 from bots.bluebubbles.directory import Directory
+from bots.kit.webhook import is_out_of_reach
 
 
 async def findings(

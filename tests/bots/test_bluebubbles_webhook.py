@@ -8,7 +8,8 @@ import aiohttp
 import pytest
 from yarl import URL
 
-from bots.bluebubbles.connection import EVENTS, address, is_out_of_reach
+from bots.bluebubbles.connection import EVENTS
+from bots.kit.webhook import address, is_out_of_reach
 from contract.errors import ConfigError
 from tests.doubles.bluebubbles import BlueBubblesDouble
 from tests.doubles.bluebubbles_stage import at_work, make_bot

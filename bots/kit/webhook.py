@@ -1,0 +1,145 @@
+"""A webhook: a path with a secret in it, which is the only proof of who calls.
+
+For servers that sign nothing, or nothing that we can check.
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+import secrets
+import socket
+from collections.abc import Mapping
+from ipaddress import ip_address
+from pathlib import Path
+
+from aiohttp import web
+from yarl import URL
+
+from bots.kit.files import write
+from contract.errors import ConfigError
+
+# A message with everything around it takes a few thousand bytes; its files don't travel here.
+_MOST_BODY_BYTES = 1_000_000
+_JSON: Mapping[str, str] = {"Cache-Control": "no-store"}
+
+SECRET = re.compile(r"[A-Za-z0-9_-]{16,128}")
+"""The characters that may stand in an address unescaped, and can't be guessed."""
+
+
+class SecretPath:
+    """The base of a platform's webhook: nobody gets in without the secret."""
+
+    def __init__(self, platform: str, bot: str) -> None:
+        self._bot = bot
+        self._secret = ""
+        self.folder = f"/{platform}/{re.sub(r'[^A-Za-z0-9_-]', '-', bot)}/"
+
+    def routes(self) -> list[web.RouteDef]:
+        return [web.post(self.folder + "{secret}", self._enter)]
+
+    def open(self, secret: str) -> None:
+        """Let in whoever has the secret; nobody came in before."""
+        self._secret = secret
+
+    def url(self, base: str) -> str:
+        """The address at which the server finds us, as it reaches `base`."""
+        return base.rstrip("/") + self.folder + self._secret
+
+    def shown(self, base: str) -> str:
+        """The same, for people who read a log."""
+        return f"{base.rstrip('/')}{self.folder}<secret>"
+
+    async def _enter(self, request: web.Request) -> web.Response:
+        given = request.match_info["secret"].encode(errors="replace")
+        if not self._secret or not hmac.compare_digest(given, self._secret.encode()):
+            return answer(404, "there is nothing here")
+        return await self.handle(request)
+
+    async def handle(self, request: web.Request) -> web.Response:
+        """Answer who has the secret."""
+        raise NotImplementedError
+
+
+async def body_of(request: web.Request) -> bytes | None:
+    """The body, or None when it is too large."""
+    if (request.content_length or 0) > _MOST_BODY_BYTES:
+        return None
+    data = bytearray()
+    async for chunk in request.content.iter_chunked(65_536):
+        data += chunk
+        if len(data) > _MOST_BODY_BYTES:
+            return None
+    return bytes(data)
+
+
+def answer(status: int, error: str) -> web.Response:
+    body = {"error": error} if error else {"ok": True}
+    return web.json_response(body, status=status, headers=_JSON)
+
+
+# ── Our own address ─────────────────────────────────────────────────────────────────────
+
+
+def address(listen_host: str, listen_port: int, server: URL) -> str | None:
+    """Our address as the server reaches it, when it isn't told; None when there is no port yet.
+
+    Who listens everywhere is reached at the address from which this machine talks to the server.
+    """
+    if not listen_port:
+        return None
+    host = listen_host.strip("[]")
+    if _is_everywhere(host):
+        host = _address_towards(server.host or "127.0.0.1", server.port or 80)
+    shown = f"[{host}]" if ":" in host else host
+    return f"http://{shown}:{listen_port}"
+
+
+def is_out_of_reach(url: str, server: URL) -> bool:
+    """True if the server, on another machine, is given an address of this one alone."""
+    return _is_loopback(URL(url).host or "") and not _is_loopback(server.host or "")
+
+
+def _is_everywhere(host: str) -> bool:
+    try:
+        return ip_address(host).is_unspecified
+    except ValueError:
+        return False
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _address_towards(host: str, port: int) -> str:
+    """The address that this machine has on the way to a host. Sends nothing; may ask the DNS."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)
+        family, kind, proto, _, target = found[0]
+        with socket.socket(family, kind, proto) as probe:
+            probe.connect(target)
+            return str(probe.getsockname()[0])
+    except OSError:
+        return "127.0.0.1"
+
+
+# ── The secret ──────────────────────────────────────────────────────────────────────────
+
+
+def kept_secret(folder: Path) -> str:
+    """The webhook's secret; made when there is none. Raises ConfigError, OSError.
+
+    Blocks its thread.
+    """
+    path = folder / "webhook_secret"
+    if path.exists():
+        secret = path.read_text(encoding="ascii", errors="replace").strip()
+        if not SECRET.fullmatch(secret):
+            raise ConfigError(f"{path} holds no secret: delete it, and a new one is made")
+        return secret
+    secret = secrets.token_urlsafe(32)
+    write(path, secret.encode())
+    return secret
