@@ -64,7 +64,8 @@ bench: .venv/dev
 # The real command-line agents and chat clients that the tests drive, in the project's own folders.
 .venv/node: .venv/python tests/setup tests/agents/package-lock.json tests/clients/package-lock.json \
 		tests/clients/discord/package-lock.json tests/clients/markup/package-lock.json \
-		tests/clients/oidc/package-lock.json tests/clients/rocketchat/package-lock.json tests/matrix/requirements.txt
+		tests/clients/matrix/package-lock.json tests/clients/oidc/package-lock.json \
+		tests/clients/rocketchat/package-lock.json tests/matrix/requirements.txt
 	sh tests/setup
 	@touch $@
 

