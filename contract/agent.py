@@ -25,7 +25,8 @@ class Question:
     """A question that the agent's program asks in mid-turn: its title, details and real choices.
 
     title, detail: plain text, shown as it is: what is asked must not be able to dress itself up.
-    code: typed behind a choice where more than one question waits in one place; "": it isn't shown.
+    code: proves behind a choice which question was seen; "": it has none. crowded: another waits in
+    its place, so that a choice is typed with the code.
     """
 
     id: str
@@ -33,6 +34,7 @@ class Question:
     detail: str
     options: tuple[Option, ...]
     code: str = ""
+    crowded: bool = False
 
     @property
     def digest(self) -> str:
@@ -45,6 +47,10 @@ class Question:
 
     def typed(self, number: int) -> str:
         """The words that choose an option, counted from 0, e.g. `!1` or `!1 k7`."""
+        return self.sent(number) if self.crowded else f"!{number + 1}"
+
+    def sent(self, number: int) -> str:
+        """The words that a button sends: always with the code, for buttons may be pressed late."""
         return f"!{number + 1} {self.code}".rstrip()
 
 

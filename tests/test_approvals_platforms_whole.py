@@ -111,9 +111,7 @@ async def test_an_answer_to_a_question_of_before_a_restart_is_none_to_the_one_af
         await at.say("!1", reply_to=second if at.replies else "")
         await until(lambda: at.allowed() == 1)
         olivia, ash = at.people("olivia", "ash")
-        denied = [("deny", olivia, "unknown")] * at.replies + [
-            ("deny", ash, "unknown")
-        ] * at.buttons
+        denied = [("deny", olivia, "unknown")] * at.replies + [("deny", ash, at.stale)] * at.buttons
         await noted(tmp_path, [*denied, ("answer", olivia, "")])
 
 

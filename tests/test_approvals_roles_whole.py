@@ -114,7 +114,8 @@ async def test_one_person_with_a_token_a_session_and_an_account_is_not_two(
             await at.press(first, "ash")
             question = await waiting(moot)
             await until(lambda: "agreed, one more person must" in " ".join(at.texts()))
-            await said(at, "!1")
+            await at.say("!1", "ash")
+            await at.told("Ash, you agreed; one more person must choose the same.")
             for person in (olivia, ash, "web:ash", "web:olivia"):
                 told = await as_program(moot, question, person, 403)
                 assert "a token is nobody" in told, person

@@ -85,7 +85,7 @@ class RocketChatBot(PlatformBot):
         """Fewer drafts for an account whose calls are counted."""
         free = self._directory.own.unlimited
         draft_s = _FREE_DRAFT_S if free else _LIMITED_DRAFT_S
-        return PlatformCapabilities(draft_s, buttons=False, nests_fences=False)
+        return PlatformCapabilities(draft_s, nests_fences=False)
 
     # ── Life ────────────────────────────────────────────────────────────────────────────
 
@@ -158,11 +158,18 @@ class RocketChatBot(PlatformBot):
         return await super().upload(place, name, data, comment, key)
 
     async def ask(self, place: Destination, question: Question, key: str) -> str:
-        """Post a question, to be answered with `!1`, `!2` or the reactions 1️⃣, 2️⃣."""
+        """Post a question with buttons under it; without, the reactions 1️⃣, 2️⃣ choose."""
         asked = await super().ask(place, question, key)
         self._posts.remember(asked, question)
-        await self._reactions.offer(asked, len(question.options))
+        if not await self._posts.offer(place, asked, question):
+            await self._reactions.offer(asked, len(question.options))
         return asked
+
+    async def edit(self, place: Destination, message_id: str, text: str) -> None:
+        """Replace an own message's text; a question loses its buttons."""
+        await self._known()
+        await self._posts.withdraw(place, message_id)
+        await super().edit(place, message_id, text)
 
     def follows(self, message_id: str, sent_at: datetime, post_id: str) -> bool | None:
         """By the times, which the server gives both."""

@@ -23,6 +23,7 @@ log = structlog.stdlib.get_logger("moot.bots")
 _ALPHABET = "23456789ABCDEFGHJKLMNPQRSTWXYZabcdefghijkmnopqrstuvwxyz"
 _ID_CHARS = 17
 _REMEMBERED = 500
+_LABEL_CHARS = 60  # of a button; the question itself shows the whole label
 _SIGNED_OUT_S = 30.0  # somebody has to make a new token
 
 
@@ -35,6 +36,34 @@ def message_id(key: str, rid: str, user_id: str) -> str:
         number, rest = divmod(number, len(_ALPHABET))
         chars.append(_ALPHABET[rest])
     return "".join(chars)
+
+
+def _buttons(asked: str) -> str:
+    """The key of the buttons under a question."""
+    return f"buttons {asked}"
+
+
+def _actions(question: Question) -> Mapping[str, Any]:
+    """An attachment whose buttons have the client of who presses one send its `msg`.
+
+    (Rocket.Chat: ActionAttachmentButton.tsx, validateAttachmentsActions; read 2026-11)
+    """
+    actions = [
+        {
+            "type": "button",
+            "text": _label(option.label),
+            "msg": question.sent(number),
+            "msg_in_chat_window": True,
+            "msg_processing_type": "sendMessage",
+        }
+        for number, option in enumerate(question.options)
+    ]
+    return {"button_alignment": "horizontal", "actions": actions}
+
+
+def _label(label: str) -> str:
+    words = " ".join(label.split())
+    return words if len(words) <= _LABEL_CHARS else f"{words[: _LABEL_CHARS - 1]}…"
 
 
 class Posts:
@@ -52,7 +81,7 @@ class Posts:
         place: Destination,
         text: str,
         key: str,
-        attachments: Sequence[Mapping[str, str]] = (),
+        attachments: Sequence[Mapping[str, Any]] = (),
     ) -> str:
         """Post a text as Rocket.Chat takes it. The same key twice is one message."""
         rid = place.room.external_id
@@ -135,6 +164,30 @@ class Posts:
         return str(user.get("_id")) if isinstance(user, dict) else None
 
     # ── Questions ───────────────────────────────────────────────────────────────────────
+
+    async def offer(self, place: Destination, asked: str, question: Question) -> bool:
+        """Put buttons under a question: whoever presses one says its choice, with the question's
+        code. False: the server doesn't take them.
+
+        An edit leaves a message's attachments as they are, so that they stand in a message of their
+        own, which goes when the question is decided.
+        """
+        try:
+            await self.post(place, "", _buttons(asked), [_actions(question)])
+        except PlatformError as error:
+            log.info("sign.failed", reason=error)
+            return False
+        return True
+
+    async def withdraw(self, place: Destination, asked: str) -> None:
+        """Take the buttons away that stand under a message, perhaps since an earlier process."""
+        if asked in self._sent_at and asked not in self._questions:
+            return
+        rid, own = place.room.external_id, self._directory.own.user_id
+        try:
+            await self.delete(place, message_id(_buttons(asked), rid, own))
+        except PlatformError as error:
+            log.info("sign.failed", reason=error)
 
     def remember(self, message_id: str, question: Question) -> None:
         """A reaction with a digit on this message is an answer from now on."""

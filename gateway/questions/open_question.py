@@ -67,7 +67,7 @@ class PendingQuestion:
             before = f"{self.agreed[1].name} agreed, one more person must: "
         crowded = any(rival.place.thread_id == self.place.thread_id for rival in self.rivals)
         title = f"{before}{self.question.title}"
-        return replace(self.question, title=title, code=self.code if crowded else "")
+        return replace(self.question, title=title, code=self.code, crowded=crowded)
 
     def beside(self, others: Iterable[PendingQuestion]) -> None:
         """Other questions that wait, and this one, may be taken for each other in one room."""

@@ -261,11 +261,52 @@ async def test_pins_and_pushpins_are_told_and_taken_back(
     assert sorted(pins, key=str) == sorted(wanted, key=str)
 
 
+async def test_a_question_has_buttons_that_say_its_choices_until_it_is_decided(
+    rocketchat: RocketChatDouble, inbox: Inbox, rocketchat_bot: MakeBot
+) -> None:
+    options = (Option("Yes, and " + "x" * 100), Option("No", refuses=True))
+    question = Question("turn 7", "Run?", "rm -rf <x>", options, code="k7")
+    place = Destination(ROOM)
+    async with at_work(rocketchat_bot(), inbox, rocketchat) as bot:
+        asked = await bot.ask(place, question, "k")
+        assert await bot.ask(place, question, "k") == asked
+        post = rocketchat.buttons(asked)
+        assert post is not None
+        assert [len(m.get("attachments", ())) for m in rocketchat.messages.values()] == [0, 1]
+        (shown,) = post["attachments"]
+        assert [len(action["text"]) for action in shown["actions"]] == [60, 2]
+        rocketchat.press(asked, "No", ASH)
+        await inbox.kept(1)
+        await bot.edit(place, asked, "No (Ash)")
+        assert post["_id"] not in rocketchat.messages
+    assert [m.content for m in inbox.messages] == ["!2 k7"]
+    assert "k7" not in rocketchat.messages[asked]["msg"]
+    assert not rocketchat.called("chat.react")
+
+
+async def test_buttons_of_an_earlier_process_go_when_their_question_is_closed(
+    rocketchat: RocketChatDouble, rocketchat_bot: MakeBot
+) -> None:
+    place = Destination(ROOM)
+    question = Question("turn 7", "Run?", "", (Option("Yes"), Option("No", refuses=True)))
+    before, after = rocketchat_bot(), rocketchat_bot()
+    asked = await before.ask(place, question, "k")
+    await after.edit(place, asked, "This question is closed.")
+    assert list(rocketchat.messages) == [asked]
+    drafted = await after.post(place, "a draft", "k2")
+    for words in ("one", "two"):
+        await after.edit(place, drafted, words)
+    assert len(rocketchat.called("chat.delete")) == 1
+    await before.close()
+    await after.close()
+
+
 async def test_a_reaction_with_a_digit_on_a_question_is_a_choice(
     rocketchat: RocketChatDouble, inbox: Inbox, rocketchat_bot: MakeBot
 ) -> None:
     options = (Option("Yes"), Option("No", refuses=True))
     async with at_work(rocketchat_bot(), inbox, rocketchat) as bot:
+        rocketchat.refuses_attachments = True
         asked = await bot.ask(
             Destination(ROOM), Question("turn 7", "Run?", "rm -rf <x>", options), "k"
         )

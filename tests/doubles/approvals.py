@@ -67,7 +67,8 @@ class Platform(ABC):
     what is for that one. buttons: it has something to press, also where nothing waits any more.
     quotes: a reply can name a message of another room. replies: it can name a question's post.
     edits: a question's post says that it is closed.
-    closed, forbidden: what whoever presses too late, or may not, is told.
+    closed, forbidden: what whoever presses too late, or may not, is told. gone, stale: what whoever
+    presses a button of before a restart is told, and the audit's word for it.
     """
 
     name: str
@@ -79,7 +80,7 @@ class Platform(ABC):
     buttons = quotes = replies = edits = True
     persona = "@{} "
     closed = "Olivia, that question is closed already."
-    gone = "Ash, that question is closed already."
+    gone, stale = "Ash, that question is closed already.", "unknown"
     forbidden = "you may not answer that"
 
     @abstractmethod

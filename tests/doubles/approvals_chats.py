@@ -14,6 +14,7 @@ from tests.doubles.rocketchat_wire import iso
 
 class RocketChat(Platform):
     name, mention, quotes = "rocketchat", "@claude ", False
+    gone, stale = "Ash, say which question you mean", "code"
     persona = "@claude @{} "
     olivia, ash = rocketchat.OLIVIA, rocketchat.ASH
 
@@ -47,9 +48,9 @@ class RocketChat(Platform):
         self.double.say(text, rocketchat.CODEX, alias="Olivia", bot={"i": "x"})
 
     async def press(self, question: str, by: str = "olivia") -> None:
-        user = {"olivia": self.olivia, "ash": self.ash}[by]
-        self.double.react(question, "one", user, should=False)
-        self.double.react(question, "one", user, should=True)
+        """Somebody's client may still show the buttons."""
+        await until(lambda: self.double.buttons(question))
+        self.double.press(question, "Yes", {"olivia": self.olivia, "ash": self.ash}[by])
 
     def posts(self, where: Where = "here") -> dict[str, str]:
         told, rid = self.double.messages.values(), self._rid(where)

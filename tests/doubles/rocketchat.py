@@ -21,7 +21,7 @@ from aiohttp import web
 
 from tests.doubles.rocketchat_rest import Rest
 from tests.doubles.rocketchat_socket import Sockets
-from tests.doubles.rocketchat_wire import Fault, Refusal, iso, parsed
+from tests.doubles.rocketchat_wire import Fault, Refusal, checked, iso, parsed
 
 __all__ = ["Call", "Fault", "RocketChatDouble"]
 
@@ -61,6 +61,7 @@ class RocketChatDouble:
     limited: bool = False
     most_chars: int = 5_000
     old_uploads: bool = False  # a server before rooms.media
+    refuses_attachments: bool = False
     untold_roles: list[str] = field(default_factory=list)  # of users whose roles it keeps to itself
     calls: list[Call] = field(default_factory=list)
     users: dict[str, Json] = field(default_factory=dict)
@@ -68,6 +69,7 @@ class RocketChatDouble:
     roles: dict[str, dict[str, list[str]]] = field(default_factory=lambda: defaultdict(dict))
     messages: dict[str, Json] = field(default_factory=dict)
     deleted: list[Json] = field(default_factory=list)
+    removed: dict[str, Json] = field(default_factory=dict)  # what was deleted, as it was
     files: dict[str, StoredFile] = field(default_factory=dict)
     tokens: dict[str, str] = field(default_factory=dict)
     passwords: dict[str, str] = field(default_factory=dict)
@@ -197,7 +199,7 @@ class RocketChatDouble:
         self.sockets.tell("stream-notify-room", event, [{"_id": message_id}])
 
     def _gone(self, message_id: str) -> str:
-        message = self.messages.pop(message_id)
+        message = self.removed[message_id] = self.messages.pop(message_id)
         gone = {"_id": message_id, "rid": message["rid"], "_deletedAt": self._now()}
         self.deleted.append(gone)
         return str(message["rid"])
@@ -230,6 +232,26 @@ class RocketChatDouble:
         reactions[name] = {"usernames": names}
         kept = {k: v for k, v in reactions.items() if v["usernames"]}
         self.change(message_id, reactions=kept or None)
+
+    def buttons(self, message_id: str) -> Json | None:
+        """The message with buttons that followed a message, though it may be gone by now."""
+        every = sorted([*self.removed.values(), *self.messages.values()], key=lambda m: m["ts"])
+        at = next(at for at, message in enumerate(every) if message["_id"] == message_id)
+        rid = every[at]["rid"]
+        with_buttons = (
+            m
+            for m in every[at:]
+            if m["rid"] == rid and any(a.get("actions") for a in m.get("attachments", ()))
+        )
+        return next(with_buttons, None)
+
+    def press(self, message_id: str, label: str, user: str = OLIVIA) -> str:
+        """Somebody's client still shows the buttons under a message, and they press one: it says
+        the button's words in their name, where it stands."""
+        post = self.buttons(message_id)
+        assert post is not None
+        told = {a["text"]: a["msg"] for one in post["attachments"] for a in one["actions"]}
+        return self.say(told[label], user, post["rid"], thread=post.get("tmid"))
 
     def pin(self, message_id: str, user: str = ASH, *, pinned: bool = True) -> None:
         """Somebody pins a message, which the room is told by a line of its own too."""
@@ -349,6 +371,10 @@ class RocketChatDouble:
             return None
         message = self.message(str(given.get("msg") or "").strip(), user, rid, **speaks_as)
         message["_id"] = given.get("_id") or message["_id"]
+        if attachments := given.get("attachments"):
+            if self.refuses_attachments:
+                raise Refusal("error-not-allowed", "Not allowed")
+            message["attachments"] = checked(attachments)
         if thread:  # no thread within a thread
             message["tmid"] = self.messages[thread].get("tmid", thread)
         self._keep(message)

@@ -12,7 +12,7 @@ from aiohttp import web
 
 from tests.doubles.slack_wire import Fault
 
-__all__ = ["Fault", "Refusal", "ddp_form", "failed", "iso", "parsed", "too_many"]
+__all__ = ["Fault", "Refusal", "checked", "ddp_form", "failed", "iso", "parsed", "too_many"]
 
 Json = dict[str, Any]
 
@@ -48,6 +48,22 @@ def parsed(text: str) -> float:
 def ddp_form(value: Json) -> Json:
     """The same with its dates as DDP writes them."""
     return {k: {"$date": round(parsed(v) * 1000)} if k in DATES else v for k, v in value.items()}
+
+
+_ACTION = {
+    **dict.fromkeys(("type", "text", "url", "image_url", "msg", "webview_height_ratio"), str),
+    **dict.fromkeys(("is_webview", "msg_in_chat_window"), bool),
+}
+
+
+def checked(attachments: list[Json]) -> list[Json]:
+    """functions/sendMessage.ts, validateAttachmentsActions: known keys have their types."""
+    for attachment in attachments:
+        for action in attachment.get("actions", ()):
+            for name, kind in _ACTION.items():
+                if action.get(name) is not None and not isinstance(action[name], kind):
+                    raise Refusal("Match error: Failed Match.Where validation")
+    return attachments
 
 
 def too_many(wait_s: float) -> web.Response:

@@ -136,7 +136,8 @@ async def test_two_in_one_place_are_told_apart_by_their_codes(tmp_path: Path) ->
         await asked(moot, "@demo go")
         await asked(moot, "@codex go", 2)
         first, second = moot.bot.asked
-        assert first.code == ""  # nothing else waited
+        assert not first.crowded  # nothing else waited
+        assert second.crowded
         assert re.fullmatch("[a-z][0-9]", second.code)
         line = await told(moot, said("!1", by="olivia"))
         codes = dict(reversed(pair) for pair in re.findall(r"`!1 (\w\d)` answers @(\w+)'s", line))
