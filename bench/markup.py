@@ -44,7 +44,7 @@ class Platform:
 
 
 PLATFORMS = (
-    Platform("Slack", slack_text.mrkdwn, slack_text.size_bytes, slack_text.LIMIT_BYTES),
+    Platform("Slack", slack_text.markdown, slack_text.markdown_chars, slack_text.MARKDOWN_CHARS),
     Platform("Rocket.Chat", rocketchat_text.written, rocketchat_text.size, rocketchat_text.LIMIT),
     Platform("Discord", discord_text.written, discord_text.size, discord_text.LIMIT),
     Platform("Matrix", matrix_text.written, matrix_text.size, matrix_text.LIMIT),

@@ -76,7 +76,7 @@ class SlackBot(PlatformBot):
 
     platform = SOURCE
     capabilities = PlatformCapabilities(
-        draft_interval_s=1.0, max_posts=10, thread_replies=True, nests_fences=False
+        draft_interval_s=1.0, max_posts=5, thread_replies=True, nests_fences=False
     )
 
     own_ids: frozenset[str] = frozenset()
@@ -197,10 +197,14 @@ class SlackBot(PlatformBot):
 
     async def post(self, place: Destination, text: str, key: str) -> str:
         """Post one piece; return its timestamp."""
-        posted = await self._posts.post(place, self.dialect.write(text), key)
+        posted = await self._posts.post(place, text, key)
         if place.thread_id:
             self._cursors.spoke(place.room.external_id, place.thread_id)
         return posted
+
+    async def edit(self, place: Destination, message_id: str, text: str) -> None:
+        """Replace an own message's text; a question loses its buttons."""
+        await self._posts.edit(place, message_id, text)
 
     async def note(self, place: Destination, text: str, key: str) -> str:
         """Post a context block, which Slack shows small and grey."""

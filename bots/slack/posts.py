@@ -13,7 +13,7 @@ from bots.markdown.writer import quiet
 from bots.slack.api import SlackApi, SlackRefused
 from bots.slack.directory import Directory
 from bots.slack.events import CHOOSE, NOTE, Account, commander
-from bots.slack.text import escape, fenced, unescaped
+from bots.slack.text import LIMIT_BYTES, escape, fenced, markdown, mrkdwn, unescaped
 from contract.agent import Question
 from contract.chat import Destination, PersonaIdentity
 
@@ -34,6 +34,12 @@ _FIND_PAGES = 50
 # Block Kit: docs.slack.dev/reference/block-kit, read 2026-11.
 _SECTION, _BUTTON_TEXT, _BUTTON_VALUE, _BUTTONS_A_ROW, _ROWS = 3_000, 75, 2_000, 5, 10
 _TITLE, _DETAIL = 200, 2_000
+_NOTIFIED = 900  # characters of a `markdown` block that stand in notifications
+
+# What Slack says of a block that it doesn't take; the text alone is taken then.
+_NO_BLOCK = {"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "invalid_arguments"}
+
+Blocks = list[dict[str, Any]]
 
 
 class PersonaPosts:
@@ -69,13 +75,26 @@ class Posts:
     def __init__(self, api: SlackApi, voices: PersonaPosts) -> None:
         self._api, self._voices = api, voices
 
-    async def post(
-        self, place: Destination, text: str, key: str, blocks: list[dict[str, Any]] | None = None
+    async def post(self, place: Destination, text: str, key: str) -> str:
+        """Post a Markdown text; return its timestamp, which is its id."""
+        written, blocks = written_forms(text)
+        try:
+            return await self._post(place, written, key, blocks)
+        except SlackRefused as error:
+            if blocks is None or error.code not in _NO_BLOCK:
+                raise
+            log.info("post.without_blocks", reason=error)
+            return await self._post(place, mrkdwn(text), key)
+
+    async def _post(
+        self, place: Destination, text: str, key: str, blocks: Blocks | None = None
     ) -> str:
-        """Post a text in mrkdwn; return its timestamp, which is its id."""
+        """The same, of mrkdwn. With blocks it stands in notifications alone."""
         if place.only_for and (only := commander(place.only_for)):
             channel = place.room.external_id
-            told = await self._api.call("chat.postEphemeral", channel=channel, user=only, text=text)
+            told = await self._api.call(
+                "chat.postEphemeral", channel=channel, user=only, text=text, blocks=blocks
+            )
             return str(told["message_ts"])
         answer = await self._voices.call(
             "chat.postMessage",
@@ -93,13 +112,22 @@ class Posts:
     async def note(self, place: Destination, text: str, key: str) -> str:
         shown = {"type": "plain_text", "text": text, "emoji": False}
         block = {"type": "context", "block_id": NOTE, "elements": [shown]}
-        return await self.post(place, escape(text), key, [block])
+        return await self._post(place, escape(text), key, [block])
 
     async def edit(self, place: Destination, message_id: str, text: str) -> None:
-        """Replace the text; the buttons of a question go. The name it was posted under stays."""
-        await self._api.call(
-            "chat.update", channel=place.room.external_id, ts=message_id, text=text, blocks=[]
-        )
+        """Replace the text; the buttons of a question go. The name it was posted under stays.
+
+        A long text whose block is refused can't be edited in: the message goes, and the refusal
+        says that it has to be posted anew.
+        """
+        written, blocks = written_forms(text)
+        where = {"channel": place.room.external_id, "ts": message_id}
+        try:
+            await self._api.call("chat.update", **where, text=written, blocks=blocks or [])
+        except SlackRefused as error:
+            if blocks is not None and error.code in _NO_BLOCK:
+                await self.delete(place, message_id)
+            raise
 
     async def delete(self, place: Destination, message_id: str) -> None:
         try:
@@ -136,7 +164,14 @@ class Posts:
         return min((ts for ts in strange if float(ts) >= since.timestamp()), default=None)
 
     async def ask(self, place: Destination, question: Question, key: str) -> str:
-        return await self.post(place, question_text(question), key, question_blocks(question))
+        return await self._post(place, question_text(question), key, question_blocks(question))
+
+
+def written_forms(text: str) -> tuple[str, Blocks | None]:
+    """A Markdown text as a message's text and blocks: mrkdwn alone, while an edit takes it."""
+    if len(text) <= LIMIT_BYTES and len((written := mrkdwn(text)).encode()) <= LIMIT_BYTES:
+        return written, None
+    return _cut(escape(quiet(text)), _NOTIFIED), [{"type": "markdown", "text": markdown(text)}]
 
 
 def _key(message: Mapping[str, Any]) -> str | None:
@@ -159,7 +194,7 @@ def question_text(question: Question) -> str:
     return "\n".join([*_asked(question), *choices])
 
 
-def question_blocks(question: Question) -> list[dict[str, Any]]:
+def question_blocks(question: Question) -> Blocks:
     """The same with buttons; those that Slack has no room for can still be typed."""
     text = question_text(question)
     section = {"type": "section", "text": {"type": "mrkdwn", "text": _cut(text, _SECTION)}}

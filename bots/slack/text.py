@@ -1,6 +1,9 @@
-"""Markdown to Slack's mrkdwn, what that takes of a message's room, and mrkdwn as it was typed.
+"""Markdown to Slack's mrkdwn, mrkdwn as it was typed, and Markdown that Slack reads itself.
 
-Slack escapes `&`, `<` and `>` and nothing else; it has no escape for `*`, `_`, `~` and the
+An answer that fits one edit is written in mrkdwn; a longer one goes into a `markdown` block, which
+has room for three times as much and shows tables and nested lists.
+
+Slack escapes `&`, `<` and `>` and nothing else; mrkdwn has no escape for `*`, `_`, `~` and the
 backtick, so a zero-width space stands where they would be misread, and beside a mark that Slack
 would overlook next to a letter. (docs.slack.dev, formatting message text; read 2026-11.)
 """
@@ -27,6 +30,9 @@ from bots.markdown.writer import (
 # chat.update refuses a text beyond 4,000 bytes of escaped UTF-8 (msg_too_long).
 LIMIT_BYTES = 3_900
 
+MARKDOWN_CHARS = 11_800
+"""The most of a piece. All `markdown` blocks of a message hold 12,000 characters together."""
+
 # What the agent may copy from the header: a person or a channel, with or without its name.
 _TOKEN = re.compile(r"<(?:@[UW]|#[CG])[A-Z0-9]{1,32}(?:\|[^<>|&\s*_~`]{0,80})?>")
 _SLACKS_OWN = re.compile(r"<([^<>]*)>|&(?:lt|gt|amp);")
@@ -37,6 +43,13 @@ _MARKS = {"strong": "*", "emphasis": "_", "strike": "~"}
 _FORMATTING = re.compile(r"[*_~`]")
 _MISREAD = re.compile(r"[*_~`]|&gt;")
 _CLOSING = {m: re.compile(rf"[^\s{m}]{re.escape(m)}(?![\w{m}])") for m in "*_~`"}
+_CODE = re.compile(
+    r"^[ \t>]*(?P<fence>`{3,}|~{3,}).*?(?:^[ \t>]*(?P=fence)|\Z)"
+    r"|(?P<ticks>`+)(?!`)[^\n]+?(?<!`)(?P=ticks)(?!`)",
+    re.MULTILINE | re.DOTALL,
+)
+_FORMULA = re.compile(r"\\\([^`\n]+?\\\)|\\\[[^`\n]+?\\\]")
+_CALL = re.compile(r"<(?=!(?:here|channel|everyone|subteam\^))")
 _QUOTE_SIGN = re.compile(r"^[ \t]*(?=&gt;)", re.MULTILINE)
 
 
@@ -46,6 +59,27 @@ escape = partial(escape_html, quote=False)
 def size_bytes(text: str) -> int:
     """The room that a Markdown text takes in a Slack message."""
     return len(mrkdwn(text).encode())
+
+
+def markdown(text: str) -> str:
+    """The text as Slack may read it itself: nobody is called by it but whom it names.
+
+    A formula, which Slack doesn't know, is shown as code; all else stays as it is.
+    """
+    parts, end = [], 0
+    for code in _CODE.finditer(text):
+        parts += [_harmless(text[end : code.start()]), code[0]]
+        end = code.end()
+    return _CALL.sub(f"<{ZERO_WIDTH}", "".join([*parts, _harmless(text[end:])])).strip("\n")
+
+
+def _harmless(text: str) -> str:
+    return _FORMULA.sub(r"`\g<0>`", quiet(text))
+
+
+def markdown_chars(text: str) -> int:
+    """The room that it takes in a `markdown` block, in UTF-16 units."""
+    return len(markdown(text).encode("utf-16-le")) // 2
 
 
 def typed(text: str) -> str:
@@ -212,4 +246,4 @@ def _opens(text: str, at: int) -> bool:
 # A piece is written when it is split and again when it is posted.
 mrkdwn = lru_cache(maxsize=64)(_SlackWriter().write)
 
-DIALECT = Dialect(mrkdwn, size_bytes, LIMIT_BYTES)
+DIALECT = Dialect(mrkdwn, markdown_chars, MARKDOWN_CHARS)

@@ -65,11 +65,39 @@ async def test_a_deletion_of_what_is_gone_is_no_error(slack: SlackDouble, bot: S
 async def test_a_piece_as_long_as_split_makes_it_can_be_edited(
     slack: SlackDouble, bot: SlackBot
 ) -> None:
-    pieces = bot.split("```\n" + "if a < b && c > d: pass  # é漢字\n" * 500 + "```")
+    pieces = bot.split("```\n" + "if a < b && c > d: pass  # é漢字\n" * 1_500 + "```")
     assert len(pieces) > 3
     for number, piece in enumerate(pieces):
         await bot.edit(HERE, await bot.post(HERE, "…", f"k{number}"), piece)
-    assert all(len(text.encode()) <= 4_000 for text in slack.texts())
+    shown = "".join(slack.texts()).replace("&lt;", "<")
+    assert (shown.count("if a < b"), shown.count("…")) == (1_500, 0)
+
+
+async def test_a_long_answer_is_markdown_that_slack_reads_itself(
+    slack: SlackDouble, bot: SlackBot
+) -> None:
+    answer = "| a | b |\n| --- | --- |\n" + "| 1 < 2 | `x` |\n" * 400 + "\nAsk <@U06STGBF4Q0>."
+    posted = await bot.post(HERE, answer, "key-1")
+    message = slack.messages[GENERAL][posted]
+    assert message["blocks"] == [{"type": "markdown", "text": answer}]
+    assert message["text"].startswith("| a | b |\n| --- | --- |\n| 1 &lt; 2")
+    assert len(message["text"]) <= 900
+    assert message["metadata"]["event_payload"] == {"key": "key-1"}
+
+
+@pytest.mark.parametrize("code", ["invalid_blocks", "msg_blocks_too_long"])
+async def test_a_block_that_slack_refuses_is_a_text_and_no_half_message_stays(
+    slack: SlackDouble, bot: SlackBot, code: str
+) -> None:
+    answer = "**word** " * 800
+    slack.fail("chat.postMessage", Fault("error", code=code))
+    first = await bot.post(HERE, answer, "key-1")
+    assert slack.texts() == [("*word* " * 800).strip()]
+    slack.fail("chat.update", Fault("error", code=code))
+    with pytest.raises(PlatformError) as refused:
+        await bot.edit(HERE, first, answer)
+    assert refused.value.outcome == "refused"
+    assert slack.texts() == []
 
 
 async def test_a_question_has_buttons_and_the_same_to_type(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bots.slack.text import LIMIT_BYTES, mrkdwn, size_bytes, typed
+from bots.slack.text import LIMIT_BYTES, markdown, mrkdwn, size_bytes, typed
 
 TABLE = [
     # Emphasis
@@ -151,6 +151,32 @@ def test_whatever_is_written_no_token_but_people_channels_and_links_comes_out(te
     live = re.findall(r"<[^>]*>?", mrkdwn(text))
     allowed = re.compile(r"<(?:[@#][A-Z0-9]{3,}(?:\|[^<>|]*)?|(?:https?|mailto):[^<>]+)>")
     assert all(allowed.fullmatch(token) for token in live)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("# A\n\n- **b** *c*\n  - [d](https://x.y) <@U06STGBF4Q0>", None),
+        ("```c\nif (a < b && @here) \\(x\\)\n```\n`@all`", None),
+        (
+            "@here <!channel> <!subteam^S1> `<!here>`",
+            "@¦here <¦!channel> <¦!subteam^S1> `<¦!here>`",
+        ),
+        (r"so \( E=mc^2 \) and \[ a_1 * b_2 \]", r"so `\( E=mc^2 \)` and `\[ a_1 * b_2 \]`"),
+        ("~~~\nopen, @here", None),
+    ],
+)
+def test_markdown_for_slack_stays_as_it_is_but_calls_nobody(text: str, shown: str | None) -> None:
+    assert markdown(text).replace("\u200b", "¦") == (text if shown is None else shown)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.sampled_from(SCRAPS), max_size=40).map("".join))
+def test_markdown_for_slack_never_calls_a_room(text: str) -> None:
+    assert not re.search(r"<!(here|channel|everyone|subteam\^)", markdown(text))
+    assert markdown(text).replace("\u200b", "").replace("`", "") == text.strip("\n").replace(
+        "`", ""
+    )
 
 
 @pytest.mark.parametrize("text", [">" * 3000 + " x", "- " * 3000 + "x", "[" * 3000, "*a " * 3000])

@@ -308,7 +308,14 @@ class SlackDouble:
 
     def texts(self, channel: str = GENERAL, user: str = BOT_USER) -> list[str]:
         """What somebody's messages in a channel say."""
-        return [m["text"] for m in self.messages[channel].values() if m.get("user") == user]
+        return [shown(m) for m in self.messages[channel].values() if m.get("user") == user]
+
+
+def shown(message: Json) -> str:
+    """What people read of a message: its text stands in notifications where it has Markdown."""
+    blocks = message.get("blocks") or ()
+    written = [block["text"] for block in blocks if block["type"] == "markdown"]
+    return "\n".join(written) or str(message["text"])
 
 
 def _channel(channel: str, name: str, kind: str) -> Json:

@@ -29,10 +29,20 @@ def _message(slack: SlackDouble, args: Json, field: str = "ts") -> Json:
     return slack.messages[channel][ts]
 
 
+def utf16(text: str) -> int:
+    """The length as JavaScript counts it."""
+    return len(text.encode("utf-16-le")) // 2
+
+
 def _check_blocks(blocks: Any) -> None:
     if not isinstance(blocks, list) or len(blocks) > 50:
         raise Refusal("invalid_blocks")
     actions: set[str] = set()
+    written = [block.get("text") for block in blocks if block.get("type") == "markdown"]
+    if not all(isinstance(text, str) and text for text in written):
+        raise Refusal("invalid_blocks")
+    if sum(map(utf16, written)) > 12_000:  # docs.slack.dev: of all such blocks of a message
+        raise Refusal("msg_blocks_too_long")
     for block in blocks:
         kind = block.get("type")
         if kind == "section" and not 0 < len(block["text"]["text"]) <= 3000:
@@ -101,6 +111,8 @@ def _post_ephemeral(slack: SlackDouble, app: App, args: Json) -> Json:
         raise Refusal("user_not_in_channel")
     if not str(args.get("text") or "").strip():
         raise Refusal("no_text")
+    if args.get("blocks"):
+        _check_blocks(args["blocks"])
     slack.whispers.append((channel, user, str(args["text"])))
     return {"message_ts": slack.new_ts()}
 

@@ -82,7 +82,7 @@ async def slack_ground(folder: Path) -> AsyncIterator[Ground]:
                 Speaker(f"slack:{slack.OLIVIA}", "Olivia", "human", f"<@{slack.OLIVIA}>"),
                 name=f"<@{slack.BOT_USER}>",
                 everybody="<!channel> <!here> <!everyone> @channel @here",
-                most=4_000,
+                most=12_000,
                 idempotent=False,
             )
             ground.double = double
