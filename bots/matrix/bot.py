@@ -17,6 +17,7 @@ from bots.matrix.api import CLIENT, MatrixApi, MatrixRefused, SendBudget
 from bots.matrix.backfill import Backfill, Cursor
 from bots.matrix.check import Account, Credentials, CredentialStore, sign_in
 from bots.matrix.connection import SyncLoop
+from bots.matrix.crypto.backup import KeyBackup
 from bots.matrix.crypto.identity import Identity
 from bots.matrix.crypto.secret_storage import KeptRecoveryKey
 from bots.matrix.directory import NOTE, Directory
@@ -147,7 +148,8 @@ class MatrixBot(PlatformBot):
                 password=self._credentials.password,
                 learned=self.setup.secret_found,
             )
-            self._posts.encryption = Encryption(self._api, keys, identity)
+            backup = KeyBackup(self._api, keys, identity, self.setup.own_dir)
+            self._posts.encryption = Encryption(self._api, keys, identity, backup)
 
     async def close(self) -> None:
         """Let go of what is open. `run` does it at its end; a call after that opens it again."""
@@ -195,8 +197,10 @@ class MatrixBot(PlatformBot):
         if await encryption.on_server() is None:
             return []  # it never ran
         if await encryption.is_itself():
-            why = await encryption.identity.missing()
-            return [f"Element refuses to talk with device {own.device_id}: {why}"] if why else []
+            if why := await encryption.identity.missing():
+                return [f"Element refuses to talk with device {own.device_id}: {why}"]
+            why = await encryption.backup.missing()
+            return [f"its room keys are in no backup: {why}"] if why else []
         return [
             f"the keys of device {own.device_id} are lost and nobody can encrypt for it: log in "
             "again for a new MATRIX_TOKEN (with a password Moot does it by itself when "

@@ -11,6 +11,7 @@ from uuid import uuid4
 import structlog
 
 from bots.matrix.api import CLIENT, MatrixApi, path
+from bots.matrix.crypto.backup import KeyBackup
 from bots.matrix.crypto.identity import Identity
 from bots.matrix.keys import ALGORITHM, EncryptionKeys
 from contract.errors import PlatformError
@@ -21,8 +22,11 @@ log = structlog.stdlib.get_logger("moot.bots")
 class Encryption:
     """One device's part in encrypted rooms."""
 
-    def __init__(self, api: MatrixApi, keys: EncryptionKeys, identity: Identity) -> None:
-        self._api, self._keys, self.identity = api, keys, identity
+    def __init__(
+        self, api: MatrixApi, keys: EncryptionKeys, identity: Identity, backup: KeyBackup
+    ) -> None:
+        self._api, self._keys = api, keys
+        self.identity, self.backup = identity, backup
         self.take, self.decrypt = keys.take, keys.decrypt
         self._rooms: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._requested: set[str] = set()
@@ -37,6 +41,7 @@ class Encryption:
             await self._keys.forgotten_by_server()
         await self._upload()
         await self.identity.begin()
+        await self.backup.begin()
 
     async def on_server(self) -> Mapping[str, Any] | None:
         """The keys that the server has of this device."""
@@ -91,6 +96,7 @@ class Encryption:
             await self._claim(())
             for event_type, messages in await self._keys.outgoing():
                 await self._to_device(event_type, messages)
+            await self.backup.save()
         except PlatformError as error:
             log.info("keys.postponed", reason=error)
 

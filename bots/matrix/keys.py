@@ -11,11 +11,12 @@ import asyncio
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 import structlog
-from nio.crypto import Olm
+from nio.crypto import InboundGroupSession, Olm
 from nio.events.room_events import MegolmEvent
 from nio.events.to_device import (
     DummyEvent,
@@ -44,6 +45,16 @@ _BROKEN = (EncryptionError, ValueError, KeyError, TypeError, AttributeError)
 
 Devices = frozenset[tuple[str, str]]
 """(user id, device id)."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoomKey:
+    """The key of a session as clients export it. first_index: of the first message it opens."""
+
+    room_id: str
+    session_id: str
+    first_index: int
+    data: Mapping[str, Any] = field(repr=False)
 
 
 class EncryptionKeys:
@@ -153,6 +164,42 @@ class EncryptionKeys:
             return {**raw, "type": plain.get("type"), "content": plain.get("content") or {}}
 
         return await _off_loop(read)
+
+    # ── Kept elsewhere ──────────────────────────────────────────────────────────────────
+
+    async def exported(self, but: Collection[str]) -> list[RoomKey]:
+        """The keys of all sessions but these."""
+        return await _off_loop(
+            lambda: [_exported(one) for one in self._olm.inbound_group_store if one.id not in but]
+        )
+
+    async def take_in(self, keys: Sequence[RoomKey]) -> list[str]:
+        """Take exported keys that aren't here; return the ids of the sessions. Damaged ones are
+        left out."""
+
+        def take() -> list[str]:
+            return [key.session_id for key in keys if self._take_in(key)]
+
+        return await _off_loop(take)
+
+    def _take_in(self, key: RoomKey) -> bool:
+        data, store = key.data, self._olm.inbound_group_store
+        try:
+            session = InboundGroupSession.import_session(
+                data["session_key"],
+                data["sender_claimed_keys"]["ed25519"],
+                data["sender_key"],
+                key.room_id,
+                list(data["forwarding_curve25519_key_chain"]),
+            )
+        except _BROKEN as error:
+            log.warning("key.unreadable", error=type(error).__name__)
+            return False
+        if session.id != key.session_id:
+            return False
+        if store.get(key.room_id, session.sender_key, session.id) is None and store.add(session):
+            self._olm.save_inbound_group_session(session)
+        return True
 
     def _megolm(self, room_id: str, raw: Mapping[str, Any]) -> Any:
         """nio's event. Newer clients may leave out the sender's key: the session tells it."""
@@ -282,6 +329,17 @@ class EncryptionKeys:
             return [(message.type, message.as_dict()["messages"]) for message in queue]
 
         return await _off_loop(take)
+
+
+def _exported(session: Any) -> RoomKey:
+    data = {
+        "algorithm": ALGORITHM,
+        "forwarding_curve25519_key_chain": list(session.forwarding_chain),
+        "sender_claimed_keys": {"ed25519": session.ed25519},
+        "sender_key": session.sender_key,
+        "session_key": session.export_session(session.first_known_index),
+    }
+    return RoomKey(session.room_id, session.id, session.first_known_index, data)
 
 
 def _is_sound(keys: object) -> bool:

@@ -37,10 +37,16 @@ class EncryptingPerson:
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, synapse: Synapse, name: str, folder: Path) -> AsyncIterator[Self]:
-        """A new person. folder: where their client may keep what it knows."""
-        name = f"{name}{secrets.token_hex(3)}"
-        synapse.register(name)
+    async def open(
+        cls, synapse: Synapse, name: str, folder: Path, **known: str
+    ) -> AsyncIterator[Self]:
+        """A new person; with more for their login (`recovery`), one who has an account.
+
+        folder: where their client may keep what it knows.
+        """
+        if not known:
+            name = f"{name}{secrets.token_hex(3)}"
+            synapse.register(name)
         folder = folder / name
         folder.mkdir(parents=True)
         process = await asyncio.create_subprocess_exec(
@@ -51,7 +57,8 @@ class EncryptingPerson:
         )
         person = cls(process, f"@{name}:{SERVER}")
         try:
-            await person("login", url=synapse.url, user=name, password="pass", folder=str(folder))
+            given = {"user": name, "password": "pass", "folder": str(folder), **known}
+            await person("login", url=synapse.url, **given)
             yield person
         finally:
             assert process.stdin is not None

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
+from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,6 +64,14 @@ class Stage:
     def own(self, name: str) -> Path:
         """A file of those that the bot keeps."""
         return self.folder / "own" / name
+
+    async def call(
+        self, method: str, where: str, body: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """A call as the bot's own account, with its token."""
+        bot = copy(self.andi)
+        bot.token = json.loads(self.own("account.json").read_text())["token"]
+        return await bot.call(method, where, body)
 
     def lose(self) -> None:
         """The bot's folder is gone."""

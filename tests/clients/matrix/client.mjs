@@ -3,6 +3,7 @@
 import { createInterface } from "node:readline";
 import { logger } from "matrix-js-sdk/lib/logger.js";
 import * as sdk from "matrix-js-sdk";
+import { decodeRecoveryKey } from "matrix-js-sdk/lib/crypto-api/recovery-key.js";
 import { OnlySignedDevicesIsolationMode } from "matrix-js-sdk/lib/crypto-api/index.js";
 
 logger.setLevel("silent");
@@ -25,7 +26,8 @@ function told(event) {
 }
 
 const does = {
-  async login({ url, user, password }) {
+  // With a recovery key: as another device of an account that has signing keys.
+  async login({ url, user, password, recovery }) {
     const answer = await sdk.createClient({ baseUrl: url }).loginRequest({
       type: "m.login.password",
       identifier: { type: "m.id.user", user },
@@ -36,11 +38,14 @@ const does = {
       userId: answer.user_id,
       deviceId: answer.device_id,
       accessToken: answer.access_token,
-      cryptoCallbacks: {},
+      cryptoCallbacks: {
+        getSecretStorageKey: async ({ keys }) => [Object.keys(keys)[0], decodeRecoveryKey(recovery)],
+      },
     });
     await client.initRustCrypto({ useIndexedDB: false });
     crypto = client.getCrypto();
     crypto.setDeviceIsolationMode(new OnlySignedDevicesIsolationMode());
+    await crypto.userHasCrossSigningKeys(answer.user_id, true); // its own keys are learned here
     await crypto.bootstrapCrossSigning({
       authUploadDeviceSigningKeys: (make) =>
         make({ type: "m.login.password", identifier: { type: "m.id.user", user }, password }),
@@ -95,6 +100,15 @@ const does = {
     const event = client.getRoom(room).findEventById(event_id);
     const info = await crypto.getEncryptionInfoForEvent(event);
     return { colour: info?.shieldColour, reason: info?.shieldReason };
+  },
+
+  // Take the account's backup of room keys, with the key that lies among its secrets.
+  async restore() {
+    await crypto.loadSessionBackupPrivateKeyFromSecretStorage();
+    const info = await crypto.getKeyBackupInfo();
+    const trust = await crypto.isKeyBackupTrusted(info);
+    const { total, imported } = await crypto.restoreKeyBackup();
+    return { total, imported, trusted: trust.trusted && trust.matchesDecryptionKey };
   },
 
   async devices({ user }) {
