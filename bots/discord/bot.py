@@ -14,9 +14,10 @@ import structlog
 
 from bots.bot import PlatformCapabilities, Reaction, Receive
 from bots.discord.api import OFFICIAL, DiscordApi
-from bots.discord.backfill import Cursors, ThreadContext
+from bots.discord.backfill import ThreadContext
 from bots.discord.check import Account, account, intents, missing
 from bots.discord.connection import keep_connected
+from bots.discord.cursors import Cursors
 from bots.discord.directory import Directory
 from bots.discord.events import SOURCE, UpdateTracker, later
 from bots.discord.files import Files

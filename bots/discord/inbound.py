@@ -13,7 +13,8 @@ from pydantic import ValidationError
 
 from bots.bot import Receive
 from bots.discord.api import DiscordApi
-from bots.discord.backfill import Backfill, Cursors, ThreadContext
+from bots.discord.backfill import Backfill, ThreadContext
+from bots.discord.cursors import Cursors
 from bots.discord.directory import Directory, learn
 from bots.discord.events import (
     SOURCE,

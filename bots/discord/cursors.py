@@ -1,0 +1,102 @@
+"""How far a bot has read in each of Discord's channels, over a restart."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from bots.kit.cursor import JsonState
+
+# A cursor that is behind costs a second delivery, which the gateway drops; so it may rest.
+_WRITE_AFTER_S = 0.5
+
+
+class Cursor(BaseModel):
+    """last: id of the newest message that was taken. guild: None for a direct message."""
+
+    model_config = ConfigDict(frozen=True)
+
+    last: str
+    guild: str | None = None
+
+
+class _State(BaseModel):
+    account: str
+    commands: str = ""
+    channels: dict[str, Cursor] = {}
+
+
+class Cursors:
+    """The cursors of one account, and what else it must not forget: the commands it registered."""
+
+    def __init__(self, path: Path) -> None:
+        self._kept = JsonState(path, _State)
+        self._channels: dict[str, Cursor] = {}
+        self.account = self.commands = ""
+        self._writing: asyncio.Task[None] | None = None
+        self._dirty = False
+
+    async def load(self, account: str) -> None:
+        """Read what an earlier process left; that of another account is let go."""
+        kept = await asyncio.to_thread(self._kept.load, otherwise="what was missed is not read")
+        if kept is None or kept.account != account:
+            kept = _State(account=account)
+        self.account, self._channels, self.commands = account, kept.channels, kept.commands
+
+    async def close(self) -> None:
+        """Leave everything on disk."""
+        if self._writing is not None:
+            self._writing.cancel()
+            await asyncio.gather(self._writing, return_exceptions=True)
+            self._writing = None
+        if self._dirty:
+            await self._write()
+
+    def last(self, channel: str) -> str | None:
+        found = self._channels.get(channel)
+        return found.last if found else None
+
+    def channels(self) -> dict[str, Cursor]:
+        return dict(self._channels)
+
+    def newest(self, guild: str) -> str | None:
+        """The newest message that was taken in a guild; None: we have not been there."""
+        found = [c.last for c in self._channels.values() if c.guild == guild]
+        return max(found, key=int, default=None)
+
+    def advance(self, channel: str, message: str, guild: str | None) -> None:
+        """That message was taken, and all before it in its channel."""
+        known = self._channels.get(channel)
+        if known is not None and int(message) <= int(known.last):
+            return
+        guild = guild or (known.guild if known else None)
+        self._channels[channel] = Cursor(last=message, guild=guild)
+        self._later()
+
+    def forget(self, channel: str) -> None:
+        if self._channels.pop(channel, None):
+            self._later()
+
+    def registered(self, commands: str) -> None:
+        self.commands = commands
+        self._later()
+
+    def _later(self) -> None:
+        self._dirty = True
+        if self._writing is None or self._writing.done():
+            self._writing = asyncio.create_task(self._write_soon(), name="write cursors")
+
+    async def _write_soon(self) -> None:
+        while self._dirty:
+            await asyncio.sleep(_WRITE_AFTER_S)
+            await self._write()
+
+    async def _write(self) -> None:
+        self._dirty = False
+        channels = dict(self._channels)
+        state = _State(account=self.account, commands=self.commands, channels=channels)
+        if not await self._kept.keep(state):
+            self._dirty = True
+            await asyncio.sleep(_WRITE_AFTER_S)
