@@ -10,6 +10,7 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from datetime import datetime
 from typing import Any, NoReturn
 
 import aiohttp
@@ -17,6 +18,7 @@ from discord.errors import DiscordException, HTTPException, LoginFailure, RateLi
 from discord.http import HTTPClient, Route
 from yarl import URL
 
+from bots.discord.wire import WireChannel, WireThreadList
 from bots.kit.http_pool import HttpPool, file_errors, read_file, reason_of
 from bots.kit.retry import retry_after_s
 from contract.errors import PlatformError
@@ -28,7 +30,11 @@ logging.getLogger("discord").setLevel(logging.CRITICAL)
 OFFICIAL = "https://discord.com/api/v10"
 _CDN = {"cdn.discordapp.com", "media.discordapp.net"}
 _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
-PAGE = 100  # messages or members a call
+PAGE = 100  # messages, members or threads a call
+
+# Of the private threads those that the bot is in.
+PRIVATE_ARCHIVE = "users/@me/threads/archived/private"
+ARCHIVES = ("threads/archived/public", PRIVATE_ARCHIVE)
 
 # Five tries of discord.py's take 25 s; a call that hangs longer than this is given up.
 _TIMEOUT_S = 60.0
@@ -179,6 +185,25 @@ class DiscordApi:
                 return
             after = str(newer[-1]["id"])
             pages = pages - 1 if pages is not None else None
+
+    async def archived(self, kind: str, channel: str, since: datetime) -> list[WireChannel]:
+        """A channel's threads that were archived since then. kind: one of `ARCHIVES`.
+
+        Raises PlatformError.
+        """
+        threads: list[WireChannel] = []
+        query: dict[str, object] = {"limit": PAGE}
+        while True:
+            found = await self.call(
+                "GET", f"/channels/{{channel_id}}/{kind}", query=query, channel_id=channel
+            )
+            listed = WireThreadList.model_validate(found if isinstance(found, dict) else {})
+            fresh = [t for t in listed.threads if t.archived_at and t.archived_at >= since]
+            threads += fresh
+            if len(fresh) < PAGE:
+                return threads
+            last = fresh[-1]  # public ones come by the time of it, private ones by their id
+            query["before"] = last.id if kind == PRIVATE_ARCHIVE else last.archived_at
 
     async def gateway_url(self) -> str | None:
         """The gateway's address, as the server gives it; None: where discord.py expects it."""

@@ -6,21 +6,24 @@ A resumed session brings by itself what was missed; a new one begins with nothin
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import structlog
 from pydantic import ValidationError
 
-from bots.discord.api import DiscordApi, DiscordRefused
+from bots.discord.api import ARCHIVES, DiscordApi, DiscordRefused
 from bots.discord.cursors import Cursors
-from bots.discord.directory import TEXT, THREADS, Directory
-from bots.discord.events import NewMessage, person
+from bots.discord.directory import HAVE_THREADS, TEXT, THREADS, Directory
+from bots.discord.events import NewMessage, moment, person
 from bots.discord.wire import WireChannel, WireGuild, WireMessage
 from bots.kit.directory import SHOWN, thread_block
 from bots.kit.lanes import Lanes
 from bots.kit.recent import Lookup
+from bots.kit.retry import PatientCalls
 from contract.chat import Speaker
 from contract.errors import PlatformError
 
@@ -37,7 +40,7 @@ _PATIENCE_S = 2.0
 
 
 class Backfill:
-    """room_id: of a channel or a thread; what happens in a room is taken in its order."""
+    """directory: a channel's room; what happens in a room is taken in its order."""
 
     def __init__(
         self,
@@ -45,11 +48,18 @@ class Backfill:
         cursors: Cursors,
         lanes: Lanes,
         take: Take,
-        room_id: Callable[[str], str],
+        directory: Directory,
     ) -> None:
         self._api, self._cursors, self._lanes, self._take = api, cursors, lanes, take
-        self._room_id = room_id
+        self._room_id, self._learn = directory.room_id, directory.learn_channel
+        self._calls = PatientCalls(tries=_TRIES, longest_s=_LONGEST_WAIT_S, now=time.time)
         self._behind: dict[str, str] = {}  # channels not yet caught up, and after what to read
+
+    def heard(self, channel: str, message: str, guild: str | None) -> None:
+        """A message is told, and not yet taken: in a channel of which nothing was known it is read
+        from there, whatever comes of it."""
+        if channel not in self._behind and self._cursors.last(channel) is None:
+            self._cursors.advance(channel, str(int(message) - 1), guild)
 
     def taken(self, channel: str, message: str, guild: str | None) -> None:
         """A message from an event was taken; while older ones are missing the cursor stays."""
@@ -76,11 +86,45 @@ class Backfill:
         for channel in (*guild.channels, *guild.threads):
             if channel.type in TEXT | THREADS:
                 self._look_at(channel, guild.id, floor)
+        if floor is not None:
+            parents = [channel.id for channel in guild.channels if channel.type in HAVE_THREADS]
+            since = self._cursors.unarchive(guild.id, floor)
+            look = partial(self._unarchive, guild.id, parents, since)
+            self._lanes.put(f"archive {guild.id}", look)
+
+    async def _unarchive(self, guild: str, parents: Sequence[str], floor: str) -> None:
+        """Read the threads that were begun and archived meanwhile: no guild tells of them."""
+        for parent in parents:
+            for kind in ARCHIVES:
+                try:
+                    found = await self._calls.answered(
+                        partial(self._api.archived, kind, parent, moment(None, floor))
+                    )
+                except DiscordRefused as error:
+                    log.info("history.unreadable", channel=parent, reason=error)
+                    continue
+                for thread in found:
+                    self._read_thread(thread, guild, floor)
+        self._cursors.unarchived(guild)
+
+    def _read_thread(self, thread: WireChannel, guild: str, floor: str) -> None:
+        """Read a thread that is new to us, if something was said in it after `floor`."""
+        if thread.type not in THREADS or self._cursors.last(thread.id) is not None:
+            return
+        self._learn(thread, guild)
+        self._cursors.advance(thread.id, floor, guild)
+        if int(thread.last_message_id or 0) > int(floor):
+            self._behind[thread.id] = floor
+            self._catch_up(thread.id, guild)
 
     def appeared(self, channel: WireChannel, guild: str | None) -> None:
-        """A channel or thread is new; what was said in it before we heard of it counts."""
-        if channel.type in TEXT | THREADS and self._cursors.last(channel.id) is None:
-            self._cursors.advance(channel.id, self._cursors.newest(guild or "") or "0", guild)
+        """A channel or thread is new; what was said in a thread before we heard of it counts: who
+        mentions a bot in a private one lets it in."""
+        floor = self._cursors.newest(guild or "")
+        if guild is not None and floor is not None and channel.type in THREADS:
+            self._read_thread(channel, guild, floor)
+        elif channel.type in TEXT | THREADS and self._cursors.last(channel.id) is None:
+            self._cursors.advance(channel.id, floor or "0", guild)
 
     def _look_at(self, channel: WireChannel, guild: str, floor: str | None) -> None:
         if self._cursors.last(channel.id) is None:

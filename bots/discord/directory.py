@@ -36,6 +36,7 @@ log = structlog.stdlib.get_logger("moot.bots")
 
 _DM, _GROUP_DM = 1, 3
 THREADS, FORUMS = {10, 11, 12}, {15, 16}
+HAVE_THREADS = {0, 5, *FORUMS}  # text, announcement, forum, media
 TEXT = {0, 2, 5, 13}  # text, voice, announcement, stage: each has a chat
 _PATIENCE_S = 5.0  # for a thread's channel: without it a message would land in another scope
 _MEMBERS = 10_000  # whose nicknames are kept

@@ -110,7 +110,7 @@ class EventHandler:
         self._delivery.open(receive)
         self._lanes = Lanes("discord")
         self._backfill = Backfill(
-            context.api, cursors, self._lanes, self._read_back, context.directory.room_id
+            context.api, cursors, self._lanes, self._read_back, context.directory
         )
         self._waits: set[asyncio.Task[None]] = set()
 
@@ -160,6 +160,7 @@ class EventHandler:
 
     def _put(self, name: str, data: Mapping[str, Any], found: PlatformEvent | None) -> None:
         if name == "MESSAGE_CREATE":
+            self._backfill.heard(*_where(data))
             self._in_room(str(data["channel_id"]), lambda: self._take_message(found, data))
         elif isinstance(found, ButtonPress | CommandUse | UnknownInteraction):
             self._lanes.put(f"interaction {found.interaction}", lambda: self._interact(found))
@@ -183,9 +184,7 @@ class EventHandler:
     async def _take_message(self, found: PlatformEvent | None, data: Mapping[str, Any]) -> None:
         if found is not None:
             await self._take(found)
-        guild = data.get("guild_id")
-        where = str(data["channel_id"]), str(data["id"]), str(guild) if guild else None
-        self._backfill.taken(*where)
+        self._backfill.taken(*_where(data))
 
     async def _read_back(self, data: Mapping[str, Any]) -> None:
         """Take a message of the history."""
@@ -285,6 +284,12 @@ class EventHandler:
             await self._delivery.give(chosen)
         elif isinstance(found, CommandUse):
             await self._delivery.give(await self._message(found.message()))
+
+
+def _where(message: Mapping[str, Any]) -> tuple[str, str, str | None]:
+    """Its channel, its id and its guild."""
+    guild = message.get("guild_id")
+    return str(message["channel_id"]), str(message["id"]), str(guild) if guild else None
 
 
 async def _nothing() -> None:

@@ -5,6 +5,7 @@ Discord leaves out fields, writes null for others, and ids as strings.
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Any
 
 from pydantic import (
@@ -173,6 +174,10 @@ _OVERWRITES = TypeAdapter[list[WireOverwrite]](
 )
 
 
+class WireThreadMetadata(_Wire):
+    archive_timestamp: datetime | None = None
+
+
 class WireChannel(_Wire):
     """A channel, a thread (its parent is a channel) or a direct message.
 
@@ -185,12 +190,18 @@ class WireChannel(_Wire):
     parent_id: Snowflake | None = None
     name: str | None = None
     last_message_id: Snowflake | None = None
+    thread_metadata: Annotated[WireThreadMetadata | None, WrapValidator(or_none)] = None
     permission_overwrites: Annotated[list[Any], BeforeValidator(none_as_list)] = []
 
     @property
     def overwrites(self) -> list[WireOverwrite]:
         """The roles and people that may do more or less here than in the guild, if readable."""
         return _OVERWRITES.validate_python(self.permission_overwrites)
+
+    @property
+    def archived_at(self) -> datetime | None:
+        """The time at which a thread was archived or taken out of the archive."""
+        return self.thread_metadata.archive_timestamp if self.thread_metadata else None
 
     @property
     def tells_newest(self) -> bool:

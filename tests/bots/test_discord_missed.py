@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from bots.discord.api import ARCHIVES
 from bots.discord.bot import DiscordBot
 from contract.chat import Inbound
 from contract.errors import ConfigError, PlatformError
@@ -14,6 +15,7 @@ from tests.doubles.discord import (
     ASH,
     BOT,
     DM,
+    FORUM,
     GENERAL,
     GUILD,
     HISTORY,
@@ -88,6 +90,74 @@ async def test_what_was_said_while_the_process_was_gone_is_told_when_it_is_back(
     async with running(discord_bot(), inbox):
         await inbox.kept(11)
     assert ids(inbox) == [seen, *missed]
+
+
+@pytest.mark.parametrize("private", [False, True])
+async def test_threads_that_were_begun_and_archived_meanwhile_are_read_too(
+    discord_double: DiscordDouble, inbox: Inbox, discord_bot: MakeDiscordBot, private: bool
+) -> None:
+    double = discord_double
+    old = await double.open_thread(GENERAL, "old")
+    await double.say("long ago", channel=old)
+    await double.archive(old)
+    async with running(discord_bot(), inbox):
+        await double.gateway.connected()
+        await double.say("seen")
+        await inbox.kept(1)
+    begun = [await double.open_thread(GENERAL, f"{n}", private=private) for n in range(3)]
+    missed = [await double.say("missed", channel=thread) for thread in begun]
+    for thread in begun:
+        await double.archive(thread)
+    async with running(discord_bot(), inbox):
+        await inbox.kept(4)
+        (asked,) = double.called(("GET", f"/channels/{{channel}}/{ARCHIVES[private]}"))[-1:]
+    assert asked.ids["channel"] in (GENERAL, FORUM, SECRET)
+    assert set(ids(inbox)[1:]) == set(missed)
+    assert {m.thread_id for m in inbox.messages[1:]} == set(begun)
+    assert {m.room.external_id for m in inbox.messages} == {GENERAL}
+
+
+async def test_a_look_through_the_archive_that_was_cut_short_is_begun_again(
+    discord_double: DiscordDouble, inbox: Inbox, discord_bot: MakeDiscordBot
+) -> None:
+    double = discord_double
+    async with running(discord_bot(), inbox):
+        await double.gateway.connected()
+        await double.say("seen")
+        await inbox.kept(1)
+    thread = await double.open_thread(GENERAL, "begun")
+    missed = await double.say("missed", channel=thread)
+    await double.archive(thread)
+    held = asyncio.Event()
+    archive = ("GET", f"/channels/{{channel}}/{ARCHIVES[False]}")
+    double.fail(archive, Fault("hang", release=held), times=9)
+    async with running(discord_bot(), inbox):
+        await double.gateway.connected(2)
+        later = await double.say("later")
+        await inbox.kept(2)
+    held.set()
+    async with running(discord_bot(), inbox):
+        await inbox.kept(3)
+    assert ids(inbox)[1:] == [later, missed]
+
+
+async def test_what_was_said_in_a_private_thread_before_the_bot_was_let_in_counts(
+    discord_double: DiscordDouble, inbox: Inbox, discord_bot: MakeDiscordBot
+) -> None:
+    double = discord_double
+    async with running(discord_bot(), inbox):
+        await double.gateway.connected()
+        await double.say("seen")
+        await inbox.kept(1)
+        thread = objects.thread(objects.snowflake(), GUILD, GENERAL, ASH, "private")
+        double.channels[thread["id"]] = thread
+        written = objects.message(thread["id"], double.users[ASH], f"<@{BOT}> hello")
+        double.messages[thread["id"]][written["id"]] = written
+        told = {**thread, "type": 12, "last_message_id": written["id"]}
+        await double.gateway.tell("THREAD_CREATE", told)
+        await inbox.kept(2)
+    assert ids(inbox)[1:] == [written["id"]]
+    assert inbox.messages[1].mentioned
 
 
 async def test_a_long_absence_is_read_page_by_page(

@@ -177,6 +177,8 @@ class DiscordDouble:
         channel = self.channels[written["channel_id"]]
         self.messages[channel["id"]][written["id"]] = written
         channel["last_message_id"] = written["id"]
+        if "thread_metadata" in channel:
+            channel["thread_metadata"]["archived"] = False
         extra = {"nonce": nonce} if nonce else {}
         await self.tell_message("MESSAGE_CREATE", written, times=times, **extra)
 
@@ -240,10 +242,17 @@ class DiscordDouble:
         await self.gateway.tell(f"MESSAGE_REACTION_{'ADD' if add else 'REMOVE'}", data)
 
     async def open_thread(
-        self, parent: str, name: str, by: str = OLIVIA, *, under: str | None = None
+        self,
+        parent: str,
+        name: str,
+        by: str = OLIVIA,
+        *,
+        under: str | None = None,
+        private: bool = False,
     ) -> str:
         """Somebody opens a thread, under a message or on its own."""
         thread = objects.thread(under or snowflake(), GUILD, parent, by, name)
+        thread["type"] = 12 if private else 11
         self.channels[thread["id"]] = thread
         await self.gateway.tell("THREAD_CREATE", {**thread, "newly_created": True})
         if under is not None:
@@ -253,6 +262,12 @@ class DiscordDouble:
             )
             self.messages[thread["id"]][begin["id"]] = begin
         return str(thread["id"])
+
+    async def archive(self, thread: str) -> None:
+        """Discord archives a thread, as it does with one in which nobody speaks."""
+        told = {"archived": True, "archive_timestamp": stamp()}
+        self.channels[thread]["thread_metadata"] |= told
+        await self.gateway.tell("THREAD_UPDATE", self.channels[thread])
 
     async def press(
         self, channel: str, message: str, label: str, by: str = OLIVIA, **more: Any
@@ -362,7 +377,8 @@ class DiscordDouble:
         seen = [
             c for c in self.channels.values() if c.get("guild_id") and c["id"] not in self.hidden
         ]
-        threads = [c for c in seen if c["type"] in (10, 11, 12)]
+        all_threads = [c for c in seen if c["type"] in (10, 11, 12)]
+        threads = [c for c in all_threads if not c["thread_metadata"]["archived"]]
         return {
             **self.guild,
             "owner_id": OLIVIA,
@@ -371,7 +387,7 @@ class DiscordDouble:
             "large": False,
             "member_count": len(self.members),
             "members": [self.members[BOT]],
-            "channels": [c for c in seen if c not in threads],
+            "channels": [c for c in seen if c not in all_threads],
             "threads": threads,
             **_EMPTY_GUILD,
         }

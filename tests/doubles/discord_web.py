@@ -22,6 +22,8 @@ Json = dict[str, Any]
 
 _EMBEDS = 1 << 2
 
+Handler = Callable[["DiscordDouble", "Asked"], Any]
+
 
 class Refusal(Exception):
     """An answer that is no."""
@@ -255,6 +257,37 @@ async def _thread(discord: DiscordDouble, asked: Asked) -> Json:
     return discord.channels[written["id"]]
 
 
+def _archived(kind: int) -> Handler:
+    """The archived threads of a channel: of public ones the one that was archived last before the
+    others, of private ones the newest."""
+    place = _archived_at if kind == 11 else _id
+
+    def listed(discord: DiscordDouble, asked: Asked) -> Json:
+        parent, limit = _channel(discord, asked)["id"], int(asked.query.get("limit") or 50)
+        if not 2 <= limit <= 100:
+            raise invalid("limit", "NUMBER_TYPE_MIN", "int value should be between 2 and 100.")
+        threads = [
+            channel
+            for channel in discord.channels.values()
+            if channel.get("parent_id") == parent
+            and channel["type"] == kind
+            and channel["thread_metadata"]["archived"]
+            and place(channel) < asked.query.get("before", "~")
+        ]
+        threads.sort(key=place, reverse=True)
+        return {"threads": threads[:limit], "members": [], "has_more": len(threads) > limit}
+
+    return listed
+
+
+def _id(thread: Json) -> str:
+    return str(thread["id"])
+
+
+def _archived_at(thread: Json) -> str:
+    return str(thread["thread_metadata"]["archive_timestamp"])
+
+
 # ── Everything else ─────────────────────────────────────────────────────────────────────
 
 
@@ -361,8 +394,6 @@ async def _callback(discord: DiscordDouble, asked: Asked) -> Json | None:
     return None
 
 
-Handler = Callable[["DiscordDouble", Asked], Any]
-
 METHODS: dict[tuple[str, str], Handler] = {
     ("GET", "/gateway"): lambda discord, asked: {"url": discord.gateway_url},
     ("GET", "/gateway/bot"): lambda discord, asked: {
@@ -387,6 +418,8 @@ METHODS: dict[tuple[str, str], Handler] = {
     ("PATCH", "/channels/{channel}/messages/{message}"): _edit,
     ("DELETE", "/channels/{channel}/messages/{message}"): _delete,
     ("POST", "/channels/{channel}/messages/{message}/threads"): _thread,
+    ("GET", "/channels/{channel}/threads/archived/public"): _archived(11),
+    ("GET", "/channels/{channel}/users/@me/threads/archived/private"): _archived(12),
     ("PUT", "/channels/{channel}/messages/{message}/reactions/{emoji}/@me"): _react,
     ("DELETE", "/channels/{channel}/messages/{message}/reactions/{emoji}/@me"): _unreact,
     ("POST", "/channels/{channel}/typing"): _typing,
