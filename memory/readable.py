@@ -167,6 +167,14 @@ class ReadableMessages:
         ]
         return MessageRange(scope, rows[0].seq, last, tuple(spoken), spans, len(rows))
 
+    def still_readable(self, connection: Connection, part: MessageRange) -> bool:
+        """False if a message of a slice was deleted, forgotten or hidden since it was read: what
+        was made of it meanwhile must not be kept."""
+        size = part.last_seq - part.first_seq + 1
+        now = self.read(connection, part.scope, part.first_seq - 1, until=part.last_seq, size=size)
+        left = {item.seq for item in now.spoken} if now is not None else set[int]()
+        return left.issuperset(item.seq for item in part.spoken)
+
     def excludes(self, room_id: str) -> bool:
         """True if the configuration keeps a room out of memory."""
         return room_id in self._excluded

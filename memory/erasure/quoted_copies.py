@@ -138,16 +138,18 @@ def remove_private(connection: Connection, scope: str, spans: Sequence[str]) -> 
     return remove_facts(connection, told) if told else []
 
 
-def remove_words(connection: Connection, scope: str, person: str, words: Sequence[str]) -> int:
+def remove_words(
+    connection: Connection, scope: str, person: str | None, words: Sequence[str]
+) -> int:
     """Take some words out of all that was learned in a scope but its facts, its pins and what is
-    noted of others than this person; return how many rows they stood in."""
+    noted of others than this person, if it is one's; return how many rows they stood in."""
     hidden, count = tuple(words), 0
     for columns in LEARNED:
         table = columns[0].table
         if table is landmarks:
             continue
         of_it = table.c.scope == scope
-        if table is insights:
+        if table is insights and person is not None:
             of_it &= insights.c.sender_id == person
         count += _reword(connection, columns, of_it, hidden)
     return count

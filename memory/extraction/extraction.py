@@ -198,8 +198,8 @@ class Extraction:
                 lambda c: advance(c, self.name, part.scope, part.last_seq, self._clock())
             )
             return True
-        await self._store.write(lambda c: self._stage(c, part, told, found))
-        await self._promote(part.scope)
+        if await self._store.write(lambda c: self._stage(c, part, told, found)):
+            await self._promote(part.scope)
         return True
 
     async def _ask(self, part: MessageRange) -> Extracted:
@@ -229,7 +229,10 @@ class Extraction:
 
     def _stage(
         self, connection: Connection, part: MessageRange, told: _Told, found: Extracted
-    ) -> None:
+    ) -> bool:
+        """False: a message was deleted or forgotten meanwhile; what is left is read again."""
+        if not self._slices.still_readable(connection, part):
+            return False
         now = self._clock()
         row = {
             "scope": part.scope,
@@ -242,6 +245,7 @@ class Extraction:
         }
         connection.execute(insert(staging), row)
         advance(connection, self.name, part.scope, part.last_seq, now)
+        return True
 
     async def _promote(self, scope: str) -> None:
         """Make facts of what is staged."""

@@ -13,8 +13,16 @@ from contract.private import private_spans
 from memory.cursors import advance, read_cursor
 from memory.erasure.quoted_copies import remove_private
 from memory.layers import AnsweredTurn, EndedSession, ends_a_run
+from memory.private import public
 from memory.readable import MessageRange, ReadableMessages
-from memory.recall.facts import NewFact, add_facts, origin_of, remove_facts
+from memory.recall.facts import (
+    NewFact,
+    add_facts,
+    origin_of,
+    remove_facts,
+    shared_of_message,
+    words_of,
+)
 from memory.recall.telling import telling
 from store.database import Store
 from store.schema import facts, messages, rooms
@@ -39,7 +47,9 @@ _BETWEEN = re.compile(r"(?<=[.!?؟])\s+|(?<=[。！？])|\n+")  # sentences
 _ASKS = re.compile(  # in writings that need no question mark, by the word at the end
     r"[?？؟]\Z|(?:吗|呢|ですか|ますか|でしょうか|ไหม|มั้ย|หรือเปล่า|หรือยัง)(?:ครับ|คะ|ค่ะ)?[。.!！]?\Z"
 )
-_CONTENT = select(messages.c.content).where(messages.c.seq == bindparam("of"))
+_CONTENT = select(messages.c.content, messages.c.sender_id, messages.c.deleted_at).where(
+    messages.c.seq == bindparam("of")
+)
 
 
 class MessageFacts:
@@ -96,7 +106,8 @@ class MessageFacts:
         return count
 
     async def follow(self, scope: str, seq: int) -> None:
-        """A message was edited or deleted: its fact, and what was shared of it, goes with it.
+        """A message was edited or deleted: its fact, and what was shared of it, goes with it; so
+        does what its author shared of its words and it doesn't say any more.
 
         What is private in it now is taken out of all that was learned in its scope.
         """
@@ -120,9 +131,13 @@ class MessageFacts:
 
     def _follow(self, connection: Connection, scope: str, seq: int) -> tuple[list[str], int]:
         before = list(connection.execute(_made_from(scope, seq)).scalars())
-        gone = remove_facts(connection, before)
-        if content := connection.execute(_CONTENT, {"of": seq}).scalar():
-            gone += remove_private(connection, scope, private_spans(content))
+        row = connection.execute(_CONTENT, {"of": seq}).one()
+        left = "" if row.deleted_at else " ".join(public(row.content).split())
+        shared = shared_of_message(connection, row.sender_id, seq)
+        lost = [fact.id for fact in shared if words_of(fact) not in left]
+        gone = remove_facts(connection, [*before, *lost])
+        if row.content:
+            gone += remove_private(connection, scope, private_spans(row.content))
         read = self.learns and read_cursor(connection, self.name, scope).seq >= seq
         slice_ = self._slices.read(connection, scope, seq - 1, until=seq, size=1)
         if slice_ is None or not (before or read):

@@ -10,10 +10,18 @@ from datetime import datetime
 from sqlalchemy import Connection, delete, select, update
 
 from contract.private import has_private
-from memory.owner.forgetting import SHARED, Forgotten, find_fact, forget_words, unlearn
+from memory.owner.forgetting import Forgotten, find_fact, forget_words, unlearn
 from memory.owner.owner import Known, MemoryRefusal, Owner, about, clear, notes_on, one, visible
 from memory.readable import ReadableMessages
-from memory.recall.facts import NewFact, StoredFact, add_facts, facts_in, origin_of, remove_facts
+from memory.recall.facts import (
+    SHARED,
+    NewFact,
+    StoredFact,
+    add_facts,
+    facts_in,
+    origin_of,
+    remove_facts,
+)
 from memory.recall.recall import Recall
 from store.database import Store
 from store.schema import facts, insights, messages, rooms
@@ -152,7 +160,7 @@ class MemoryCommands:
         await self._store.write(lambda c: unlearn(c, going))
         for scope in going.said:
             await self._settled(scope)
-        done = await self._store.write(lambda c: forget_words(c, owner, going))
+        done = await self._store.write(lambda c: forget_words(c, going))
         gone = await self._remove([fact.id for fact in going.facts])
         return replace(done, copies=gone - len(going.facts))
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, delete, or_, select, update
+from sqlalchemy import Connection, delete, or_, select, true, update
 
 from contract.chat import unaddressed
 from memory.erasure.quoted_copies import remove_words
-from memory.owner.owner import Owner, visible
+from memory.owner.owner import MemoryRefusal, Owner, one, visible
 from memory.private import LEAST_CHARS, telling
-from memory.recall.facts import StoredFact, every_fact_in, facts_by_id
+from memory.recall.facts import SHARED, StoredFact, every_fact_in, facts_by_id, words_of
 from memory.recall.words import fold
 from store.schema import episodes, landmarks, messages, pointers, staging
-
-SHARED = "!share"  # the source of a copy
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +22,14 @@ class ForgottenFact:
 
     facts: it, the one that it was shared from, those that say the same, and what was shared from a
     message that goes; what was shared from these goes with them. sentences: the words that go.
-    said: by scope the seqs of the messages that are not learned from any more.
+    said: by scope the seqs of the messages that are not learned from any more. person: whose words
+    they are; None: anybody's.
     """
 
     facts: tuple[StoredFact, ...]
     sentences: tuple[str, ...]
     said: dict[str, tuple[int, ...]]
+    person: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,29 +49,61 @@ class Forgotten:
 def find_fact(connection: Connection, owner: Owner, seq: int) -> ForgottenFact:
     """Look up a fact of theirs, and all that says the same. Raises MemoryRefusal."""
     root = visible(connection, owner, seq, or_said_alone=True)
-    found = {root.id: root}
-    while root.shared_from and (before := facts_by_id(connection, [root.shared_from])):
-        root = before[root.shared_from]
-        found[root.id] = root
-    for fact in _alike(connection, owner, root):
-        found.setdefault(fact.id, fact)
-    sentences = tuple(dict.fromkeys(_words_of(fact) for fact in found.values()))
+    scopes = {*owner.gate().scopes, owner.profile}
+    return _with_kin(connection, [root], scopes, owner.home, owner.id)
+
+
+def find_words(
+    connection: Connection, words: str, scope: str, number: int | None = None
+) -> ForgottenFact:
+    """Look up what a scope holds of some words, whoever said them, or its fact of a number, and
+    all that says the same there or was shared from it. Raises MemoryRefusal."""
+    if number is not None:
+        if (found := one(connection, [scope], number)) is None:
+            raise MemoryRefusal(f"{scope} holds no fact {number}")
+        return _with_kin(connection, [found], {scope}, scope)
+    sought = fold(" ".join(words.split()))
+    every = every_fact_in(connection, [scope], replaced=True)
+    roots = [fact for fact in every if sought in fold(words_of(fact))]
+    return _with_kin(connection, roots, {scope}, scope, words=(words,))
+
+
+def _with_kin(
+    connection: Connection,
+    roots: Sequence[StoredFact],
+    scopes: set[str],
+    home: str,
+    person: str | None = None,
+    words: tuple[str, ...] = (),
+) -> ForgottenFact:
+    """Facts with all that says the same in some scopes. home: where it was said, too."""
+    found = {root.id: root for root in roots}
+    for fact in roots:
+        root = fact
+        while root.shared_from and (before := facts_by_id(connection, [root.shared_from])):
+            root = before[root.shared_from]
+            found[root.id] = root
+        for alike in _alike(connection, {*scopes, root.scope}, person, root):
+            found.setdefault(alike.id, alike)
+    sentences = tuple(dict.fromkeys((*words, *map(words_of, found.values()))))
     said = {
-        scope: _said_in(connection, owner, scope, list(found.values()), sentences)
-        for scope in {fact.scope for fact in found.values()} | {owner.home}
+        scope: _said_in(connection, scope, person, list(found.values()), sentences)
+        for scope in {fact.scope for fact in found.values()} | {home}
     }
-    return ForgottenFact(tuple(found.values()), sentences, said)
+    return ForgottenFact(tuple(found.values()), sentences, said, person)
 
 
-def _alike(connection: Connection, owner: Owner, root: StoredFact) -> list[StoredFact]:
-    """Their facts that say the same, and those made of the same message, by `!share` or before."""
-    scopes = {*owner.gate().scopes, root.scope, owner.profile}
+def _alike(
+    connection: Connection, scopes: set[str], person: str | None, root: StoredFact
+) -> list[StoredFact]:
+    """A person's facts that say the same, and those made of the same message, by `!share` or
+    before. person: None: anybody's."""
     message = _message_of(root)
-    text = fold(_words_of(root))
+    text = fold(words_of(root))
     return [
         fact
-        for fact in every_fact_in(connection, scopes, person=owner.id, replaced=True)
-        if fold(_words_of(fact)) == text or (message and _message_of(fact) == message)
+        for fact in every_fact_in(connection, scopes, person=person, replaced=True)
+        if fold(words_of(fact)) == text or (message and _message_of(fact) == message)
     ]
 
 
@@ -83,21 +115,17 @@ def _message_of(fact: StoredFact) -> tuple[str | None, int] | None:
     return fact.room_id, seq
 
 
-def _words_of(fact: StoredFact) -> str:
-    """What a fact says, without the name that stands before it."""
-    return " ".join(fact.text.removeprefix(f"{fact.person_name}:").split())
-
-
 def _said_in(
     connection: Connection,
-    owner: Owner,
     scope: str,
+    person: str | None,
     found: Sequence[StoredFact],
     sentences: tuple[str, ...],
 ) -> tuple[int, ...]:
-    """Their messages, and agents' answers, of a scope that say one of the sentences again."""
+    """A person's messages, or anybody's, and agents' answers, of a scope that say one of the
+    sentences again."""
     at = messages.c
-    whose = or_(at.sender_id == owner.id, at.persona.is_not(None))
+    whose = true() if person is None else or_(at.sender_id == person, at.persona.is_not(None))
     query = select(at.seq, at.content).where(at.scope == scope, whose, at.include_in_memory)
     made_of = {seq for fact in found if (one := _message_of(fact)) for seq in one[1:]}
     return tuple(
@@ -125,7 +153,7 @@ def unlearn(connection: Connection, going: ForgottenFact) -> None:
         connection.execute(excluded.values(include_in_memory=False))
 
 
-def forget_words(connection: Connection, owner: Owner, going: ForgottenFact) -> Forgotten:
+def forget_words(connection: Connection, going: ForgottenFact) -> Forgotten:
     """Take the words out of all that was learned where they were said, but for facts and pins.
 
     Summaries that a model wrote tell things in words of their own: those that may have taken in
@@ -139,7 +167,7 @@ def forget_words(connection: Connection, owner: Owner, going: ForgottenFact) -> 
             connection.execute(delete(staging).where(staging.c.scope == scope, of_it))
         firsts = [fact.first_seq for fact in going.facts if fact.scope == scope and fact.first_seq]
         reworded += _remake_summaries(connection, scope, min([*seqs, *firsts], default=None))
-        reworded += remove_words(connection, scope, owner.id, going.sentences)
+        reworded += remove_words(connection, scope, going.person, going.sentences)
         pinned = select(landmarks.c.seq, landmarks.c.text).where(landmarks.c.scope == scope)
         pins += [r.seq for r in connection.execute(pinned) if _repeats(r.text, going.sentences)]
     return Forgotten(tuple(sorted(fact.seq for fact in going.facts)), 0, reworded, tuple(pins))

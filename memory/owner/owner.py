@@ -89,11 +89,11 @@ def visible(
 _OF_A_SCOPE = (insights, episodes, staging, landmarks, tool_uses, observations)
 
 
-def clear(connection: Connection, scope: str) -> None:
-    """Delete what every layer made of a scope, but its facts."""
-    for table in _OF_A_SCOPE:
-        connection.execute(delete(table).where(table.c.scope == scope))
+def clear(connection: Connection, scope: str) -> int:
+    """Delete what every layer made of a scope, but its facts; return how many rows those were."""
     blank_sessions(connection, scope)
+    gone = (delete(table).where(table.c.scope == scope) for table in _OF_A_SCOPE)
+    return sum(connection.execute(one).rowcount for one in gone)
 
 
 def about(

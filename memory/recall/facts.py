@@ -32,6 +32,9 @@ Kind = Literal[
     "project",  # printed as `(project memory)`
 ]  # fmt: skip
 
+SHARED = "!share"
+"""The source of a copy that its person let others see."""
+
 
 @dataclass(frozen=True, slots=True)
 class NewFact:
@@ -207,6 +210,18 @@ def every_fact_in(
     ):
         found += page
     return found
+
+
+def shared_of_message(connection: Connection, person: str, seq: int) -> list[StoredFact]:
+    """What a person shared of their message in its own words: by a reply to it, or within it."""
+    query = _ALL.where(_F.person == person, _F.source == SHARED, _F.shared_from.is_(None))
+    found = map(_fact, connection.execute(query))
+    return [fact for fact in found if fact.data.get("message_seq") == seq]
+
+
+def words_of(fact: StoredFact) -> str:
+    """What a fact says, without the name that stands before it."""
+    return " ".join(fact.text.removeprefix(f"{fact.person_name}:").split())
 
 
 def remove_facts(connection: Connection, ids: Sequence[str]) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 
 import structlog
-from sqlalchemy import bindparam, exists, select
+from sqlalchemy import Connection, bindparam, exists, select
 
 from contract.briefing import Budget
 from contract.errors import ModelError, MootError
@@ -227,7 +227,12 @@ class Episodes:
             plain=self._model is None,
             at=micros(now),
         )
-        await self._store.write(lambda c: add_episode(c, known.after, new, now))
+
+        def work(connection: Connection) -> None:
+            if self._slices.still_readable(connection, part):  # else the next step reads it again
+                add_episode(connection, known.after, new, now)
+
+        await self._store.write(work)
         return True
 
     async def _text(self, scope: str, before: str, said: Sequence[ReadableMessage]) -> str:

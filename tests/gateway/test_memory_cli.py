@@ -27,7 +27,7 @@ from memory.recall.facts import NewFact, add_facts, facts_in, replace_facts
 from memory.recall.index import Index
 from memory.recall.recall import Recall
 from store.database import Store
-from store.schema import messages
+from store.schema import episodes, messages
 from tests.doubles.index import WordIndex
 from tests.doubles.model import ScriptedModel
 from tests.doubles.planted import plant
@@ -218,6 +218,63 @@ async def test_a_wiped_word_is_in_no_file(desk: Desk) -> None:
     await desk.moot("wipe", "--yes")
     found = [p for p in desk.folder.rglob("*") if p.is_file() and b"unguess" in p.read_bytes()]
     assert found == []
+
+
+async def test_words_are_forgotten_in_their_scope_once_that_is_confirmed(desk: Desk) -> None:
+    said = "the safe opens with kestrel4711"
+    await desk.know(said, person="fake:andi", person_name="Andi")
+    await desk.know("Budi heard: KESTREL4711 it was", "cake", person="fake:budi")
+    await desk.know(said, scope=DM)
+    async with desk.store() as store:
+        rows = {"scope": ROOM, "room_id": "fake:r", "include_in_memory": True, "persona": None}
+        texts = {"messages": {**rows, "content": said}, "episodes": {"scope": ROOM, "text": said}}
+        for table, given in texts.items():
+            await store.write(lambda c, t=table, g=given: plant(c, t, seq=1, **g))  # type: ignore[misc]
+    words = ("forget", "kestrel4711", "--scope", ROOM)
+    before = await desk.moot("export")
+    code, told = await desk.moot(*words)
+    assert code == 0
+    assert told.splitlines()[0] == f"#1 {ROOM} {said} (fact, 2026-05-01, Andi)"
+    assert "2 facts and copies, its words in 1 rows of summaries" in told
+    assert "1 messages to learn from: would be forgotten; say --yes to do it" in told
+    assert await desk.moot("export") == before
+    *_, told_values = await desk.lines(*words, "--yes", "--json")
+    assert told_values == {
+        "forgotten": True, "facts": 2, "reworded": 1, "messages": 1, "pins": [],
+    }  # fmt: skip
+    assert [fact["text"] for fact in await desk.lines("list", "--json")] == ["cake", said]
+    assert {entry.text for entry in desk.index.entries.values()} == {"cake", said}
+    async with desk.store() as store:
+        kept = select(messages.c.content, messages.c.include_in_memory)
+        assert await store.read(lambda c: [tuple(row) for row in c.execute(kept)]) == [
+            (said, False)
+        ]
+        assert "kestrel" not in str(
+            await store.read(lambda c: c.execute(select(episodes.c.text)).all())
+        )
+    assert (await desk.moot("forget", "#3", "--scope", ROOM, "--yes"))[0] == 0
+    assert [fact["text"] for fact in await desk.lines("list", "--json")] == [said]
+    assert (await desk.moot(*words))[0] == 1
+    for wrong, why in (("#4", "holds no fact 4"), ("tea", "too short")):
+        with pytest.raises(MootError, match=why):
+            await desk.moot("forget", wrong, "--scope", ROOM, "--yes")
+
+
+async def test_one_scope_is_wiped_with_what_was_shared_of_it(desk: Desk) -> None:
+    await desk.know("tea", scope=DM)
+    await desk.know("cake")
+    async with desk.store() as store:
+        [tea] = await store.read(lambda c: facts_in(c, [DM]))
+        copy = NewFact("profile:fake:andi", "fact", "tea", NOW, "!share", shared_from=tea.id)
+        await store.write(lambda c: add_facts(c, [copy], NOW))
+        for scope in (DM, ROOM):
+            await store.write(lambda c, s=scope: plant(c, "landmarks", seq=None, scope=s))  # type: ignore[misc]
+    with pytest.raises(MootError, match=f"2 memories of {DM} would be deleted; say --yes"):
+        await desk.moot("wipe", "--scope", DM)
+    code, text = await desk.moot("wipe", "--scope", DM, "--yes")
+    assert (code, text.split(";")[0]) == (0, "deleted 3 rows")
+    assert {entry.text for entry in desk.index.entries.values()} == {"cake"}
+    assert [one["scope"] for one in await desk.lines("scopes", "--json")] == [ROOM]
 
 
 async def test_plain_lines_from_standard_input(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

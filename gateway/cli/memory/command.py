@@ -77,12 +77,16 @@ def _embedding(below: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
 
 
 def _deleting(add: Add) -> None:
+    forget = add("forget", "forget a fact, or all that says some words, in a scope")
+    forget.add_argument("what", metavar="NUMBER|TEXT", help="a fact's number, or words of it")
+    forget.add_argument("--scope", required=True)
     wipe = add("wipe", "delete everything that memory holds; messages stay")
+    wipe.add_argument("--scope", help="of this one alone, with what was shared of it elsewhere")
     person = add("delete-person", "delete everything of a person: messages, memory, files")
     ids = "sender id, e.g. slack:U06STGBF4Q0; several: those that they have on other platforms"
     person.add_argument("person", metavar="ID", nargs="+", help=ids)
     person.add_argument("--dry-run", action="store_true", help="only say what goes (the default)")
-    for parser in (wipe, person):
+    for parser in (forget, wipe, person):
         parser.add_argument("--yes", action="store_true", help="really do it")
         _json(parser)
 

@@ -11,9 +11,10 @@ from typing import TextIO
 
 from gateway.cli.memory.context import MemoryContext
 from gateway.cli.memory.delete_person import delete_person
+from gateway.cli.memory.forget import forget, wipe_all
 from gateway.cli.memory.index import check, consolidate, rebuild
 from gateway.cli.memory.lists import list_facts, list_scopes, search
-from gateway.cli.memory.transfer import export_all, import_all, wipe_all
+from gateway.cli.memory.transfer import export_all, import_all
 from gateway.remembering.indexes import OpenIndex, open_configured
 from gateway.remembering.models import open_model
 from gateway.settings.config import Config, load_config
@@ -26,6 +27,7 @@ COMMANDS: Mapping[str, Callable[[MemoryContext], Awaitable[int]]] = {
     "search": search,
     "export": export_all,
     "import": import_all,
+    "forget": forget,
     "wipe": wipe_all,
     "delete-person": delete_person,
     "rebuild": rebuild,

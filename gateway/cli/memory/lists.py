@@ -36,7 +36,7 @@ async def list_facts(on: MemoryContext) -> int:
         if not page:
             return 0
         for fact in page:
-            on.say(_line(fact, zone), **_values(fact, zone), replaced_by=fact.replaced_by)
+            on.say(fact_line(fact, zone), **_values(fact, zone), replaced_by=fact.replaced_by)
         after = page[-1].seq
 
 
@@ -59,7 +59,7 @@ async def search(on: MemoryContext) -> int:
     if on.given.query != "-":
         hits = await recall.search(on.given.query, gate, limit=on.given.limit)
         for fact, score in hits:
-            on.say(f"{score:.3f}  {_line(fact, zone)}", **_values(fact, zone), score=score)
+            on.say(f"{score:.3f}  {fact_line(fact, zone)}", **_values(fact, zone), score=score)
         return 0 if hits else 1
     while line := await asyncio.to_thread(sys.stdin.readline):
         query = line.rstrip("\r\n")
@@ -84,7 +84,8 @@ def _values(fact: StoredFact, zone: tzinfo) -> dict[str, Any]:
     }
 
 
-def _line(fact: StoredFact, zone: tzinfo) -> str:
+def fact_line(fact: StoredFact, zone: tzinfo) -> str:
+    """A fact on a line, its number first."""
     who = fact.person_name or fact.person
     marks = [fact.kind, day(fact.said_at, zone), who, fact.origin]
     told = ", ".join(mark for mark in marks if mark)

@@ -1,4 +1,4 @@
-"""`moot memory export`, `import` and `wipe`."""
+"""`moot memory export` and `import`."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from typing import IO, cast
 
 from sqlalchemy import Connection
 
-from contract.errors import ConfigError, MootError
+from contract.errors import ConfigError
 from gateway.cli.memory.context import MemoryContext, progress
 from gateway.cli.memory.index import index_what_waits
 from gateway.core.clock import clock
-from memory.browse.admin_stats import count_by_scope
-from memory.transfer.importing import Imported, export, import_lines, wipe
+from memory.transfer.importing import Imported, export, import_lines
 from memory.transfer.rows import check_lines
 
 SPOOL_BYTES = 64 << 20  # of standard input that is held in memory
@@ -93,22 +92,3 @@ def _ticking(lines: IO[bytes], tick: Callable[[int], object]) -> Iterator[bytes]
     for line in lines:
         tick(1)
         yield line
-
-
-async def wipe_all(on: MemoryContext) -> int:
-    """Everything that memory holds, from the database and the index."""
-    if not on.given.yes:
-        scopes = await on.store.read(count_by_scope)
-        rows = sum(sum(census.rows.values()) for census in scopes)
-        raise MootError(
-            f"{rows} memories of {len(scopes)} scopes would be deleted; say --yes to do it"
-        )
-    if on.index is not None:
-        await on.index.clear()
-    count = await on.store.write(wipe)
-    await on.store.scrub()
-    on.say(
-        f"deleted {count} rows; messages stay, and what was read of them is not learned again",
-        deleted=count,
-    )
-    return 0

@@ -478,6 +478,19 @@ async def test_what_is_said_meanwhile_is_read_afterwards(rig: Rig) -> None:
     assert (await rig.pointer()).seq == last
 
 
+async def test_what_is_deleted_or_forgotten_while_the_model_reads_it_is_not_kept(rig: Rig) -> None:
+    rig.model = held = Held(rest=EMPTY, replies=[FOUND])
+    last = await discuss(rig.chat)
+    running = asyncio.create_task(rig.extraction.run(SCOPE, force=True))
+    await held.asking.wait()
+    await rig.chat.delete(last)
+    held.go.set()
+    await running
+    assert (await rig.chat.facts(), (await rig.pointer()).seq) == ([], last)
+    assert "let us take that" in rig.prompts()[0]
+    assert [item["text"] for item in lines(rig.prompts()[1])][-1] == "I'd suggest 30 minutes"
+
+
 async def test_a_cancelled_call_changes_nothing_and_is_made_again(rig: Rig) -> None:
     rig.model = held = Held(rest=FOUND)
     await discuss(rig.chat)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -167,6 +167,34 @@ async def test_a_deleted_message_takes_its_fact_along_and_what_was_shared_of_it(
     assert [fact.first_seq for fact in await rig.chat.facts()] == [kept]
     assert len(rig.chat.gone) == 2
     assert fact.id in rig.chat.gone
+
+
+@pytest.mark.parametrize(
+    ("now", "stays"),
+    [
+        (None, False),
+        ("I like tea at four, and cake", True),
+        ("I like coffee", False),
+        ("I like <private>tea at four</private>", False),
+    ],
+)
+async def test_what_was_shared_of_a_message_goes_with_its_words(
+    rig: Rig, now: str | None, stays: bool
+) -> None:
+    seq = await rig.chat.say("I like tea at four", "andi", Room("fake:d", "Andi", "dm"))
+    shared = NewFact(
+        "profile:fake:andi", "fact", "Andi: I like tea at four", rig.chat.now, "!share",
+        person="fake:andi", person_name="Andi", data={"message_seq": seq},
+    )  # fmt: skip
+    other = replace(shared, data={"message_seq": seq + 1})
+    await rig.chat.store.write(lambda c: add_facts(c, [shared, other], rig.chat.now))
+    if now is None:
+        await rig.chat.delete(seq)
+    else:
+        await rig.chat.edit(seq, now)
+    await rig.messages.follow("dm:fake:andi:demo", seq)
+    left = [fact.data["message_seq"] for fact in await rig.chat.facts()]
+    assert left == [seq] * stays + [seq + 1]
 
 
 async def test_an_edited_message_has_a_new_fact(rig: Rig) -> None:
