@@ -42,9 +42,10 @@ class StoredMessage:
     attachments: tuple[Attachment, ...]
     meta: dict[str, Any]
 
-    def line(self) -> TranscriptLine:
-        """The message as the composer is given it."""
-        text = f"{UNDONE}{self.content}" if "undone" in self.meta else self.content
+    def line(self, *, edited: bool = False) -> TranscriptLine:
+        """The message as the composer is given it. edited: its reader knows another text of it."""
+        mark = UNDONE if "undone" in self.meta else EDITED if edited else ""
+        text = f"{mark}{self.content}" if mark else self.content
         return TranscriptLine(str(self.seq), self.by, text, self.sent_at, self.attachments)
 
 
@@ -91,6 +92,7 @@ _SAID_BY = ("sender_id", "sender_name", "sender_type")
 _OWN = ("scope", "persona", "turn_id", "hop", "content", "private", *_SAID_BY)
 LATEST = 2**62  # after every message
 UNDONE = "(taken back, it stands no more) "
+EDITED = "(edited) "
 
 
 class Transcript:

@@ -92,6 +92,7 @@ class App:
             context,
             self.queues,
             self.memories,
+            self.sessions,
             admissions=self.admissions,
             questions=self.questions,
             accounting=self.accounting,

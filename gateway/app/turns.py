@@ -32,6 +32,7 @@ from gateway.turns.routing import MessageRouter
 from gateway.turns.threads import Threads
 from gateway.turns.turn import AgentCaller, TurnRunner
 from gateway.turns.windows import Windows
+from store.transcript import StoredMessage
 
 
 def make_queues(context: Context) -> tuple[TurnQueues, TurnProgress]:
@@ -67,6 +68,7 @@ def make_intake(
     context: Context,
     queues: TurnQueues,
     memories: Memories,
+    sessions: SessionPool,
     *,
     admissions: Admissions,
     questions: Questions,
@@ -81,12 +83,7 @@ def make_intake(
             return False
         return context.config.memory.mcp or programs(persona.front.agent).runs
 
-    listeners = MessageListeners(
-        context.bus,
-        context.metrics.stored,
-        memories.hearing.heard,
-        memories.hearing.changed,
-    )
+    listeners = _listeners(context, memories, sessions)
     return Intake(
         accounts=context.accounts,
         router=make_router(context),
@@ -102,6 +99,14 @@ def make_intake(
         changes=Changes(context.transcript, listeners, queues, memories.hearing.changed, clock),
         handlers={Pinned: make_pins(context, memories).take, Chosen: questions.pressed},
     )
+
+
+def _listeners(context: Context, memories: Memories, sessions: SessionPool) -> MessageListeners:
+    def edited(message: StoredMessage) -> None:
+        memories.hearing.changed(message)
+        sessions.edited(message)
+
+    return MessageListeners(context.bus, context.metrics.stored, memories.hearing.heard, edited)
 
 
 def make_schedules(context: Context) -> Schedules:

@@ -24,6 +24,7 @@ from gateway.core.sql_ledger import SqlLedger
 from gateway.sessions.opener import Opener
 from gateway.sessions.sessions import AgentProgram, LiveSession, Waits
 from gateway.settings.personas.personas import Persona
+from store.transcript import StoredMessage
 
 
 class SessionSlots:
@@ -127,6 +128,12 @@ class SessionPool:
     def program(self, persona: Persona) -> AgentProgram:
         """The program that the persona's `agent` stands for now."""
         return self.opener.programs(persona.front.agent)
+
+    def edited(self, message: StoredMessage) -> None:
+        """A message has another text: agents of its scope that know it are to be told."""
+        for live in self._live.values():
+            if live.key.scope == message.scope:
+                live.edited(message.seq)
 
     def all(self) -> list[LiveSession]:
         """The sessions that live now."""

@@ -62,7 +62,8 @@ class SessionContext:
     """The facts that decide which part of a conversation an agent's next prompt has to hold.
 
     given: seq of the newest message that the agent was given; 0: none yet. knows: all of that which
-    it still holds word for word. compacted: its program has condensed what it knew, and was given
+    it still holds word for word. edited: seqs of those of it whose text was changed since, and that
+    it was not told of. compacted: its program has condensed what it knew, and was given
     no summary since. files: the folder in which it finds what it is to open, without a program by a
     tool; None: it opens no files. confined: it sees attachments only as copies in that folder.
     rehearses: the question is stored nowhere and nobody learns of it: a preview or a dry run.
@@ -71,6 +72,7 @@ class SessionContext:
     program: AgentProgram
     given: int = 0
     knows: GivenText = NOTHING
+    edited: frozenset[int] = frozenset()
     compacted: bool = False
     files: Path | None = None
     confined: bool = False
@@ -118,11 +120,20 @@ class LiveSession:
         """The name of its persona."""
         return self.key.persona
 
+    def edited(self, seq: int) -> None:
+        """A message has another text: the agent is told with its next prompt, if it knows it."""
+        held = self.context
+        if held.knows.holds_lines(seq, seq):
+            self.context = replace(held, edited=held.edited | {seq})
+
     @contextmanager
     def working(self, newest: int = 0, shown: GivenText = NOTHING) -> Iterator[None]:
         """The agent works within the block, on a prompt that shows so much. newest: seq of its last
         message; 0: none."""
         self.state = "working"
+        if untold := self.context.edited:
+            untold = frozenset(seq for seq in untold if not shown.holds_lines(seq, seq))
+            self.context = replace(self.context, edited=untold)
         try:
             yield
         finally:
@@ -137,7 +148,7 @@ class LiveSession:
         if not taken:
             held = replace(held, given=0)
         if compacted or not taken:
-            held = replace(held, knows=NOTHING)
+            held = replace(held, knows=NOTHING, edited=frozenset())
         self.context = replace(held, compacted=compacted or (held.compacted and not summarised))
 
     def usable_by(self, persona: Persona) -> bool:

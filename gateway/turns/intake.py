@@ -36,7 +36,7 @@ _REMEMBERED = 1_000  # deliveries that need not be looked up again, and changes 
 class MessageListeners:
     """Tells who watches, and the memory, what became of messages. stored: given the kind of each
     new one's sender. heard: given the scope of each that may be learned from. changed: given what
-    was edited or deleted."""
+    was edited."""
 
     def __init__(
         self,

@@ -147,6 +147,8 @@ class Prompts:
                 window = self._with(window, asked.message)
             elif all(line.seq != turn.message_seq for line in window.lines):
                 raise MessageGone("the message that asked was deleted")
+            if session.edited:
+                window = await self._windows.with_edited(session, window)
             briefing, known, window = await self._brief(turn, asked, session, window, reading)
             brief.made = (window, known)
         with step("compose") as composed:
@@ -214,7 +216,7 @@ class Prompts:
             observations=known.observations,
             thread=tuple(ThreadMessage(m.by, m.content) for m in thread),
             thread_context="" if thread else message.meta.get("thread_context") or "",
-            transcript=tuple(m.line() for m in shown),
+            transcript=tuple(m.line(edited=m.seq in session.edited) for m in shown),
             since_last_reply=again,
             trigger_ids=(str(message.seq),),
             spoke_since=tuple(since),

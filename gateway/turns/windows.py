@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from contract.briefing import Briefing, Budget, Header
 from gateway.core.ledger import Turn
@@ -67,7 +67,15 @@ class Windows:
     async def without_summary(self, turn: Turn, session: SessionContext, window: Window) -> Window:
         """The same when the summary could not be had: nothing is left out for it."""
         after = session.given if window.again else 0
-        return self._window(await self._after(turn, after), after, window.again)
+        found = self._window(await self._after(turn, after), after, window.again)
+        return await self.with_edited(session, found) if session.edited else found
+
+    async def with_edited(self, session: SessionContext, window: Window) -> Window:
+        """The same with the messages that the agent knows by another text."""
+        new = {line.seq for line in window.lines}
+        found = [await self.transcript.get(seq) for seq in sorted(session.edited - new)]
+        edited = [message for message in found if message is not None and not message.deleted]
+        return replace(window, lines=[*edited, *window.lines])
 
     def _window(
         self, lines: Sequence[StoredMessage], after: int, again: bool, covered: int = 0
