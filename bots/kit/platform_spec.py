@@ -69,7 +69,8 @@ class Host:
     """The gateway around a bot.
 
     listen: host and port of its server, 0: not known yet. is_listed: whether somebody, by their
-    sender id, is listed under [access]; anyone_listed: whether there is anybody.
+    sender id, is listed under [access]; anyone_listed: whether there is anybody. is_owner: whether
+    somebody is an owner of the whole house.
     """
 
     secrets: Secrets
@@ -77,6 +78,7 @@ class Host:
     listen: tuple[str, int] = ("127.0.0.1", 0)
     is_listed: Callable[[str], bool] = field(default=lambda _: False)
     anyone_listed: bool = False
+    is_owner: Callable[[str], bool] = field(default=lambda _: False)
 
 
 # ── `moot init` ─────────────────────────────────────────────────────────────────────────

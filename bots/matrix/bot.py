@@ -20,6 +20,7 @@ from bots.matrix.connection import SyncLoop
 from bots.matrix.crypto.backup import KeyBackup
 from bots.matrix.crypto.identity import Identity
 from bots.matrix.crypto.secret_storage import KeptRecoveryKey
+from bots.matrix.crypto.verification import Verifications
 from bots.matrix.directory import NOTE, Directory
 from bots.matrix.encryption import Encryption
 from bots.matrix.events import SOURCE
@@ -149,7 +150,15 @@ class MatrixBot(PlatformBot):
                 learned=self.setup.secret_found,
             )
             backup = KeyBackup(self._api, keys, identity, self.setup.own_dir)
-            self._posts.encryption = Encryption(self._api, keys, identity, backup)
+            verifications = Verifications(
+                self._api,
+                keys,
+                identity,
+                is_owner=self._welcome.is_owner,
+                send=self._posts.send,
+                now=self.setup.now,
+            )
+            self._posts.encryption = Encryption(self._api, keys, identity, backup, verifications)
 
     async def close(self) -> None:
         """Let go of what is open. `run` does it at its end; a call after that opens it again."""

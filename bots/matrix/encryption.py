@@ -13,6 +13,7 @@ import structlog
 from bots.matrix.api import CLIENT, MatrixApi, path
 from bots.matrix.crypto.backup import KeyBackup
 from bots.matrix.crypto.identity import Identity
+from bots.matrix.crypto.verification import Verifications
 from bots.matrix.keys import ALGORITHM, EncryptionKeys
 from contract.errors import PlatformError
 
@@ -23,11 +24,16 @@ class Encryption:
     """One device's part in encrypted rooms."""
 
     def __init__(
-        self, api: MatrixApi, keys: EncryptionKeys, identity: Identity, backup: KeyBackup
+        self,
+        api: MatrixApi,
+        keys: EncryptionKeys,
+        identity: Identity,
+        backup: KeyBackup,
+        verifications: Verifications,
     ) -> None:
         self._api, self._keys = api, keys
-        self.identity, self.backup = identity, backup
-        self.take, self.decrypt = keys.take, keys.decrypt
+        self.identity, self.backup, self.verifications = identity, backup, verifications
+        self.decrypt = keys.decrypt
         self._rooms: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._requested: set[str] = set()
 
@@ -58,6 +64,17 @@ class Encryption:
         return self._keys.are_own(await self.on_server() or {})
 
     # ── In ──────────────────────────────────────────────────────────────────────────────
+
+    async def take(
+        self,
+        to_device: Sequence[Mapping[str, Any]],
+        counts: Mapping[str, int],
+        changed: Collection[str],
+    ) -> frozenset[str]:
+        """Take a sync's; return the sessions whose keys came. changed: whose devices have."""
+        for event in to_device:
+            await self.verifications.from_device(event)
+        return await self._keys.take(to_device, counts, changed)
 
     async def request(self, room_id: str, event: Mapping[str, Any]) -> None:
         """Ask for the key of an event, once a session."""

@@ -21,6 +21,7 @@ from contract.chat import Speaker
 
 SOURCE = "matrix"
 
+VERIFICATION = "m.key.verification.request"  # a message that begins a verification
 _FILES = {"m.file", "m.image", "m.audio", "m.video"}
 _PILL = re.compile(r'href="(?:https://matrix\.to/#/|matrix:)([^"?]+)', re.IGNORECASE)
 _QUOTED = re.compile(r"<mx-reply>.*?</mx-reply>", re.IGNORECASE | re.DOTALL)
@@ -124,7 +125,7 @@ def _message(
     event: WireEvent, event_id: str, own: OwnUser, room_id: str
 ) -> NewMessage | EditedMessage[str] | None:
     content = event.said()
-    if content.body is None:  # redacted, or nothing that can be read
+    if content.body is None or content.msgtype == VERIFICATION:  # redacted, or nobody's words
         return None
     relation = content.relates_to or WireRelation.model_validate({})
     if relation.rel_type == "m.replace":

@@ -70,6 +70,8 @@ class EventHandler:
         if event is None:
             return
         self._directory.apply(room_id, [event])
+        if self._posts.encryption:
+            await self._posts.encryption.verifications.in_room(room_id, event)
         if event.type == "m.room.tombstone" and event.state_key == "":
             self._cursor.move(event.state().replacement_room or "", event.sender)
         if event.event_id:

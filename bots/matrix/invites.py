@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import quote
 
 import structlog
@@ -28,10 +28,12 @@ class Welcome:
     """The people whose invitations are followed.
 
     follows: by a sender id (`matrix:@user:server`). is_nobody: no one is listed whose it could be.
+    is_owner: by a sender id, whether this is an owner of the whole house, who may verify the bot.
     """
 
     follows: Callable[[str], bool]
     is_nobody: bool = False
+    is_owner: Callable[[str], bool] = field(default=lambda _: False)
 
 
 class Invites:
@@ -138,11 +140,17 @@ def _by_way_of(user_id: str) -> str:
     return f"?server_name={quote(server, safe='')}" if server else ""
 
 
-def welcome(rule: str, is_listed: Callable[[str], bool], *, anyone_listed: bool) -> Welcome:
+def welcome(
+    rule: str,
+    is_listed: Callable[[str], bool],
+    *,
+    anyone_listed: bool,
+    is_owner: Callable[[str], bool] = lambda _: False,
+) -> Welcome:
     """The rule of moot.toml's `invites`: people listed under [access], everybody, or nobody.
 
-    is_listed is asked each time: roles are given while Moot runs.
+    is_listed and is_owner are asked each time: roles are given while Moot runs.
     """
     if rule == "people":
-        return Welcome(is_listed, is_nobody=not anyone_listed)
-    return Welcome(lambda _: rule == "everybody")
+        return Welcome(is_listed, not anyone_listed, is_owner)
+    return Welcome(lambda _: rule == "everybody", is_owner=is_owner)

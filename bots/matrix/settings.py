@@ -36,7 +36,9 @@ def _make(setup: BotSetup, table: MatrixTable, host: Host) -> Bot:
         password=(secrets.optional if token else secrets.required)("MATRIX_PASSWORD"),
         recovery_key=secrets.optional("MATRIX_RECOVERY_KEY"),
     )
-    invited = welcome(table.invites, host.is_listed, anyone_listed=host.anyone_listed)
+    invited = welcome(
+        table.invites, host.is_listed, anyone_listed=host.anyone_listed, is_owner=host.is_owner
+    )
     return MatrixBot(setup, table.url, credentials, invited, encryption=table.encryption)
 
 

@@ -78,5 +78,6 @@ def _host(name: str, config: Config, environment: Mapping[str, str], access: Acc
         commands=SLASH_COMMANDS,
         listen=config.gateway.webhooks_address or (config.gateway.host, config.gateway.port),
         is_listed=access.is_named,
+        is_owner=lambda person_id: access.given(person_id) == "owner",
         anyone_listed=any(grant.people - {EVERYBODY} for grant in access.configured),
     )

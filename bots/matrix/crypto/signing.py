@@ -29,9 +29,14 @@ def decoded(text: str) -> bytes:
 
 def canonical(body: Mapping[str, Any]) -> bytes:
     """The one form of a JSON object that is signed: without its signatures and `unsigned`."""
-    bare = {key: body[key] for key in body if key not in ("signatures", "unsigned")}
-    text = json.dumps(bare, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
-    return text.encode()
+    return canonical_whole(
+        {key: body[key] for key in body if key not in ("signatures", "unsigned")}
+    )
+
+
+def canonical_whole(body: Mapping[str, Any]) -> bytes:
+    """The one form of a JSON object (Matrix: appendices, Canonical JSON)."""
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
 
 
 class SigningKey:

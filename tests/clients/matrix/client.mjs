@@ -4,12 +4,17 @@ import { createInterface } from "node:readline";
 import { logger } from "matrix-js-sdk/lib/logger.js";
 import * as sdk from "matrix-js-sdk";
 import { decodeRecoveryKey } from "matrix-js-sdk/lib/crypto-api/recovery-key.js";
-import { OnlySignedDevicesIsolationMode } from "matrix-js-sdk/lib/crypto-api/index.js";
+import {
+  OnlySignedDevicesIsolationMode,
+  VerificationPhase,
+  VerificationRequestEvent,
+  VerifierEvent,
+} from "matrix-js-sdk/lib/crypto-api/index.js";
 
 logger.setLevel("silent");
 for (const name of ["log", "info", "warn", "debug", "error"]) console[name] = () => {};
 
-let client, crypto;
+let client, crypto, verification;
 const seen = [];
 
 function told(event) {
@@ -109,6 +114,37 @@ const does = {
     const trust = await crypto.isKeyBackupTrusted(info);
     const { total, imported } = await crypto.restoreKeyBackup();
     return { total, imported, trusted: trust.trusted && trust.matchesDecryptionKey };
+  },
+
+  // Begin a verification by emoji, in a room or from device to device; return what is shown.
+  async verify({ user, room, device }) {
+    const request = room
+      ? await crypto.requestVerificationDM(user, room)
+      : await crypto.requestDeviceVerification(user, device);
+    await new Promise((settled) => {
+      const look = () => request.phase >= VerificationPhase.Ready && settled();
+      request.on(VerificationRequestEvent.Change, look);
+      look();
+    });
+    if (request.phase === VerificationPhase.Cancelled)
+      return { cancelled: request.cancellationCode };
+    const verifier = await request.startVerification("m.sas.v1");
+    const shown = new Promise((show) => verifier.on(VerifierEvent.ShowSas, show));
+    const done = verifier.verify().then(
+      () => ({ done: true }),
+      (error) => ({ cancelled: String(error?.code ?? error) }),
+    );
+    const sas = await Promise.race([shown, done]);
+    if (!sas.sas) return sas;
+    verification = { sas, done };
+    return { emoji: sas.sas.emoji.map(([sign]) => sign) };
+  },
+
+  // The person says that they are the same, or not.
+  async compared({ same }) {
+    if (same) await verification.sas.confirm();
+    else verification.sas.mismatch();
+    return verification.done;
   },
 
   async devices({ user }) {
