@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from contract.agent import Question
-from contract.chat import Destination, Event, Room, Speaker
+from contract.chat import Deleted, Destination, Edited, Event, Room, Speaker
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -138,6 +138,10 @@ class Bot(Protocol):
     def follows(self, message_id: str, sent_at: datetime, post_id: str) -> bool | None:
         """True if somebody's message stands after an own post, by the platform's own order of both
         and by no clock of this machine; None: the platform doesn't say."""
+
+    async def changed(self, room: Room, message_id: str) -> Edited | Deleted | None:
+        """What became of somebody's message, where the platform may not have told it yet; None:
+        nothing, or it isn't known. Never raises, and takes no longer than some seconds."""
 
     async def members(self, room: Room) -> Sequence[Speaker]:
         """The people in the room, as far as the platform says; empty when it doesn't."""

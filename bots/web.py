@@ -11,7 +11,7 @@ from aiohttp import web
 
 from bots.bot import PlatformCapabilities, Reaction, Receive
 from contract.agent import Question
-from contract.chat import Destination, Room, Speaker
+from contract.chat import Deleted, Destination, Edited, Room, Speaker
 
 
 class WebBot:
@@ -87,6 +87,10 @@ class WebBot:
     def follows(self, message_id: str, sent_at: datetime, post_id: str) -> bool | None:
         """What was on disk before a question was asked is known; all else was said after it."""
         return True
+
+    async def changed(self, room: Room, message_id: str) -> Edited | Deleted | None:
+        """The page's own messages are changed in the store itself."""
+        return None
 
     async def members(self, room: Room) -> Sequence[Speaker]:
         """Whoever opens the page is there; nobody is told of."""

@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from pathlib import Path
 
+from tests.doubles.inbox import until
 from tests.doubles.rocketchat import (
     CLAUDE,
     CODEX,
@@ -129,3 +130,46 @@ async def test_two_accounts_are_two_personas_each_with_its_own_answers(tmp_path:
             assert "Traceback" not in moot.log()
         assert rocketchat.texts(user=CLAUDE) == ["word 1"]
         assert rocketchat.texts(user=CODEX) == ["word 2"]
+
+
+async def test_what_was_deleted_or_edited_while_it_waited_is_asked_for_before_its_turn(
+    tmp_path: Path,
+) -> None:
+    """No stream tells of it: deletions are subscribed to a room at a time."""
+    async with RocketChatDouble.open() as rocketchat:
+        config = CONFIG.format(url=rocketchat.base)
+        config = config.replace("[access]", f'[access]\napprovers = ["rocketchat:{OLIVIA}"]')
+        async with service(tmp_path, config, **SECRETS) as moot:
+            await rocketchat.sockets.listening(CLAUDE)
+            asked = rocketchat.say("@claude permission")
+            gone, hidden, _, edited = (rocketchat.say(f"@claude echo word {n}") for n in range(4))
+            await until(lambda: moot.log().count("turn.queued") == 5)
+            await until(lambda: rocketchat.buttons(asked) is not None)
+            rocketchat.sockets.silent = True
+            rocketchat.remove(gone)
+            rocketchat.change(hidden, t="rm", msg="")
+            rocketchat.edit(edited, "@claude echo word 5")
+            rocketchat.sockets.silent = False
+            question = next(m for m in rocketchat.messages.values() if "Run this" in m["msg"])
+            rocketchat.react(question["_id"], "one")
+            await answered(rocketchat, {"word 2", "word 5"})
+            assert "Traceback" not in moot.log()
+        assert answers(rocketchat) == Counter({"word 2": 1, "word 5": 1})
+
+
+async def test_an_answer_whose_draft_can_not_be_edited_any_more_is_a_new_post(
+    tmp_path: Path,
+) -> None:
+    async with RocketChatDouble.open() as rocketchat:
+        rocketchat.settings["Message_AllowEditing_BlockEditInMinutes"] = 5
+        rocketchat.permissions["bypass-time-limit-edit-and-delete"] = ["admin"]
+        config = CONFIG.format(url=rocketchat.base).replace('PACE = "0"', 'PACE = "0.6"')
+        async with service(tmp_path, config, **SECRETS) as moot:
+            await rocketchat.sockets.listening(CLAUDE)
+            rocketchat.say("@claude slow")
+            await until(lambda: any("I take my time" in text for text in rocketchat.texts()))
+            rocketchat.age()
+            await until(lambda: "turn.posted" in moot.log())
+        told = [text for text in rocketchat.texts() if "I take my time" in text]
+        assert len(told) == 1
+        assert told[0].endswith("This is line 10 of ten; half a second each.")

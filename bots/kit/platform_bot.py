@@ -16,7 +16,7 @@ from bots.kit.naming import Named, by_names
 from bots.kit.questions import question_markdown
 from bots.markdown.writer import Dialect
 from contract.agent import Question
-from contract.chat import Destination, Room, Speaker
+from contract.chat import Deleted, Destination, Edited, Room, Speaker
 from contract.errors import PlatformError
 
 
@@ -128,6 +128,10 @@ class PlatformBot:
 
     def follows(self, message_id: str, sent_at: datetime, post_id: str) -> bool | None:
         """None: nobody knows, so that a typed choice needs the question's code."""
+        return None
+
+    async def changed(self, room: Room, message_id: str) -> Edited | Deleted | None:
+        """None: most platforms tell at once."""
         return None
 
     async def members(self, room: Room) -> Sequence[Speaker]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -25,14 +26,15 @@ from bots.rocketchat.posts import Posts
 from bots.rocketchat.reactions import Reactions
 from bots.rocketchat.text import DIALECT, LIMIT
 from contract.agent import Question
-from contract.chat import Destination, Room, Speaker
-from contract.errors import ConfigError
+from contract.chat import Deleted, Destination, Edited, Room, Speaker
+from contract.errors import ConfigError, PlatformError
 
 log = structlog.stdlib.get_logger("moot.bots")
 
 _MAX_FILE_BYTES = 20_000_000
 _FREE_DRAFT_S = 1.0
 _LIMITED_DRAFT_S = 15.0  # ten calls a minute: two turns at a time, and their ends
+_LOOK_S = 3.0  # for a message whose turn begins
 _SPARE_CHARS = 100  # between what the server takes and what we send
 
 
@@ -174,6 +176,15 @@ class RocketChatBot(PlatformBot):
     def follows(self, message_id: str, sent_at: datetime, post_id: str) -> bool | None:
         """By the times, which the server gives both."""
         return self._posts.is_before(sent_at, post_id)
+
+    async def changed(self, room: Room, message_id: str) -> Edited | Deleted | None:
+        """Asked for: deletions are told a room at a time, and many rooms take their time."""
+        try:
+            async with asyncio.timeout(_LOOK_S):
+                return await self._directory.changed(room, message_id)
+        except (PlatformError, TimeoutError) as error:
+            log.info("message.not_looked_up", room=room.id, reason=error)
+            return None
 
     async def _known(self) -> None:
         """A message's id is made from our own: asked for where nothing ran yet."""

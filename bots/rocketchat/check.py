@@ -211,7 +211,7 @@ async def lacks(api: RocketApi, own: Account, personas: Sequence[str]) -> list[s
     if told.edit_minutes and not late:
         missing.append(
             f"messages can be edited for {told.edit_minutes} minutes only, so the draft of a "
-            "longer turn stays as it was and its answer is posted anew: Administration → "
+            "longer turn is replaced by a new post: Administration → "
             f"Workspace → Permissions → {_LATE_EDITS}: tick “bot”"
         )
     if told.files is False:

@@ -10,9 +10,10 @@ from pydantic import ValidationError
 
 from bots.kit.directory import SHOWN, LookupDirectory, thread_block
 from bots.rocketchat.api import RocketApi, RocketRefused
-from bots.rocketchat.events import SOURCE, Account, NewMessage, content, speaker
+from bots.rocketchat.events import SOURCE, Account, NewMessage, content, is_gone, speaker
 from bots.rocketchat.wire import WireMessage, WirePerson, WireRoom, message
-from contract.chat import Room, Speaker
+from contract.chat import Deleted, Edited, Room, Speaker
+from contract.errors import PlatformError
 
 _MEMBERS = {"c": "channels", "p": "groups", "d": "im"}
 _MOST_MEMBERS = 100
@@ -180,7 +181,21 @@ class Directory(LookupDirectory):
         try:
             return message(answer.get("message"))
         except ValueError as error:
-            raise RocketRefused("chat.getMessage", str(error), 200) from None
+            raise PlatformError(f"Rocket.Chat: a message: {error}", outcome="unknown") from None
+
+    async def changed(self, room: Room, message_id: str) -> Edited | Deleted | None:
+        """What became of a message, by the message itself. Raises PlatformError."""
+        try:
+            told = await self._message(message_id)
+        except RocketRefused as error:
+            if error.status in (401, 403) or error.code == "error-not-allowed":
+                raise
+            return Deleted(room, message_id)
+        if is_gone(told):
+            return Deleted(room, message_id)
+        if told.edited_at is None:
+            return None
+        return Edited(room, message_id, content(told), told.edited_at)
 
     async def thread_context(self, said: NewMessage) -> str | None:
         """The block of the thread's messages before this one, or None."""

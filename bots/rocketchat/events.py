@@ -120,7 +120,7 @@ def parse_message(
     since: what was said earlier is old. missed: it was asked for after a gap, and may be new
     though it carries the signs of a second sight.
     """
-    if message.hidden or message.t == "rm":
+    if is_gone(message):
         return [DeletedMessage(message.rid, message.id)]
     if message.t:
         return _pin_notice(message)
@@ -128,6 +128,11 @@ def parse_message(
     if message.u.id != own.user_id:
         found += _new_or_edited(message, before, own, since=since, missed=missed)
     return [*found, *_reacted(message, before, own)]
+
+
+def is_gone(message: WireMessage) -> bool:
+    """True if it was deleted, and the server keeps its place or its history."""
+    return bool(message.hidden) or message.t == "rm"
 
 
 def _new_or_edited(

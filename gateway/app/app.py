@@ -98,7 +98,7 @@ class App:
             accounting=self.accounting,
             programs=programs,
         )
-        self.queues.serve(self._runner())
+        self.queues.serve(self._runner(), self.intake.look)
         self.supervisor = make_supervisor(context)
 
     def _services(self) -> Services:

@@ -97,20 +97,32 @@ async def _send(turn: Turn, post: Post, bot: Bot, place: Destination, ledger: Sq
                 await bot.edit(place, message_id, post.text)
             return replace(post, state="sent", platform_id=message_id)
         except PlatformError as error:
-            if error.outcome == "refused" and message_id is None:
-                if post.kind not in ("work", "handed"):
-                    raise
-                log.warning("post.left_out", kind=post.kind, key=post.key, reason=str(error))
-                return await _left_out(post, bot, place)
-            if error.outcome == "refused":  # its draft is gone or can't be edited: say it again
-                message_id = None
-                continue
+            if error.outcome == "refused" and message_id is not None:
+                return await _said_again(turn, post, message_id, bot, place, ledger)
+            if error.outcome == "refused":
+                return await _left_out(post, bot, place, error)
             if error.outcome == "unknown" and message_id is None:
                 uncertain = True
             delay_s = error.retry_after_s if error.outcome == "retry" else wait_s
             log.warning("post.retry", key=post.key, in_s=round(delay_s, 1), reason=str(error))
             await asyncio.sleep(delay_s)
             wait_s = min(wait_s * 2, LONGEST_WAIT_S)
+
+
+async def _said_again(
+    turn: Turn, post: Post, draft_id: str, bot: Bot, place: Destination, ledger: SqlLedger
+) -> Post:
+    """A post whose draft is gone or can't be edited any more, as a new message.
+
+    By a key of its own: that of the draft names the draft, where a platform makes each key once.
+    """
+    again = replace(post, key=f"{post.key}:again", platform_id=None)
+    sent = await _send(turn, again, bot, place, ledger)
+    try:
+        await bot.delete(place, draft_id)
+    except PlatformError as error:
+        log.info("draft.not_deleted", turn=turn.id, reason=str(error))
+    return replace(sent, key=post.key)
 
 
 async def _made(post: Post, bot: Bot, place: Destination) -> str:
@@ -131,8 +143,12 @@ async def _made(post: Post, bot: Bot, place: Destination) -> str:
     return await bot.post(place, post.text, post.key)
 
 
-async def _left_out(post: Post, bot: Bot, place: Destination) -> Post:
-    """A post that the platform refuses and the answer can do without; of a file people are told."""
+async def _left_out(post: Post, bot: Bot, place: Destination, refusal: PlatformError) -> Post:
+    """A post that the platform refuses and the answer can do without; of a file people are told.
+    Raises the refusal of any other."""
+    if post.kind not in ("work", "handed"):
+        raise refusal
+    log.warning("post.left_out", kind=post.kind, key=post.key, reason=str(refusal))
     message_id = ""
     if post.kind == "handed":
         name = literal(handed_file(json.loads(post.text)).file.name)

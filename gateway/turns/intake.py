@@ -22,6 +22,7 @@ from gateway.core.reading import read
 from gateway.core.sql_ledger import SqlLedger
 from gateway.core.views import RoomView
 from gateway.turns.admission import Admission, Admitted
+from gateway.turns.progress import TurnRun
 from gateway.turns.queue import TurnQueues
 from gateway.turns.routing import MessageRouter, Route
 from gateway.turns.typos import likely_typos
@@ -174,6 +175,13 @@ class Intake:
                 await self._changes.delete(event)
             case _:
                 await self._handlers[type(event)](event, bot)
+
+    async def look(self, run: TurnRun) -> None:
+        """Ask the platform what became of the message that a turn answers, and take that in."""
+        if run.command is None and run.message_id is not None:
+            event = await run.bot.changed(run.turn.room, run.message_id)
+            if event is not None:
+                await self.receive(event, run.bot)
 
     async def message(
         self, inbound: Inbound, bot: Bot, *, trusted: bool = False, notice: str = ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Collection, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -45,10 +45,11 @@ class Runner(Protocol):
 @dataclass(slots=True)
 class _Queue:
     """The turns of one session in their order. working: a worker takes them. current: the one
-    that it took."""
+    that it took. waited: those that wait did so for a while."""
 
     waiting: deque[TurnRun] = field(default_factory=deque)
     working: bool = False
+    waited: bool = False
     current: TurnRun | None = None
 
     def length(self) -> int:
@@ -78,10 +79,10 @@ class TurnQueues:
         self._tasks: set[asyncio.Task[None]] = set()
         self.stopping = False  # no turn begins any more; what waits is on disk
 
-    def serve(self, runner: Runner) -> None:
+    def serve(self, runner: Runner, look: Callable[[TurnRun], Awaitable[None]]) -> None:
         """Take turns from now on. An answer makes turns, and commands look into the queues:
-        who takes turns is made after them."""
-        self._runner = runner
+        who takes turns is made after them. look: asks what became of a turn's message meanwhile."""
+        self._runner, self._look = runner, look
 
     def start(
         self,
@@ -102,7 +103,7 @@ class TurnQueues:
         else:
             self._begin(run)
 
-    def _begin(self, run: TurnRun) -> None:
+    def _begin(self, run: TurnRun, *, waited: bool = False) -> None:
         turn = run.turn
         if run.command is not None and not run.command.in_order:
             self._spawn(self._alone(run), f"command {turn.id}")
@@ -114,6 +115,7 @@ class TurnQueues:
         if queue is None:
             queue = self._queues[key] = _Queue()
         queue.waiting.append(run)
+        queue.waited = queue.waited or waited
         self._progress.queued(run, ahead)
         if self.stopping:
             return
@@ -129,8 +131,8 @@ class TurnQueues:
             queue.current = run = queue.waiting.popleft()
             with self._contexts.take(run.turn):
                 self._progress.began(run)
-                await self._guarded(run)
-            queue.current = None
+                await self._guarded(run, waited=queue.waited)
+            queue.current, queue.waited = None, True
         queue.working = False
         if not queue.waiting:
             del self._queues[key]
@@ -167,10 +169,13 @@ class TurnQueues:
         with turn_log_context(run.turn):
             await self._guarded(run)
 
-    async def _guarded(self, run: TurnRun) -> None:
-        """One turn; its failure is that session's alone."""
+    async def _guarded(self, run: TurnRun, *, waited: bool = False) -> None:
+        """One turn; its failure is that session's alone. waited: its message may be gone by now,
+        or say something else."""
         turn = run.turn
         try:
+            if waited:
+                await self._look(run)
             more = await self._runner.run(run)
         except Exception:  # a session's worker isolates whatever a turn raises
             log.exception("turn.crashed", turn=turn.id)
@@ -210,7 +215,7 @@ class TurnQueues:
             return
         if turn.state == "running":
             self._group.create_task(self._runner.close_questions(run), name=f"questions {turn.id}")
-        self._begin(run)
+        self._begin(run, waited=True)
 
     # ── What others ask of them ─────────────────────────────────────────────────────────
 

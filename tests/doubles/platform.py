@@ -12,7 +12,7 @@ from aiohttp import web
 
 from bots.bot import PlatformCapabilities, Reaction, Receive
 from contract.agent import Question
-from contract.chat import Destination, Inbound, IngestMetadata, Room, Speaker
+from contract.chat import Deleted, Destination, Edited, Inbound, IngestMetadata, Room, Speaker
 from contract.errors import MootError, PlatformError
 
 
@@ -132,6 +132,9 @@ class FakeBot:
         return (
             None if self.unordered else self.early.isdisjoint({message_id, (message_id, post_id)})
         )
+
+    async def changed(self, room: Room, message_id: str) -> Edited | Deleted | None:
+        return None
 
     async def members(self, room: Room) -> Sequence[Speaker]:
         return self.roster

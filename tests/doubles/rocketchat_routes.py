@@ -94,6 +94,10 @@ def _update(rest: Rest, user: str, args: Json) -> Json:
     message = _own(rest, user, args)
     if not rest.double.settings["Message_AllowEditing"]:
         raise Refusal("error-action-not-allowed", "Message editing not allowed")
+    minutes = rest.double.settings.get("Message_AllowEditing_BlockEditInMinutes")
+    late = minutes and time.time() - parsed(message["ts"]) >= minutes * 60
+    if late and not rest.double.may(user, "bypass-time-limit-edit-and-delete"):
+        raise Refusal("error-message-editing-blocked", "Message editing is blocked")
     if len(args["text"].encode("utf-16-le")) // 2 > rest.double.most_chars:
         raise Refusal("error-message-size-exceeded", "Message size exceeds the limit")
     if message["msg"] != args["text"]:
@@ -119,9 +123,11 @@ def _react(rest: Rest, user: str, args: Json) -> Json:
 
 
 def _get_message(rest: Rest, user: str, args: Json) -> Json:
-    message = _message(rest, args["msgId"])
+    """v1/chat.ts: of a message that isn't there it says no more than that it failed."""
+    if (message := rest.double.messages.get(args["msgId"])) is None:
+        raise Refusal("")
     if not rest.double.is_member(message["rid"], user):
-        raise Refusal("error-message-not-found")
+        raise Refusal("error-not-allowed", "Not allowed")
     return {"message": message}
 
 

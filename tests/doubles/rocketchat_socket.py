@@ -40,6 +40,7 @@ class Sockets:
         self.typing: list[Json] = []
         self.refuses = False  # connections
         self.deaf = False  # answers nothing, as a half-open connection
+        self.silent = False  # tells nothing
         self.login_error: Json | None = None
         self.old_form = False  # a message in a list of its own, as servers before 4.0
         self._ids = itertools.count(1)
@@ -244,6 +245,8 @@ class Sockets:
             self._send(client, "stream-room-messages", "__my_messages__", args)
 
     def _send(self, client: Client, stream: str, event: str, args: list[Any]) -> None:
+        if self.silent:
+            return
         fields = {"eventName": event, "args": args}
         frame = {"msg": "changed", "collection": stream, "id": "id", "fields": fields}
         data = json.dumps(frame)

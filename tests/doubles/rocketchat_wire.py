@@ -30,6 +30,8 @@ class Refusal(Exception):
         if self.status == 401:
             told = {"status": "error", "message": "You must be logged in to do this."}
             return web.json_response(told, status=401)
+        if not self.code:
+            return web.json_response({"success": False}, status=self.status)
         error = f"{self.text} [{self.code}]"
         told = {"success": False, "error": error, "errorType": self.code}  # type: ignore[dict-item]
         return web.json_response(told, status=self.status)

@@ -331,7 +331,7 @@ async def test_a_draft_that_cannot_be_edited_any_more_loses_nothing(tmp_path: Pa
         moot.bot.frozen = True
         gate.set()
         await moot.settle()
-        assert moot.texts() == ["Let me", "Let me see: yes."]
+        assert moot.texts() == ["Let me see: yes."]
 
 
 async def test_a_long_answer_goes_out_in_pieces_and_a_very_long_one_as_a_file(
