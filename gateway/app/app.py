@@ -40,6 +40,8 @@ from gateway.web.signin.owner_api import link_address
 Started = Callable[[str, str], None]
 """Told the page's address when it is served, and a link that signs its owner in, once."""
 
+BOTS_S = 5.0  # a platform that is away holds up nothing
+
 log = structlog.stdlib.get_logger("moot.app")
 
 
@@ -72,6 +74,7 @@ class App:
 
         # What is remembered, and who answers
         self.memories = make_memories(context, backends, learn_after_s)
+        self._embedder = backends.embedder
         self.persona_service = make_persona_service(context)
         self.sessions = make_sessions(context, self.memories, programs, hooks, sandboxing)
 
@@ -109,6 +112,7 @@ class App:
             supervisor=self.supervisor,
             queues=self.queues,
             idle=self.idle,
+            embedder=self._embedder,
         )
         return make_services(
             self.context,
@@ -193,6 +197,7 @@ class App:
             self.context.group.create_task(keep_alive(notify), name="watchdog")
             notify(f"READY=1\nSTATUS=serving {url}")
             self._prepare()
+            self.context.spawn(self._begin_memory(), "memory begins")
             await ends.stop.wait()
             notify("STOPPING=1\nSTATUS=finishing what runs")
             self.context.bus.publish(Stopping())
@@ -205,6 +210,14 @@ class App:
             if program.prepare is not None:
                 self.context.spawn(program.prepare(), f"prepare {program.name}")
 
+    async def _begin_memory(self) -> None:
+        """Open the index and other Mem0s: to import Mem0 takes a second of the processor, which
+        the bots have first."""
+        await self.supervisor.connected(BOTS_S)
+        self.memories.hearing.begin()
+        if self.memories.sources is not None:
+            self.context.spawn(self.memories.sources.begin(), "memory sources")
+
     async def _take_up(self) -> None:
         """Take up what an earlier process left, and what the configuration says now."""
         config = self.context.config
@@ -214,9 +227,6 @@ class App:
         await self.audit.started(config.file)
         self.context.spawn(self.audit.report(), "audit check")
         await self.services.chat.open_lobby()
-        self.memories.hearing.begin()
-        if self.memories.sources is not None:
-            self.context.spawn(self.memories.sources.begin(), "memory sources")
         recovered = await self.queues.recover()
         if recovered:
             log.info("turns.recovered", count=recovered)

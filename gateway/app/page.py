@@ -15,6 +15,7 @@ from gateway.limits.accounting import Accounting
 from gateway.personas.dry_run import DryRuns
 from gateway.personas.service import PersonaService
 from gateway.questions.questions import Questions
+from gateway.remembering.embedder import InstalledModel
 from gateway.remembering.idle import IdleSessions
 from gateway.remembering.memories import Memories
 from gateway.schedules.schedules import Schedules
@@ -25,6 +26,7 @@ from gateway.settings.config import Config
 from gateway.settings.oidc import OidcTable
 from gateway.turns.intake import Intake
 from gateway.turns.queue import TurnQueues
+from gateway.web.admin.embedder import EmbedderAdmin
 from gateway.web.admin.service import Activity, AdminOverview, AdminServices, DataDisk, SessionAdmin
 from gateway.web.auth import PageAuth
 from gateway.web.chat import AgentService, ChatService
@@ -123,6 +125,7 @@ def make_admin(
     supervisor: Supervisor,
     queues: TurnQueues,
     idle: IdleSessions,
+    embedder: InstalledModel | None = None,
 ) -> AdminServices:
     """The administrator's side of the page."""
     config = context.config
@@ -145,6 +148,7 @@ def make_admin(
         ),
         activity,
         SessionAdmin(sessions, context.store, context.audit, idle),
+        None if embedder is None else EmbedderAdmin(embedder, context.spawn),
     )
 
 

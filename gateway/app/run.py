@@ -25,6 +25,7 @@ from gateway.core.private_folders import keep_private
 from gateway.core.redaction import Redactor
 from gateway.observability.metrics import Metrics
 from gateway.observability.telemetry import open_telemetry
+from gateway.remembering.embedder import InstalledModel
 from gateway.remembering.indexes import open_configured, open_sources
 from gateway.remembering.memories import Backends
 from gateway.remembering.models import open_model
@@ -107,7 +108,7 @@ async def _run(
             return App(
                 Context(config, group, store, personas, bots, access, instruments),
                 programs=Programs(config.agents, environment, hooks, connections),
-                backends=Backends(index, model, sources),
+                backends=Backends(index, model, sources, InstalledModel(config, environment)),
                 page_secrets=secrets,
                 hooks=hooks,
                 sandboxing=sandboxing,

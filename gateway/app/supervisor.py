@@ -18,6 +18,7 @@ from gateway.observability.bot_health import BotHealth
 log = structlog.stdlib.get_logger("moot.app")
 
 FIRST_WAIT_S, LONGEST_WAIT_S = 1.0, 60.0  # before a restart; doubles
+LOOK_S = 0.1
 STEADY_S = 60.0  # who ran so long may be restarted at once again
 
 
@@ -37,6 +38,13 @@ class Supervisor:
         self._changed = changed
         self._clock = clock
         self._sleep = sleep
+
+    async def connected(self, within_s: float) -> None:
+        """Return once every bot has connected, at the latest after so long."""
+        for _ in range(round(within_s / LOOK_S)):
+            if all(one.up for one in self.health.values()):
+                return
+            await self._sleep(LOOK_S)
 
     async def run(self, bot: Bot, receive: Callable[[Event, Bot], Awaitable[None]]) -> None:
         """Run a bot, for ever. Its log lines tell which it is, and of which room they are."""

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from contract.briefing import Budget
 from gateway.mcp.tools import MemoryTools
+from gateway.remembering.embedder import InstalledModel
 from gateway.remembering.ingest import HEARD_S, MemoryIngest
 from gateway.settings.tables import MemoryTable
 from memory.consolidation.consolidation import Consolidation
@@ -78,6 +79,7 @@ class Backends:
     index: Index | None = None
     model: Model | None = None
     sources: Sequence[MemorySource] = ()
+    embedder: InstalledModel | None = None
 
 
 class Memories:

@@ -64,6 +64,16 @@ declare namespace Api {
     database_bytes: number | null;
   }
 
+  interface EmbedderView {
+    state: string;
+    download_mb: number;
+    kept_mb: number;
+    facts: number;
+    embedded: number;
+    refused: string;
+    fault: string;
+  }
+
   interface EntriesView {
     items: Array<EntryView>;
     next_before: number | null;

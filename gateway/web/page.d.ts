@@ -167,6 +167,7 @@ declare namespace Api {
     "/api/audit/verify": VerdictView;
     "/api/personas/files": { folder: PersonaFolder; personas: PersonaCard[] };
     "/api/admin/overview": SummaryView;
+    "/api/admin/embedder": EmbedderView;
     "/api/admin/rooms": { rooms: RoomLineView[] };
     "/api/admin/sessions": { sessions: SessionLineView[] };
   }

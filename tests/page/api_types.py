@@ -49,6 +49,7 @@ RENDERED: Mapping[str, Any] = {
     "ChangeView": views.ChangeView,
     "DayView": values.Day,
     "DiskView": values.Disk,
+    "EmbedderView": values.Embedder,
     "EntryView": AuditEntry,
     "EpisodeView": EpisodeRow,
     "FactView": FactRow,

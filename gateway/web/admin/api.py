@@ -45,6 +45,8 @@ class AdminApi:
             web.post("/api/admin/sessions/{session_id}", self.act),
             web.get("/api/admin/turns", self.turns),
             web.get("/api/admin/statistics", self.statistics),
+            web.get("/api/admin/embedder", self.embedder),
+            web.post("/api/admin/embedder", self.install_embedder),
         ]
 
     async def overview(self, request: web.Request) -> web.Response:
@@ -99,6 +101,18 @@ class AdminApi:
     async def statistics(self, request: web.Request) -> web.Response:
         count = _number(request, "days", 1, MOST_DAYS) or DAYS
         return answer({"days": await self.admin.activity.days(count)})
+
+    async def embedder(self, request: web.Request) -> web.Response:
+        if (admin := self.admin.embedder) is None:
+            return error(404, "there is no index that it could serve")
+        return answer(await admin.state())
+
+    async def install_embedder(self, request: web.Request) -> web.Response:
+        if (admin := self.admin.embedder) is None:
+            return error(404, "there is no index that it could serve")
+        if not admin.install():
+            return error(409, "it is being fetched")
+        return answer(await admin.state())
 
 
 def _number(request: web.Request, name: str, least: int, most: int) -> int | None:

@@ -23,6 +23,7 @@ from gateway.sessions.sessions import LiveSession
 from gateway.settings.personas.personas import Personas
 from gateway.turns.queue import TurnQueues
 from gateway.web import records
+from gateway.web.admin.embedder import EmbedderAdmin
 from gateway.web.admin.room_figures import Lately, room_choices, rooms_lately, spent_since
 from gateway.web.admin.statistics import days_of, last_day
 from gateway.web.admin.turn_pages import failed_since, page_of_turns
@@ -277,6 +278,7 @@ class AdminServices:
     overview: AdminOverview
     activity: Activity
     sessions: SessionAdmin
+    embedder: EmbedderAdmin | None = None
 
 
 def _scope(room: Room) -> str:

@@ -47,6 +47,21 @@ class Problem(View):
 
 
 @dataclass(frozen=True, slots=True)
+class Embedder(View):
+    """The model that finds what is said in other words. kept_mb: on disk, as it is or will be.
+    facts: that the index holds; embedded: of those, how many are found by their meaning. refused:
+    why it isn't used although it is there. fault: why it could not be installed."""
+
+    state: Literal["absent", "fetching", "installed"]
+    download_mb: int
+    kept_mb: int
+    facts: int
+    embedded: int
+    refused: str
+    fault: str
+
+
+@dataclass(frozen=True, slots=True)
 class TurnLine(View):
     """A turn in a list. The steps are None where it didn't come to them. error: one line."""
 

@@ -5,6 +5,7 @@ import * as api from "../lib/api.js";
 import { action, address, ago, empty, figure, me, note, roomTitle, section, short, stateMark, when } from "./parts.js";
 import { confirmDialog } from "../lib/dialogs.js";
 import { announce, h, icon } from "../lib/dom.js";
+import { embedder, embedderCard } from "./embedder.js";
 import { dangerLine } from "../chat/live.js";
 import { state } from "../lib/store.js";
 import { duration, platformName, plural, size } from "../lib/words.js";
@@ -25,14 +26,18 @@ export const overview = {
   title: "Overview",
   ages: true,
   async load() {
-    const [summary, access] = await Promise.all([api.get("/api/admin/overview"), api.optional("/api/access")]);
-    return { summary, pairings: access?.pairings ?? [] };
+    const [summary, access, model] = await Promise.all([
+      api.get("/api/admin/overview"),
+      api.optional("/api/access"),
+      embedder(),
+    ]);
+    return { summary, pairings: access?.pairings ?? [], model };
   },
   /**
-   * @param {{ summary: Api.SummaryView, pairings: Api.PairingView[] }} given
+   * @param {{ summary: Api.SummaryView, pairings: Api.PairingView[], model: Api.EmbedderView | null }} given
    * @param {Page.Context} given
    */
-  draw({ summary, pairings }, { refresh }) {
+  draw({ summary, pairings, model }, { refresh }) {
     const waiting = [
       ...summary.questions.map((asked) => questionCard(asked, refresh)),
       ...pairings.map((one) => pairingCard(one, refresh)),
@@ -48,6 +53,7 @@ export const overview = {
         : null,
       tiles(summary),
       section("Bots", h("ul", { class: "admin-rows" }, ...summary.bots.map(botRow))),
+      embedderCard(model, refresh),
       failures(summary),
     ];
   },
