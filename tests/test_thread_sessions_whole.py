@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import random
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
@@ -12,8 +14,9 @@ from yarl import URL
 
 from tests.doubles.credentials import program_at
 from tests.doubles.service import service
-from tests.doubles.slack import BOT_USER, SlackDouble
-from tests.test_slack_whole import CONFIG, secrets, settled
+from tests.doubles.slack import ASH, BOT_USER, OLIVIA, SlackDouble
+from tests.test_commands import moot as command
+from tests.test_slack_whole import CONFIG, answered, channels, secrets, settled
 
 THREADS = f'{CONFIG}\n[rooms]\nsessions = "thread"\n'
 
@@ -116,3 +119,44 @@ async def test_kill_9_at_any_moment_loses_and_doubles_nothing_of_any_thread(
             for thread, words in asked.items():
                 answers = [text for text in said_in(slack, thread) if text.startswith("word ")]
                 assert answers == words
+
+
+def rows_of(folder: Path, channel: str) -> list[tuple[str, str]]:
+    """The threads of the room's sessions, and the ids that resume them."""
+    with closing(sqlite3.connect(folder / "data" / "moot.db")) as database:
+        query = "SELECT thread_id, agent_session_id FROM sessions WHERE scope = ?"
+        return database.execute(query, (f"room:slack:{channel}",)).fetchall()
+
+
+def homes_of(folder: Path, channel: str) -> list[Path]:
+    """The folders of the room's sessions: each thread's, and the room's own."""
+    return sorted((folder / "data" / "scopes").glob(f"room-slack-{channel}-*/demo*"))
+
+
+async def test_a_deleted_persons_threads_leave_no_session_folder_or_row(tmp_path: Path) -> None:
+    async with SlackDouble.open() as slack:
+        (elsewhere,) = channels(slack, 1)
+        config = THREADS.format(api_url=slack.api_url)
+        async with service(tmp_path, config, **secrets(slack)) as moot, asyncio.timeout(120):
+            await slack.delivery.connected()
+            asked = [await ask(slack, f"echo word {number}") for number in range(2)]
+            other = await slack.say(f"<@{BOT_USER}> echo word 2", ASH, channel=elsewhere)
+            await answered(slack, [*(("C0GENERAL", ts) for ts in asked), (elsewhere, other)], 60)
+            await moot.stop()
+
+            assert {thread for thread, _ in rows_of(tmp_path, "C0GENERAL")} == set(asked)
+            folders = homes_of(tmp_path, "C0GENERAL")
+            assert len(folders) == 2, "each thread has one of its own"
+            for folder in folders:
+                assert {"home", "work"} <= {inside.name for inside in folder.iterdir()}
+                (folder / "work" / "notes.txt").write_text("of its own making")
+            kept, known = homes_of(tmp_path, elsewhere), rows_of(tmp_path, elsewhere)
+            assert len(kept) == len(known) == 1
+
+            done = await asyncio.to_thread(
+                command, "memory", "delete-person", f"slack:{OLIVIA}", "--yes", cwd=tmp_path
+            )
+            assert done.returncode == 0, done.stderr
+            assert homes_of(tmp_path, "C0GENERAL") == []
+            assert rows_of(tmp_path, "C0GENERAL") == []
+            assert (homes_of(tmp_path, elsewhere), rows_of(tmp_path, elsewhere)) == (kept, known)
