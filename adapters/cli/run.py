@@ -146,9 +146,8 @@ class PromptRun:
 
         One that says in-band that it rests asks nothing.
         """
-        permission = self._profile.shown.permission
-        rests = self._console.state in ("idle", "done")
-        if permission is None or (rests and not permission.certain):
+        permission, state = self._profile.shown.permission, self._console.state
+        if permission is None or (state in ("idle", "done") and not permission.certain):
             return
         prompt = self._screen_prompt()
         while self._console.alive:
@@ -284,15 +283,17 @@ class PromptRun:
         footer, turn, since = self._profile.signs.footer, self.turn, self._console.last_output
         if footer is None:
             return
-        if not turn.began and footer.busy is None:
+        busy, holds = bool(footer.busy and footer.busy.search(text)), self._holds(text)
+        if footer.busy is None:
             turn.began = True  # it wrote something after Enter
-        busy = bool(footer.busy and footer.busy.search(text))
-        if footer.busy is None and self._moved(screen, text):
-            turn.wake("footer", "title")
+            if self._moved(screen, text):
+                turn.wake("footer", "title")
+        elif holds and not busy:
+            turn.untaken()
         if busy or footer.idle is None or footer.idle.search(text):
-            if not busy and not turn.began and not self._holds(text):  # perhaps nobody looked
-                turn.began = bool(self._ending.reply(screen))
-                turn.began |= self._time() >= self._entered_at + UNSEEN_S
+            if not (busy or holds or turn.began):  # perhaps nobody looked
+                late = self._time() >= self._entered_at + UNSEEN_S
+                turn.began = late or bool(self._ending.reply(screen))
             turn.show("footer", busy=busy, now=since)
         else:
             turn.wake("footer", "title")

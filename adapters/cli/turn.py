@@ -98,7 +98,8 @@ class Passage:
 class TurnState:
     """One prompt and what came of it.
 
-    began: a sign of it was seen. failed: it ended without an answer. blocked: a dialog waits,
+    began: a sign of it was seen. told: by hook, record or state, so it is none of the turn before.
+    failed: it ended without an answer. blocked: a dialog waits,
     so no idle sign counts. ending: a sign says that it is over, and the record has perhaps still
     to catch up. past: ids of earlier turns, whose late events are not this one's. kept: the record
     has something of it, so what it does not hold was not said. patient: the record had all of the
@@ -108,6 +109,7 @@ class TurnState:
     def __init__(self, signs: TurnSigns, past: Collection[str] = ()) -> None:
         self.id = ""
         self.began = False
+        self.told = False
         self.blocked = False
         self.ending = False
         self.kept = False
@@ -140,7 +142,8 @@ class TurnState:
         """An event of the program's hooks or record."""
         if not self._is_mine(event, source):
             return
-        self.began |= isinstance(event, _OF_A_TURN_BEGUN)
+        if isinstance(event, _OF_A_TURN_BEGUN):
+            self.began = self.told = True
         self.kept |= source == "record" and isinstance(event, _OF_THE_TURN)
         match event:
             case PromptTaken(turn):
@@ -207,7 +210,7 @@ class TurnState:
 
     def tell(self, state: State, now: float) -> None:
         """The program told its state in-band."""
-        self.state = state
+        self.state, self.told = state, True
         self.blocked = state == "blocked"
         self.ending = self._ended_by is not None or state in ("done", "error")
         self.show("state", busy=state in ("working", "blocked"), now=now)
@@ -222,6 +225,13 @@ class TurnState:
             self._idle_since.pop(sign, None)
         elif sign in self._busy_seen or (self.began and sign == "footer"):
             self._idle_since.setdefault(sign, now)
+
+    def untaken(self) -> None:
+        """The prompt still stands in the box: what looked busy was the turn before."""
+        if not self.told:
+            self.began = False
+            self._busy_seen.clear()
+            self._idle_since.clear()
 
     def wake(self, *signs: Sign) -> None:
         """Something happened that shows it isn't idle: idle times (of these signs) start again."""

@@ -108,6 +108,29 @@ time.sleep(60)
     assert agent.pid == pid
 
 
+async def test_an_enter_that_the_turn_before_swallowed_is_pressed_again(
+    open_agent: OpenAgent,
+) -> None:
+    profile = program(
+        """
+ready("")
+text = paste(); out("> " + text)
+enter(); out("\\x1b[2J\\x1b[Hesc to stop\\r\\n> " + text); time.sleep(0.6)
+out("\\x1b[2J\\x1b[HStopped.\\r\\n> " + text)
+enter()
+out("\\x1b[2J\\x1b[H"); reply(text)
+time.sleep(60)
+""",
+        signs=TurnSigns(
+            record=RecordFormat("record.jsonl", read_row, poll_s=0.05, grace_s=0.2),
+            footer=Footer(busy=re.compile("esc to stop")),
+            fallback_s=0.2,
+        ),
+        confirm_s=0.5,
+    )
+    assert (await open_agent(profile).ask("hello", Replies())).text == "hello"
+
+
 async def test_a_dialog_that_draws_all_the_time_and_is_deaf_at_first_is_answered(
     open_agent: OpenAgent,
 ) -> None:
