@@ -32,9 +32,15 @@ def state_file(setting: profile.Setting, present: str) -> str:
     return json.dumps(state, ensure_ascii=False, indent=2)
 
 
+# It draws a reply before it writes its record: each of these is less to draw for every piece.
+PLAIN: Json = dict.fromkeys(
+    ("renderMarkdown", "scrollbar", "terminalProgress", "updateTerminalTitle"), False
+)
+
+
 def settings_file(_setting: profile.Setting, present: str) -> str:
     """`settings.json`: the administrator's, but for what would keep a session in others' sight."""
-    settings = _object(present)
+    settings = PLAIN | _object(present)
     settings |= {"banner": "never", "memory": False}  # what is private must not outlive the session
     return json.dumps(settings, ensure_ascii=False, indent=2)
 

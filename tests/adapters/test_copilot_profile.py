@@ -9,7 +9,14 @@ import pytest
 
 from adapters.agent import MemoryServer
 from adapters.cli_profile import Setting
-from adapters.profiles.copilot import harmless, mcp_file, offline, settings_file, state_file
+from adapters.profiles.copilot import (
+    PLAIN,
+    harmless,
+    mcp_file,
+    offline,
+    settings_file,
+    state_file,
+)
 from adapters.records.copilot import from_record
 from adapters.turn_events import (
     ContextCompacted,
@@ -118,8 +125,14 @@ def test_its_workspace_is_trusted_and_what_it_wrote_is_kept() -> None:
 
 
 def test_settings_of_an_administrator_are_kept() -> None:
-    kept = json.loads(settings_file(setting(), '{"model": "m", "memory": true}'))
-    assert kept == {"model": "m", "memory": False, "banner": "never"}
+    given = '{"model": "m", "memory": true, "renderMarkdown": true}'
+    kept = json.loads(settings_file(setting(), given))
+    assert kept == PLAIN | {
+        "model": "m",
+        "memory": False,
+        "banner": "never",
+        "renderMarkdown": True,
+    }
 
 
 def test_it_is_offline_only_with_an_api_of_its_own() -> None:
