@@ -17,7 +17,6 @@ from pydantic import ValidationError
 from bots.discord.wire import (
     WireAttachment,
     WireDelete,
-    WireInteraction,
     WireMember,
     WireMessage,
     WireReaction,
@@ -29,12 +28,10 @@ from bots.kit.recent import Recent
 from contract.chat import SLASH, Speaker
 
 SOURCE = "discord"
-CHOOSE = "moot:"  # begins the custom id of a question's button
 
 # Message types: somebody says something, replies, runs a command (a bot's answer), a context menu.
 _SAID = {0, 19, 20, 23}
 _PINNED = 6
-_COMMAND, _COMPONENT = 2, 3  # types of an interaction
 _FORWARDED = 1  # of a reference
 _EPOCH_MS = 1_420_070_400_000  # a snowflake counts milliseconds from 2015, 22 bits to the left
 
@@ -107,67 +104,8 @@ class DeletedMessages:
     ids: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ButtonPress:
-    """A button of a question was pressed. digest: of what stood above it. room: None: not told."""
-
-    interaction: str
-    token: str
-    question_id: str
-    option: int
-    guild: str | None
-    by: Person
-    digest: str = ""
-    room: Channel | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CommandUse:
-    """A slash command. given: its options, in the order in which they were filled in."""
-
-    interaction: str
-    token: str
-    room: Channel
-    by: Person
-    name: str
-    given: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def text(self) -> str:
-        """The command as one would type it, e.g. `!new codex`."""
-        return " ".join((f"!{self.name}", *(value for _, value in self.given)))
-
-    def message(self) -> NewMessage:
-        """The same as a message; its id is the interaction's, and nobody can reply to it."""
-        at = moment(None, self.interaction)
-        return NewMessage(
-            room=self.room,
-            id=f"{SLASH}{self.interaction}",
-            by=self.by,
-            content=self.text,
-            at=at,
-            mentioned=True,
-            is_command=True,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class UnknownInteraction:
-    """An interaction that isn't ours to answer."""
-
-    interaction: str
-    token: str
-
-
 PlatformEvent = (
-    NewMessage
-    | OwnMessage
-    | MessageUpdate
-    | PinChange[Channel, Person]
-    | DeletedMessages
-    | ButtonPress
-    | CommandUse
-    | UnknownInteraction
+    NewMessage | OwnMessage | MessageUpdate | PinChange[Channel, Person] | DeletedMessages
 )
 
 
@@ -189,8 +127,6 @@ def parse_event(name: str, data: Mapping[str, Any], own_id: str) -> PlatformEven
             case "MESSAGE_REACTION_ADD" | "MESSAGE_REACTION_REMOVE":
                 reaction = WireReaction.model_validate(data)
                 return _reacted(reaction, own_id, added=name.endswith("ADD"))
-            case "INTERACTION_CREATE":
-                return _interaction(WireInteraction.model_validate(data))
     except ValidationError as error:
         raise ValueError(f"{name} can't be read: {faulty_fields(error)}") from None
     return None
@@ -289,28 +225,6 @@ def _reacted(
         return None
     room = Channel(reaction.channel_id, reaction.guild_id)
     return PinChange(room, reaction.message_id, by, added)
-
-
-def _interaction(event: WireInteraction) -> ButtonPress | CommandUse | UnknownInteraction | None:
-    user = event.user or (event.member.user if event.member else None)
-    if user is None or event.data is None:
-        return None
-    by = person(user, event.member)
-    if event.type == _COMPONENT:
-        number, _, rest = event.data.custom_id.removeprefix(CHOOSE).partition(":")
-        digest, _, question = rest.partition(":")
-        if event.data.custom_id.startswith(CHOOSE) and number.isascii() and number.isdigit():
-            guild = event.guild_id
-            where = Channel(event.channel_id, guild) if event.channel_id else None
-            return ButtonPress(
-                event.id, event.token, question, int(number), guild, by, digest, where
-            )
-        return UnknownInteraction(event.id, event.token)
-    if event.type != _COMMAND or not event.channel_id:
-        return None
-    given = tuple((o.name, str(o.value)) for o in event.data.options if o.value is not None)
-    room = Channel(event.channel_id, event.guild_id)
-    return CommandUse(event.id, event.token, room, by, event.data.name, given)
 
 
 def person(user: WireUser, member: WireMember | None, *, is_bot: bool | None = None) -> Person:

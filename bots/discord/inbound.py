@@ -18,22 +18,25 @@ from bots.discord.cursors import Cursors
 from bots.discord.directory import Directory, learn
 from bots.discord.events import (
     SOURCE,
-    ButtonPress,
     Channel,
-    CommandUse,
     DeletedMessages,
     MessageUpdate,
     NewMessage,
     OwnMessage,
     Person,
     PlatformEvent,
-    UnknownInteraction,
     UpdateTracker,
     moment,
     parse_event,
     parse_message,
 )
 from bots.discord.files import Files
+from bots.discord.interactions import (
+    ButtonPress,
+    CommandUse,
+    Interaction,
+    parse_interaction,
+)
 from bots.discord.posts import Posts
 from bots.discord.wire import WireChannel, WireGuild
 from bots.kit.events import PinChange
@@ -145,6 +148,9 @@ class EventHandler:
             log.info("bot.resumed", bot=self._bot)
             return
         try:
+            if name == "INTERACTION_CREATE":
+                self._put_interaction(parse_interaction(data))
+                return
             told = learn(self._directory, name, data)
             found = parse_event(name, data, self._directory.own_id)
         except ValueError as error:
@@ -162,10 +168,12 @@ class EventHandler:
         if name == "MESSAGE_CREATE":
             self._backfill.heard(*_where(data))
             self._in_room(str(data["channel_id"]), lambda: self._take_message(found, data))
-        elif isinstance(found, ButtonPress | CommandUse | UnknownInteraction):
-            self._lanes.put(f"interaction {found.interaction}", lambda: self._interact(found))
         elif found is not None and not isinstance(found, OwnMessage):
             self._in_room(found.room.id, lambda: self._take(found))
+
+    def _put_interaction(self, found: Interaction | None) -> None:
+        if found is not None:
+            self._lanes.put(f"interaction {found.interaction}", lambda: self._interact(found))
 
     def _in_room(self, channel: str, work: Callable[[], Awaitable[None]]) -> None:
         self._lanes.put(self._directory.room_id(channel), work)
@@ -261,7 +269,7 @@ class EventHandler:
 
     # ── Buttons and commands ────────────────────────────────────────────────────────────
 
-    async def _interact(self, found: ButtonPress | CommandUse | UnknownInteraction) -> None:
+    async def _interact(self, found: Interaction) -> None:
         """Acknowledge at once (Discord waits three seconds), and hand it on."""
         if isinstance(found, CommandUse):
             found = replace(found, given=in_order(found.given, self._options.get(found.name, ())))
@@ -274,7 +282,7 @@ class EventHandler:
             self._context.posts.commanded(found.interaction, found.token, telling)
         await asyncio.gather(telling, self._interacted(found))
 
-    async def _interacted(self, found: ButtonPress | CommandUse | UnknownInteraction) -> None:
+    async def _interacted(self, found: Interaction) -> None:
         if isinstance(found, ButtonPress):
             by = await self._directory.speaker(found.by, found.guild)
             place = None

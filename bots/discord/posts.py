@@ -19,7 +19,8 @@ from typing import Any
 
 from bots.discord.api import PAGE, UNKNOWN_MESSAGE, DiscordApi, DiscordRefused
 from bots.discord.directory import FORUMS, THREADS, Directory
-from bots.discord.events import CHOOSE, moment
+from bots.discord.events import moment
+from bots.discord.interactions import CHOOSE
 from bots.discord.text import LIMIT, size, written
 from bots.kit.doubt import oldest as oldest_of
 from bots.kit.questions import question_markdown

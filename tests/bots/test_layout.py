@@ -27,7 +27,7 @@ UNIFORM = {
     "wire",
 }
 EXTRAS = {
-    "discord": {"cursors"},  # one a channel, where others have one for all
+    "discord": {"cursors", "interactions"},  # a cursor a channel; commands, menus and buttons
     "matrix": {"encryption", "invites", "keys"},  # end-to-end encryption, and whom it follows
     "rocketchat": {"ddp", "escapes"},  # a protocol of its own, and a parser that misreads much
 }
