@@ -234,6 +234,12 @@ def stands(message_id: str) -> bool:
     return not message_id.startswith((SCHEDULED, SLASH))
 
 
+def was_command(message_id: str) -> bool:
+    """Return True for a slash command, a menu's or the like: its sender can be told something that
+    nobody else sees."""
+    return message_id.startswith(SLASH)
+
+
 _LEADING = re.compile(
     r"\s*(?:<@[!&]?[\w|]+>"
     r"|@[a-z0-9._=/+-]+:(?:localhost|[\w-]+(?:\.[\w-]+)+)(?::\d+)?"  # Matrix: @user:server
@@ -283,6 +289,16 @@ class Chosen:
     digest: str
     place: Destination | None = None
     post_id: str = ""
+
+    @property
+    def room(self) -> Room | None:
+        """The room in which it was pressed, as far as the platform tells."""
+        return self.place.room if self.place else None
+
+    @property
+    def is_private(self) -> bool:
+        """Return True if whoever pressed it can be told something that nobody else sees."""
+        return self.place is not None and self.place.only_for is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,6 +117,37 @@ async def test_people_are_answered_where_they_speak_and_what_they_press_is_done(
         assert moot.leaks("word 1") == []
 
 
+async def test_refusals_are_for_one_alone_and_a_message_is_asked_about_in_its_menu(
+    tmp_path: Path,
+) -> None:
+    async with DiscordDouble.open() as discord:
+        closed = config(discord).replace('rooms = "open"', f'people = ["discord:{OLIVIA}"]')
+        async with service(tmp_path, closed, DISCORD_TOKEN=discord.token) as moot:
+            await discord.gateway.connected()
+            await until(lambda: bool(discord.commands))
+            about = await discord.say("echo what this says", ASH)
+            await discord.say("something else", ASH)
+            asks = [await discord.ask_about("Ask demo", about, by) for by in (OLIVIA, ASH)]
+            asks.append(await discord.command("role", by=OLIVIA, who="me owner"))
+            asks.append(await discord.command("stop", by=ASH))
+            await until(lambda: all(one.whispers for one in asks[1:]) and bool(discord.posts()))
+            await settled(discord)
+            (answer,) = discord.posts()
+            assert answer["message_reference"]["message_id"] == about
+            assert "Please answer this message" in answer["content"]  # the demo agent's own way
+            assert asks[0].whispers == []
+            assert "is for owners" in asks[2].whispers[0]
+            for refused in (asks[1], asks[3]):
+                assert "can't answer you here yet" in refused.whispers[0]
+            await discord.say(f"<@{BOT}> permission")
+            await until(lambda: any(post["components"] for post in discord.posts()))
+            question = next(post for post in discord.posts() if post["components"])
+            press = await discord.press(GENERAL, question["id"], "Yes", ASH)
+            await until(lambda: bool(press.whispers))
+            assert len(discord.posts()) == 2
+            assert "Traceback" not in moot.log()
+
+
 async def test_ten_messages_missed_and_failing_posts_are_answered_once_each(
     tmp_path: Path,
 ) -> None:

@@ -24,7 +24,7 @@ from bots.kit.directory import SHOWN, thread_block
 from bots.kit.lanes import Lanes
 from bots.kit.recent import Lookup
 from bots.kit.retry import PatientCalls
-from contract.chat import Speaker
+from contract.chat import SLASH, Speaker
 from contract.errors import PlatformError
 
 log = structlog.stdlib.get_logger("moot.bots")
@@ -230,11 +230,12 @@ class ThreadContext:
         """The block of the messages before this one, or None."""
         if thread is None and said.reply_to is None:
             return None
-        quoted = said.quoted if thread is None else None
-        if thread is None and quoted is None:
-            quoted = WireMessage(id=said.reply_to or "0", channel_id=said.room.id)
+        quoted = None
+        if thread is None or (said.is_command and said.reply_to):
+            quoted = said.quoted or WireMessage(id=said.reply_to or "0", channel_id=said.room.id)
+        until = said.id.removeprefix(SLASH)
         return (
-            await self._found.get(_EarlierMessages(said.room.id, said.room.guild, said.id, quoted))
+            await self._found.get(_EarlierMessages(said.room.id, said.room.guild, until, quoted))
             or None
         )
 

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import json
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -22,6 +22,7 @@ from bots.discord.directory import Directory
 from bots.discord.events import SOURCE, UpdateTracker, later
 from bots.discord.files import Files
 from bots.discord.inbound import EventContext, EventHandler
+from bots.discord.interactions import ASK, MESSAGE_MENU
 from bots.discord.posts import Posts
 from bots.discord.reactions import Reactions
 from bots.discord.text import DIALECT
@@ -35,15 +36,19 @@ log = structlog.stdlib.get_logger("moot.bots")
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")  # what all of ours are; Discord allows more
 _DESCRIPTION, _CHOICES = 100, 25
+_MENU, _MENU_NAME = 5, 32  # commands in a message's menu
 _CHAT_INPUT, _STRING = 1, 3
 
 _MAX_FILE_BYTES = 25_000_000
 _MOST_SENT = 10_000_000  # bytes: docs.discord.com/developers/reference, read 2026-11
 
 
-def described(commands: Sequence[SlashCommand]) -> list[dict[str, Any]]:
-    """The commands as Discord takes them."""
-    return [
+def described(
+    commands: Sequence[SlashCommand], personas: Sequence[str] = ()
+) -> list[dict[str, Any]]:
+    """The commands as Discord takes them; without any, nothing stands in a message's menu."""
+    menu = [{"name": f"{ASK}{one}", "type": MESSAGE_MENU} for one in personas if commands]
+    slash: list[dict[str, Any]] = [
         {
             "name": command.name,
             "type": _CHAT_INPUT,
@@ -53,6 +58,7 @@ def described(commands: Sequence[SlashCommand]) -> list[dict[str, Any]]:
         for command in sorted(commands, key=lambda command: command.name)
         if _NAME.fullmatch(command.name)
     ]
+    return [*slash, *[one for one in menu if len(str(one["name"])) <= _MENU_NAME][:_MENU]]
 
 
 def _option(option: SlashOption) -> dict[str, Any]:
@@ -71,13 +77,12 @@ def _plain(text: str) -> str:
 
 
 async def register(
-    api: DiscordApi, application: str, commands: Sequence[SlashCommand], cursors: Cursors
+    api: DiscordApi, application: str, body: Sequence[Mapping[str, Any]], cursors: Cursors
 ) -> None:
     """Tell Discord our commands, if they aren't those that it was told last.
 
-    It takes 200 new commands a day.
+    body: see `described`. It takes 200 new commands a day.
     """
-    body = described(commands)
     digest = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest() if body else ""
     if digest == cursors.commands or not application:
         return
@@ -157,7 +162,12 @@ class DiscordBot(PlatformBot):
             await self._cursors.load(own.id)
             self._posts.application_id = own.application_id
             registering = asyncio.create_task(
-                register(self._api, own.application_id, self._commands, self._cursors),
+                register(
+                    self._api,
+                    own.application_id,
+                    described(self._commands, self.personas),
+                    self._cursors,
+                ),
                 name=f"discord commands {self.name}",
             )
             await self._listen(receive, intents(own))

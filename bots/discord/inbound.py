@@ -35,6 +35,7 @@ from bots.discord.interactions import (
     ButtonPress,
     CommandUse,
     Interaction,
+    UnknownInteraction,
     parse_interaction,
 )
 from bots.discord.posts import Posts
@@ -44,7 +45,7 @@ from bots.kit.inbound import Delivery, MessageContext, inbound, named_dm
 from bots.kit.lanes import Lanes
 from bots.kit.platform_bot import BotSetup
 from bots.kit.slash import SlashCommand
-from contract.chat import Chosen, Deleted, Destination, Edited, Event, Inbound, Pinned
+from contract.chat import SLASH, Chosen, Deleted, Destination, Edited, Event, Inbound, Pinned
 from contract.errors import PlatformError
 
 log = structlog.stdlib.get_logger("moot.bots")
@@ -278,8 +279,10 @@ class EventHandler:
             acknowledge(self._api, found.interaction, found.token, text),
             name=f"discord acknowledge {self._bot}",
         )
-        if isinstance(found, CommandUse):
-            self._context.posts.commanded(found.interaction, found.token, telling)
+        if not isinstance(found, UnknownInteraction):
+            self._context.posts.interacted(found.interaction, found.token, telling)
+        if isinstance(found, CommandUse) and found.about is not None:
+            self._context.posts.answers_quietly(found.about)
         await asyncio.gather(telling, self._interacted(found))
 
     async def _interacted(self, found: Interaction) -> None:
@@ -287,7 +290,8 @@ class EventHandler:
             by = await self._directory.speaker(found.by, found.guild)
             place = None
             if found.room is not None:
-                place = Destination(*await self._directory.place(found.room))
+                room, thread = await self._directory.place(found.room)
+                place = Destination(room, thread, only_for=f"{SLASH}{found.interaction}")
             chosen = Chosen(found.question_id, found.option, by, found.digest, place)
             await self._delivery.give(chosen)
         elif isinstance(found, CommandUse):

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pydantic import ValidationError
 
 from bots.discord.events import Channel, NewMessage, Person, moment, person
-from bots.discord.wire import WireInteraction
+from bots.discord.wire import WireData, WireInteraction, WireMessage
 from bots.kit.events import faulty_fields
 from contract.chat import SLASH
 
+MESSAGE_MENU = 3  # the type of a command in a message's menu
+ASK = "Ask "  # begins the name of ours, before a persona's
+ABOUT = "Please answer this message."
 CHOOSE = "moot:"  # begins the custom id of a question's button
 
 _COMMAND, _COMPONENT = 2, 3  # types of an interaction
@@ -34,7 +37,8 @@ class ButtonPress:
 
 @dataclass(frozen=True, slots=True)
 class CommandUse:
-    """A slash command. given: its options, in the order in which they were filled in."""
+    """A slash command, or one in a message's menu. given: its options, in the order in which they
+    were filled in. about: the id of the message; quoted: the message, as far as Discord tells."""
 
     interaction: str
     token: str
@@ -42,10 +46,14 @@ class CommandUse:
     by: Person
     name: str
     given: tuple[tuple[str, str], ...] = ()
+    about: str | None = None
+    quoted: WireMessage | None = field(default=None, repr=False)  # no log shows it
 
     @property
     def text(self) -> str:
         """The command as one would type it, e.g. `!new codex`."""
+        if self.about is not None:
+            return f"@{self.name.removeprefix(ASK)} {ABOUT}"
         return " ".join((f"!{self.name}", *(value for _, value in self.given)))
 
     def message(self) -> NewMessage:
@@ -59,6 +67,8 @@ class CommandUse:
             at=at,
             mentioned=True,
             is_command=True,
+            reply_to=self.about,
+            quoted=self.quoted,
         )
 
 
@@ -89,18 +99,34 @@ def _interaction(event: WireInteraction) -> Interaction | None:
     if user is None or event.data is None:
         return None
     by = person(user, event.member)
+    where = Channel(event.channel_id, event.guild_id) if event.channel_id else None
     if event.type == _COMPONENT:
-        number, _, rest = event.data.custom_id.removeprefix(CHOOSE).partition(":")
-        digest, _, question = rest.partition(":")
-        if event.data.custom_id.startswith(CHOOSE) and number.isascii() and number.isdigit():
-            guild = event.guild_id
-            where = Channel(event.channel_id, guild) if event.channel_id else None
-            return ButtonPress(
-                event.id, event.token, question, int(number), guild, by, digest, where
-            )
+        return _press(event, event.data, by, where)
+    if event.type == _COMMAND and where is not None:
+        return _command(event, event.data, by, where)
+    return None
+
+
+def _press(
+    event: WireInteraction, data: WireData, by: Person, where: Channel | None
+) -> ButtonPress | UnknownInteraction:
+    number, _, rest = data.custom_id.removeprefix(CHOOSE).partition(":")
+    digest, _, question = rest.partition(":")
+    if not (data.custom_id.startswith(CHOOSE) and number.isascii() and number.isdigit()):
         return UnknownInteraction(event.id, event.token)
-    if event.type != _COMMAND or not event.channel_id:
-        return None
-    given = tuple((o.name, str(o.value)) for o in event.data.options if o.value is not None)
-    room = Channel(event.channel_id, event.guild_id)
-    return CommandUse(event.id, event.token, room, by, event.data.name, given)
+    return ButtonPress(
+        event.id, event.token, question, int(number), event.guild_id, by, digest, where
+    )
+
+
+def _command(
+    event: WireInteraction, data: WireData, by: Person, where: Channel
+) -> CommandUse | UnknownInteraction:
+    given = tuple((o.name, str(o.value)) for o in data.options if o.value is not None)
+    used = CommandUse(event.id, event.token, where, by, data.name, given)
+    if data.type != MESSAGE_MENU:
+        return used
+    if data.target_id is None or not data.name.startswith(ASK):
+        return UnknownInteraction(event.id, event.token)
+    quoted = data.resolved.messages.get(data.target_id) if data.resolved else None
+    return replace(used, about=data.target_id, quoted=quoted)

@@ -120,7 +120,7 @@ class _Target:
 
 @dataclass(frozen=True, slots=True)
 class _Ran:
-    """A slash command. at: when it came; told: see `Posts.commanded`."""
+    """A command or a press. at: when it came; told: see `Posts.interacted`."""
 
     token: str
     at: float
@@ -154,8 +154,12 @@ class Posts:
         if nonce or message not in self._made:
             self._made[message] = (channel, nonce or "")
 
-    def commanded(self, interaction: str, token: str, told: asyncio.Task[None]) -> None:
-        """Somebody ran a slash command; for a while they alone can be answered.
+    def answers_quietly(self, message: str) -> None:
+        """Who wrote it didn't ask, and isn't notified of the reply."""
+        self._answered[message] = True
+
+    def interacted(self, interaction: str, token: str, told: asyncio.Task[None]) -> None:
+        """Somebody ran a command or pressed a button; for a while they alone can be answered.
 
         told: acknowledges it, before which Discord takes no answer.
         """

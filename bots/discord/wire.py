@@ -135,8 +135,19 @@ class WireOption(_Wire):
     value: str | int | float | bool | None = None
 
 
+class WireResolved(_Wire):
+    """What a command is about, by the ids."""
+
+    messages: dict[Snowflake, Annotated[WireMessage | None, WrapValidator(or_none)]] = {}
+
+
 class WireData(_Wire):
+    """type: 1 a slash command, 3 one in a message's menu, which is about `target_id`."""
+
     name: str = ""
+    type: int | None = None
+    target_id: Snowflake | None = None
+    resolved: Annotated[WireResolved | None, WrapValidator(or_none)] = None
     custom_id: str = ""
     options: Annotated[list[WireOption], _readable(WireOption)] = []
 

@@ -11,7 +11,7 @@ from uuid import uuid4
 import structlog
 from sqlalchemy import Connection, bindparam, select
 
-from contract.chat import Inbound, Room, Speaker
+from contract.chat import Inbound, Room, Speaker, was_command
 from gateway.access.access import Access
 from gateway.access.pairing_rows import PairingRequest
 from gateway.access.pairings import GOOD_FOR, Pairings
@@ -106,7 +106,8 @@ class UnknownUsers:
         least = self._least(refusal, known=known)
         has_role = self._access.takes_part(room, person.id)
         reason = reason_for(refusal.persona if has_role else None)
-        if not self.refusals.first(connection, room, person.id, reason, now):
+        first = self.refusals.first(connection, room, person.id, reason, now)
+        if not first and not was_command(refusal.inbound.message_id):  # which tells nobody else
             return "", ""
         owned = self._access.has_owner(room)
         return "line", _refused_line(room, person, least, known=known, owned=owned)

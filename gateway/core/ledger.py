@@ -119,6 +119,13 @@ class TurnRequest:
     again: int = 0
     retries: str = ""
 
+    def record(self, only_for: str | None) -> dict[str, Any]:
+        """The turn's record at its beginning. only_for: the id of a command whose sender alone is
+        to see lines of Moot's own."""
+        if self.kind == "notice" and only_for:
+            return {"only_for": only_for}
+        return {"retry_of": self.retries} if self.retries else {}
+
 
 @dataclass(frozen=True, slots=True)
 class Further:

@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from contract.chat import Inbound, Room, Speaker
+from contract.chat import Inbound, Room, Speaker, was_command
 from contract.work import recorded_files
 from gateway.core.ledger import Accepted, Also, Further, Post, State, Turn, TurnRequest
 from gateway.core.sql_posts import SqlPosts
@@ -38,12 +38,14 @@ from store.turn_metrics import figure
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """The message that turns are queued for. at: microseconds, by the platform's clock."""
+    """The message that turns are queued for. at: microseconds, by the platform's clock. only_for:
+    its id where lines of Moot's own are for its sender alone."""
 
     seq: int
     at: int
     scope: str
     room: Room
+    only_for: str | None = None
 
 
 _NEW = (  # of a turn that is queued
@@ -110,7 +112,8 @@ class SqlLedger(SqlSessions, SqlPosts):
             seq, new = self._transcript.add(connection, inbound, scope, hop, now)
             if not new and not self._transcript.is_of(connection, seq, scope):
                 return Accepted(seq, new, ())  # its text is not for whoever delivers it now
-            asked = _Asked(seq, micros(inbound.sent_at), scope, inbound.room)
+            only_for = inbound.message_id if was_command(inbound.message_id) else None
+            asked = _Asked(seq, micros(inbound.sent_at), scope, inbound.room, only_for)
             more = also(connection, seq) if also is not None else Further()
             made = self._queue(connection, asked, [*wanted, *more.requests], now)
             return Accepted(seq, new, made, more.said)
@@ -155,7 +158,7 @@ class SqlLedger(SqlSessions, SqlPosts):
                 answer=want.answer,
                 again=want.again,
                 session_thread=self._session_thread(asked.room, want.thread_id),
-                record={"retry_of": want.retries} if want.retries else {},
+                record=want.record(asked.only_for),
             )
             values = {name: getattr(turn, name) for name in _NEW}
             values |= {"room_id": asked.room.id, "states": [list(item) for item in states]}

@@ -324,8 +324,7 @@ class Questions:
             return  # a digit under another post
         try:
             digest = event.digest if event.question_id else None  # its post proves it
-            room = event.place.room if event.place else None
-            choice = self.choose(question_id, event.option, by, digest=digest, room=room)
+            choice = self.choose(question_id, event.option, by, digest=digest, room=event.room)
         except MootError as error:
             log.info("question.bad_choice", reason=str(error))
             return
@@ -333,7 +332,8 @@ class Questions:
         line = self.reply(choice, question_id, by) if choice != "agreed" else ""
         if not line:
             return
-        bot, place = (entry.bot, entry.place) if entry else (bot, event.place)
+        known = entry if not event.is_private else None
+        bot, place = (known.bot, known.place) if known else (bot, event.place)
         if place is None:
             return
         log.info("question.replied", choice=choice, by=by.id)

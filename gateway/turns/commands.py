@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from contract.chat import stands
+from contract.chat import was_command
 from gateway.access.accounts import Accounts
 from gateway.access.acts import act_of
 from gateway.access.permits import Permits
@@ -74,6 +74,14 @@ Handler = Callable[[CommandRequest], Awaitable[str]]
 """Carries a command out. The reply is Markdown; empty: nothing needs to be said."""
 
 
+@dataclass(frozen=True, slots=True)
+class CommandReply:
+    """The reply to a command, in Markdown. refuses: its sender may not use it."""
+
+    text: str
+    refuses: bool = False
+
+
 class Commands:
     """Checks that a command is allowed and hands it on. handlers: by what the table calls them."""
 
@@ -83,19 +91,18 @@ class Commands:
 
     async def run(
         self, command: ParsedCommand, turn: Turn, asked: StoredMessage, here: Sequence[Persona]
-    ) -> str:
+    ) -> CommandReply:
         """Do what it says; return the reply."""
         entry = command.entry
         if entry is None:
-            return unknown(command.name)
+            return CommandReply(unknown(command.name))
         name, argument = command.name, command.argument
         if (refused := await self._permits.refusal(name, argument, turn, asked)) is not None:
-            return refused
+            return CommandReply(refused, refuses=True)
         act = act_of(name, argument)
         theirs = [p for p in here if self._permits.given(act, turn, asked, p.name)]
-        return await self._handlers[entry.handler](
-            CommandRequest(name, argument, turn, asked, theirs)
-        )
+        request = CommandRequest(name, argument, turn, asked, theirs)
+        return CommandReply(await self._handlers[entry.handler](request))
 
 
 class CommandRunner:
@@ -124,9 +131,9 @@ class CommandRunner:
         with run.step("command") as step:
             step.attributes["moot.command"] = command.entry.name if command.entry else "unknown"
             here = await self._here(run, asked)
-            text = await self._commands.run(command, turn, asked, here)
-        outcome = replace(turn, answer=text)
-        if command.is_private and not stands(asked.message_id):
+            reply = await self._commands.run(command, turn, asked, here)
+        outcome = replace(turn, answer=reply.text)
+        if (command.is_private or reply.refuses) and was_command(asked.message_id):
             outcome = replace(outcome, record={"only_for": asked.message_id})
             run = replace(run, destination=destination_of(outcome, run.bot, None))
         return replace(run, turn=outcome)

@@ -71,8 +71,7 @@ class MessageRouter:
         targets = _targets(inbound, reading, addressed) if hop <= self.max_hops else []
         thread_id = inbound.thread_id
         if not thread_id and bot.capabilities.thread_replies:
-            opens = inbound.room.kind == "room" and stands(inbound.message_id)
-            thread_id = inbound.message_id if opens else None
+            thread_id = _opened(inbound)
         return Route(inbound, bot, reading, trusted, targets, scope, hop, thread_id)
 
     async def _addressed(
@@ -156,6 +155,14 @@ class MessageRouter:
         else:
             before = await self.transcript.window(scope, size=1, after=0, trigger=0)
         return before[-1].hop + 1 if before else 1
+
+
+def _opened(inbound: Inbound) -> str | None:
+    """The message under which it is answered: itself, or the one that a command in its menu is
+    about."""
+    if inbound.room.kind != "room":
+        return None
+    return inbound.message_id if stands(inbound.message_id) else inbound.reply_to
 
 
 def _targets(inbound: Inbound, reading: Reading, addressed: Sequence[Persona]) -> list[str]:

@@ -336,11 +336,10 @@ async def test_a_slash_command_is_what_one_would_type(
     async with running(bot, inbox):
         await discord_double.gateway.connected()
         await registered(discord_double, 1)
-        assert {c["name"]: c["description"] for c in discord_double.commands} == {
-            "new": "begin again",
-            "stop": "interrupt it",
-        }
-        (new, _) = discord_double.commands
+        new, stop, *menu = discord_double.commands
+        told = {c["name"]: c["description"] for c in (new, stop)}
+        assert told == {"new": "begin again", "stop": "interrupt it"}
+        assert menu == [{"name": f"Ask {bot.personas[0]}", "type": 3}]
         assert new["options"] == [
             {
                 "type": 3,
@@ -363,6 +362,60 @@ async def test_a_slash_command_is_what_one_would_type(
     assert run.answer["data"]["flags"] == 64
     assert "message_reference" not in discord_double.posts()[0]
     assert len(discord_double.called(REGISTER)) == 1
+
+
+async def test_a_message_is_asked_about_in_its_menu(
+    discord_double: DiscordDouble, inbox: Inbox, discord_bot: MakeDiscordBot
+) -> None:
+    bot = discord_bot(commands=(SlashCommand("stop", "x"),))
+    async with running(bot, inbox):
+        await discord_double.gateway.connected()
+        await registered(discord_double, 1)
+        menu = [c["name"] for c in discord_double.commands if c.get("type") == 3]
+        assert menu == [f"Ask {persona}" for persona in bot.personas]
+        thread = await discord_double.open_thread(GENERAL, "t")
+        for channel in (GENERAL, thread):
+            first = await discord_double.say("how old is it?", OLIVIA, channel)
+            about = await discord_double.say("12 years", OLIVIA, channel, reply_to=first)
+            await discord_double.say("whatever", OLIVIA, channel)
+            ask = await discord_double.ask_about(menu[0], about, ASH, channel)
+            await inbox.kept(4 if channel == GENERAL else 8)
+            async with asyncio.timeout(PATIENCE_S):
+                await ask.acked.wait()
+            asked = [one for one in inbox.messages if not stands(one.message_id)][-1]
+            assert asked.content == f"@{bot.personas[0]} Please answer this message."
+            assert (asked.reply_to, asked.mentioned) == (about, True)
+            assert asked.meta.sender_id == f"discord:{ASH}"
+            lines = (asked.meta.thread_context or "").splitlines()
+            assert [line.rpartition(": ")[2] for line in lines[1:]] == [
+                "how old is it?",
+                "12 years",
+            ]
+            if channel == GENERAL:
+                await bot.post(Destination(ROOM, about), "an old one", "k")
+    (post,) = discord_double.posts()
+    assert post["message_reference"]["message_id"] in [one.reply_to for one in inbox.messages]
+    assert post["mentions"] == []  # Olivia didn't ask
+
+
+async def test_who_presses_a_button_can_be_told_something_alone(
+    discord_double: DiscordDouble, inbox: Inbox, discord_bot: MakeDiscordBot
+) -> None:
+    bot = discord_bot()
+    question = Question(
+        "turn 7", "Run a command?", "ls", (Option("Yes"), Option("No", refuses=True))
+    )
+    async with running(bot, inbox):
+        await discord_double.gateway.connected()
+        asked = await bot.ask(Destination(ROOM), question, "k")
+        press = await discord_double.press(GENERAL, asked, "Yes", ASH)
+        (chosen,) = await inbox.kept(1)
+        assert isinstance(chosen, Chosen)
+        assert chosen.place is not None
+        await bot.post(chosen.place, "You may not.", "k1")
+    assert press.answer == {"type": 6}
+    assert press.whispers == ["You may not."]
+    assert len(discord_double.posts()) == 1
 
 
 async def test_options_stand_in_the_commands_order_however_they_were_filled_in(

@@ -184,6 +184,21 @@ async def test_a_published_client_works_against_the_double(
         assert run.answer["data"]["content"] == "stop now"
 
 
+async def test_a_published_client_reads_a_menus_command_and_the_archive(
+    discord_double: DiscordDouble, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    double = discord_double
+    async with javascript(double, monkeypatch):
+        about = await double.say("how old is it?")
+        await double.archive(await double.open_thread(GENERAL, "old"))
+        ask = await double.ask_about("Ask claude", about)
+        await until(lambda: bool(double.posts()))
+    assert ask.answer is not None
+    assert ask.answer["data"]["content"] == "about how old is it?"
+    assert ask.whispers == ["one more"]
+    assert double.texts() == ["1 archived"]
+
+
 async def test_a_published_client_survives_what_the_gateway_does(
     discord_double: DiscordDouble, client: Any
 ) -> None:

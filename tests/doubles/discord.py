@@ -295,6 +295,15 @@ class DiscordDouble:
         data = {"id": snowflake(), "name": name, "type": 1, "options": options}
         return await self._interact(2, channel, by, data)
 
+    async def ask_about(
+        self, name: str, message: str, by: str = ASH, channel: str = GENERAL
+    ) -> Interaction:
+        """Somebody chooses a command in a message's menu."""
+        assert (3, name) in [(command.get("type", 1), command["name"]) for command in self.commands]
+        resolved = {"messages": {message: self.told(self.messages[channel][message])}}
+        data = {"id": snowflake(), "name": name, "type": 3, "target_id": message}
+        return await self._interact(2, channel, by, {**data, "resolved": resolved})
+
     async def _interact(
         self, kind: int, channel: str, by: str, data: Json, **more: Any
     ) -> Interaction:

@@ -339,19 +339,29 @@ def _register(discord: DiscordDouble, asked: Asked) -> list[Json]:
     if asked.ids["application"] != discord.application_id:
         raise Refusal(403, 20012, "You are not authorized to perform this action")
     for command in asked.body:
-        if not re.fullmatch(r"[-_\w]{1,32}", command["name"]):
-            raise invalid("name", "APPLICATION_COMMAND_INVALID_NAME", "Command name is invalid")
-        if not 1 <= len(command["description"]) <= 100:
-            raise invalid("description", "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 100.")
+        _check_command(command)
+    menus = [command for command in asked.body if command.get("type", 1) == 3]
+    if len(menus) > 5:
+        raise Refusal(400, 30032, "Maximum number of application commands reached (5).")
     discord.commands = list(asked.body)
     return [_command(discord, command) for command in asked.body]
+
+
+def _check_command(command: Json) -> None:
+    in_menu = command.get("type", 1) != 1
+    if not re.fullmatch(r"[-_ \w]{1,32}" if in_menu else r"[-_\w]{1,32}", command["name"]):
+        raise invalid("name", "APPLICATION_COMMAND_INVALID_NAME", "Command name is invalid")
+    if in_menu and (command.get("description") or command.get("options")):
+        raise invalid("description", "APPLICATION_COMMAND_CONTEXT_MENU", "no description here")
+    if not in_menu and not 1 <= len(command["description"]) <= 100:
+        raise invalid("description", "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 100.")
 
 
 def _command(discord: DiscordDouble, command: Json) -> Json:
     told = {"id": snowflake(), "application_id": discord.application_id, "version": snowflake()}
     more = {"default_member_permissions": None, "dm_permission": True, "nsfw": False}
     integration = {"contexts": None, "integration_types": [0]}
-    return {**told, **more, **integration, "type": 1, **_given(command)}
+    return {**told, **more, **integration, "type": 1, "description": "", **_given(command)}
 
 
 def _given(command: Json) -> Json:

@@ -49,6 +49,14 @@ client.on("messageCreate", async (message) => {
 client.on("interactionCreate", async (interaction) => {
   if (interaction.isButton()) {
     await interaction.update({ content: "gone", components: [] });
+  } else if (interaction.isMessageContextMenuCommand()) {
+    await interaction.reply({
+      content: `about ${interaction.targetMessage.content}`,
+      flags: MessageFlags.Ephemeral,
+    });
+    await interaction.followUp({ content: "one more", flags: MessageFlags.Ephemeral });
+    const archived = await interaction.channel.threads.fetchArchived({ limit: 2 });
+    await interaction.channel.send(`${archived.threads.size} archived`);
   } else if (interaction.isChatInputCommand()) {
     const text = interaction.options.getString("text");
     await interaction.reply({
@@ -65,6 +73,7 @@ client.once("clientReady", async () => {
       description: "interrupt",
       options: [{ name: "text", description: "more", type: 3 }],
     },
+    { name: "Ask claude", type: 3 },
   ]);
   console.log("ready");
 });
