@@ -1,7 +1,8 @@
-"""The quality of recall: LoCoMo's questions through the index: Mem0's store and embedder.
+"""The quality of recall: LoCoMo's or REALTALK's questions through the index.
 
-`python -m bench.recall locomo10.json`. The data is not in the repository (its licence is CC BY-NC):
-github.com/snap-research/locomo, data/locomo10.json. Every turn is one entry of its conversation's
+`python -m bench.recall locomo10.json`, or the folder with REALTALK's chats. The data is not in the
+repository (LoCoMo's licence is CC BY-NC): github.com/snap-research/locomo, data/locomo10.json;
+github.com/danny911kr/REALTALK, data/Chat_*.json. Every turn is one entry of its conversation's
 scope, with its date, speaker and the caption of its picture; a question is the query; what counts
 is the share of its evidence turns among the first 5 and 10, and one over the rank of the first.
 """
@@ -58,15 +59,14 @@ def entries(number: int, conversation: dict[str, Any], bare: bool) -> Iterator[I
     )
     order = 0
     for session in sessions:
-        said = conversation[f"session_{session}_date_time"]
-        at = datetime.strptime(said, "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
+        at = said_at(conversation[f"session_{session}_date_time"])
         for turn in conversation[f"session_{session}"]:
             order += 1
-            caption = turn.get("blip_caption")
+            text, caption = turn.get("clean_text") or turn["text"], turn.get("blip_caption")
             yield IndexEntry(
                 id=f"{number}/{turn['dia_id']}",
                 scope=f"room:locomo:{number}",
-                text=turn["text"] + (f" [photo: {caption}]" if caption else ""),
+                text=text + (f" [photo: {caption}]" if caption else ""),
                 at=at,
                 order=order,
                 person=turn["speaker"],
@@ -74,11 +74,26 @@ def entries(number: int, conversation: dict[str, Any], bare: bool) -> Iterator[I
             )
 
 
+def said_at(text: str) -> datetime:
+    """A session's time, as either set of data writes it."""
+    form = "%I:%M %p on %d %B, %Y" if " on " in text else "%d.%m.%Y, %H:%M:%S"
+    return datetime.strptime(text, form).replace(tzinfo=UTC)
+
+
+def samples(data: Path) -> list[dict[str, Any]]:
+    """The conversations with their questions: LoCoMo's file, or the folder with REALTALK's."""
+    if data.is_file():
+        return list(json.loads(data.read_text(encoding="utf-8")))
+    by_number = sorted(data.glob("Chat_*.json"), key=lambda path: int(path.stem.split("_")[1]))
+    chats = [json.loads(path.read_text(encoding="utf-8")) for path in by_number]
+    return [{"conversation": chat, "qa": chat["qa"]} for chat in chats]
+
+
 def questions(number: int, sample: dict[str, Any], known: set[str]) -> Iterator[Asked]:
     """A conversation's questions that have evidence."""
     for one in sample["qa"]:
-        named = re.split(r"[;,\s]+", " ".join(one["evidence"]))
-        cleaned = {f"{number}/{re.sub(r':0+', ':', name.strip('()'))}" for name in named}
+        named = re.findall(r"D\d+:\d+", " ".join(one["evidence"]))
+        cleaned = {f"{number}/{re.sub(r':0+', ':', name)}" for name in named}
         if found := frozenset(cleaned & known):
             yield Asked(number, KINDS[one["category"]], one["question"], found)
 
@@ -113,12 +128,11 @@ async def all_embedded(folder: Path) -> None:
 
 async def run(data: Path, settings: IndexSettings, bare: bool) -> None:
     """Index everything, ask everything, print the table."""
-    samples = json.loads(data.read_text(encoding="utf-8"))
     outcomes = []
     async with open_index(settings) as index:
         begin = time.perf_counter()
         asked: list[Asked] = []
-        for number, sample in enumerate(samples):
+        for number, sample in enumerate(samples(data)):
             turns = list(entries(number, sample["conversation"], bare))
             await index.add(turns)
             asked += questions(number, sample, {turn.id for turn in turns})
@@ -139,7 +153,7 @@ async def run(data: Path, settings: IndexSettings, bare: bool) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("data", type=Path, help="locomo10.json")
+    parser.add_argument("data", type=Path, help="locomo10.json, or REALTALK's folder")
     parser.add_argument("--embedder", default="builtin")
     parser.add_argument("--model", type=Path, help="MiniLM's folder")
     parser.add_argument("--bare", action="store_true", help="entries without their session")

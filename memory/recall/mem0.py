@@ -29,7 +29,7 @@ from memory.recall.providers import OpenedMem0, check_settings, embedder_kind, o
 
 T = TypeVar("T")
 
-RANKING = 2  # raise it when what is stored changes its meaning: the terms, the hashing
+RANKING = 3  # raise it when what is stored changes its meaning: the terms, the hashing
 BATCH = 256
 READERS = 2
 

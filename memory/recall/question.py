@@ -9,12 +9,18 @@ from typing import Literal
 import regex
 
 from memory.recall.telling import telling
-from memory.recall.words import INDEXED_CHARS, MONTHS, WEEKDAYS, fold, folded_terms
+from memory.recall.words import INDEXED_CHARS, MONTHS, WEEKDAYS, fold, folded_terms, stem
 
 _ASKS_WHEN = regex.compile(
     r"\b(?:when|what (?:date|day|month|year|time)|which (?:date|day|month|year|week)"
     r"|how long|how many (?:days|weeks|months|years)|since)\b"
 )
+_ASKS_NAME = regex.compile(
+    r"\b(?:who|whom|whose|where|which|names?|named|call|called|brands?|places?|cit(?:y|ies)"
+    r"|countr(?:y|ies)|movies?|films?|books?|shows?|series|games?|songs?|bands?|music|restaurants?"
+    r"|stores?|shops?)\b"
+)
+OF_TALK = frozenset(map(stem, ("mention", "discuss", "conversation", "talk", "tell", "share")))
 
 DatePart = Literal["year", "month", "day"]
 
@@ -24,14 +30,15 @@ class SearchQuestion:
     """A question, read: all that a search looks for.
 
     terms: of its text, each once, in their order; telling: those of them that tell what it is
-    about. dates: the years, months and days of the month
-    that it names. when: it asks for a time. days: the first and the last day of a time named by
-    its distance, like "last week".
+    about. dates: the years, months and days of the month that it names. when, who: it asks for a
+    time, for something with a name. days: the first and the last day of a time named by its
+    distance, like "last week".
     """
 
     terms: tuple[str, ...]
     dates: tuple[tuple[DatePart, int], ...] = ()
     when: bool = False
+    who: bool = False
     days: tuple[date, date] | None = None
     telling: frozenset[str] = frozenset()
 
@@ -44,6 +51,7 @@ def question(text: str, now: datetime) -> SearchQuestion:
         telling=frozenset(telling(text).terms),
         dates=tuple(_dates(folded)),
         when=_ASKS_WHEN.search(folded) is not None,
+        who=_ASKS_NAME.search(folded) is not None,
         days=_days(folded, now.date()),
     )
 

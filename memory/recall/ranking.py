@@ -1,7 +1,7 @@
 """Entries of a scope that answer a question: a few features, added up, each with its reason.
 
-What each is worth was measured on LoCoMo (bench/README.md has the table); the constants were
-chosen on its first five conversations, where the neighbourhood of each is flat.
+What each is worth was measured on LoCoMo and REALTALK (bench/README.md has the tables); the
+constants were chosen on the first five conversations of each.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory.recall.inverted_index import NOWHERE, InvertedIndex, Places, Scores
-from memory.recall.question import SearchQuestion
-from memory.recall.words import CHANGED, TIMED
+from memory.recall.question import OF_TALK, SearchQuestion
+from memory.recall.words import CHANGED, NAMING, PERSON, TIMED
 
 Cosines = Callable[[Places], Scores]
 
 HEAD = 300  # entries that the features of the second look are computed for
+SHORTLIST = 60  # of these, the best by all else, the own text counts once more
 CHANGEABLE = 5  # of the best, for which changes are looked for
 CHANGES = 3  # of each of them
 RARE = 10  # entries at the most with a term that may name what changed
@@ -30,22 +31,28 @@ RARE = 10  # entries at the most with a term that may name what changed
 class Weights:
     """The weights of the features. 1 is a term's own rarity, about 5 for a rare one."""
 
-    saturation: float = 0.9
+    saturation: float = 0.7
     """BM25's k1: chat repeats a word for emphasis, a third time says nothing new."""
     length: float = 0.3
     """BM25's b: a long message is about more, but it is also where things are told."""
-    beside: float = 0.6
-    """A term of the previous or next message: the answer seldom repeats the question's words."""
+    previous: float = 0.7
+    """A term of the previous message: the answer seldom repeats the question's words."""
+    following: float = 0.5
+    """A term of the next one."""
     two_off: float = 0.35
     """A term two messages away."""
     name: float = 0.5
     """A person's name in the text: names stand everywhere in a chat."""
-    by_person: float = 1.7
+    of_talk: float = 0.4
+    """A word of talking itself, such as "mention": it asks for what was said about the others."""
+    by_person: float = 3.5
     """The entry is by, or about, the person whom the question names."""
     date: float = 1.0
     """A date that the question names is the entry's own."""
     timed: float = 1.5
     """The question asks when, and the entry speaks of a time."""
+    named: float = 1.0
+    """The question asks for a name ("who", "which city"), and the entry has one."""
     lately: float = 2.0
     """The question says "yesterday" or "last week", and the entry is of then."""
     kindred: float = 0.4
@@ -53,8 +60,11 @@ class Weights:
     echo: float = 0.1
     """Terms of the best entries, as if they had been asked for too: the second hop."""
     echo_entries: int = 15
-    echo_terms: int = 25
-    thread: float = 0.3
+    echo_terms: int = 10
+    own: float = 0.15
+    """The entry's own bearing, in shares of the question's worth: else what lies around a hit is as
+    good as the hit."""
+    thread: float = 0.1
     """The mean of the three best of the entry's source: an answer lies where its topic is."""
     meaning: float = 0.5
     """Cosine of the vectors, where a model makes them, in shares of the question's whole worth."""
@@ -161,11 +171,12 @@ class Ranking:
             return []
         final = scores[head] + self._echo(scores, head)
         final += self._w.thread * self._thread_means(final, head)
-        order = np.argsort(-final, kind="stable")[: self._limit]
-        scale, bearings = self._scale, self._bearings(head[order])
+        order = np.argsort(-final, kind="stable")[: max(SHORTLIST, self._limit)]
+        scale, places, bearings = self._scale, head[order], self._bearings(head[order])
+        whole = final[order] + self._w.own * scale * np.array(bearings, np.float32)
         return [
-            RankedEntry(int(head[i]), float(final[i] / (final[i] + scale)), bearing)
-            for i, bearing in zip(order, bearings, strict=True)
+            RankedEntry(int(places[i]), float(whole[i] / (whole[i] + scale)), bearings[i])
+            for i in np.argsort(-whole, kind="stable")[: self._limit].tolist()
         ]
 
     def changes(self, ranked: Sequence[RankedEntry]) -> list[RankedEntry]:
@@ -191,7 +202,7 @@ class Ranking:
             for term in lexicon.terms_of([place])[0]
             if lexicon.frequency(term) <= RARE
             and term not in asked
-            and not lexicon.frequency(f"@p:{term}")
+            and not lexicon.frequency(PERSON + term)
             for other in lexicon.places(term)[0].tolist()
             if other > place and changed[other]
         }
@@ -219,7 +230,8 @@ class Ranking:
         scores = np.zeros(lexicon.size + 1, np.float32)  # the last place is NOWHERE's
         worth = 0.0
         for term in self._asked.terms:
-            weight = w.name if lexicon.frequency(f"@p:{term}") else 1.0
+            weight = w.of_talk if term in OF_TALK else 1.0
+            weight = w.name if lexicon.frequency(PERSON + term) else weight
             found = (
                 [(term, 1.0)]
                 if lexicon.frequency(term) or term in self._spelled
@@ -236,7 +248,7 @@ class Ranking:
 
     def _want(self, term: str, found: Sequence[str], frequency: int) -> None:
         """Note that an entry should have one of these terms, or be of the person of that name."""
-        lexicon, mark = self._lexicon, f"@p:{term}"
+        lexicon, mark = self._lexicon, PERSON + term
         of_person = lexicon.frequency(mark)
         worth = lexicon.rarity(min(max(frequency, of_person, 1), lexicon.living))
         worth *= self._w.name if of_person else 1.0 if found else self._w.strange
@@ -256,10 +268,10 @@ class Ranking:
             places, times = lexicon.places(term)
             value = times * (w.saturation + 1) / (times + self._damping[places])
             touched += [(places, share * value)]
-            for side in (lexicon.before, lexicon.after):
+            for side, beside in ((lexicon.before, w.following), (lexicon.after, w.previous)):
                 near = side[places]
                 far = np.where(near >= 0, side[near], NOWHERE)
-                touched += [(near, share * w.beside * value), (far, share * w.two_off * value)]
+                touched += [(near, share * beside * value), (far, share * w.two_off * value)]
         for places, values in touched:
             spread[places] = np.maximum(spread[places], values)
         for places, _ in touched:
@@ -279,9 +291,11 @@ class Ranking:
         lexicon, w = self._lexicon, self._w
         bonus = np.zeros(size, np.float32)
         for term in self._asked.terms:
-            bonus[lexicon.places(f"@p:{term}")[0]] += w.by_person
+            bonus[lexicon.places(PERSON + term)[0]] += w.by_person
         if self._asked.when:
             bonus[lexicon.places(TIMED)[0]] += w.timed
+        if self._asked.who:
+            bonus[lexicon.places(NAMING)[0]] += w.named
         return bonus
 
     def _date_bonus(self) -> Scores:
@@ -311,7 +325,7 @@ class Ranking:
         fit = (
             (value, term)
             for value, term in reversed(by_worth)
-            if term not in asked and not lexicon.frequency(f"@p:{term}")
+            if term not in asked and not lexicon.frequency(PERSON + term)
         )
         best = list(islice(fit, w.echo_terms))
         if not best:
@@ -339,7 +353,7 @@ class Ranking:
         seats_around = np.searchsorted(seats, around)
         most = has[seats_around[0]]
         for row, share in zip(
-            seats_around[1:], (w.beside, w.beside, w.two_off, w.two_off), strict=True
+            seats_around[1:], (w.previous, w.following, w.two_off, w.two_off), strict=True
         ):
             np.maximum(most, np.float32(share) * has[row], out=most)
         made: Scores = most @ weights

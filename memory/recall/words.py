@@ -2,7 +2,7 @@
 
 A term is a folded and stemmed word (`token`), a pair of neighbouring characters in scripts that
 put no blanks between words, or a mark: `@p:andi` the entry is Andi's, `@t` its text speaks of a
-time, `@c` of a change. No word of a text begins with `@`.
+time, `@c` of a change, `@n` has a name. No word of a text begins with `@`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ WORD_CHARS = 64  # what is longer is no word, and is cut
 
 TIMED = "@t"
 CHANGED = "@c"
+PERSON = "@p:"
+NAMING = "@n"
 
 # Those of other languages are cheap by their frequency alone.
 STOP = frozenset(GRAMMAR["en"].split())
@@ -48,6 +50,8 @@ _TIME_WORD = regex.compile(
     rf"|recently|since|soon|{'|'.join(WEEKDAYS)}|{'|'.join(m for m in MONTHS if m != 'may')}"
     r"|summer|winter|spring|fall|autumn|morning|evening|19\d\d|20\d\d|\d+(?:st|nd|rd|th))s?\b"
 )
+
+_NAME = regex.compile(r"(?<=[\p{Ll},] )\p{Lu}\p{Ll}+")  # a capital within a sentence
 
 
 def fold(text: str) -> str:
@@ -88,7 +92,7 @@ def run_words(run: str) -> float:
 
 def person_marks(name: str) -> list[str]:
     """`@p:` marks of a display name, one for each of its words."""
-    return [f"@p:{term}" for term in dict.fromkeys(folded_terms(fold(name[:200])))]
+    return [f"{PERSON}{term}" for term in dict.fromkeys(folded_terms(fold(name[:200])))]
 
 
 def entry_terms(text: str, person: str) -> list[str]:
@@ -99,6 +103,8 @@ def entry_terms(text: str, person: str) -> list[str]:
         marks.append(TIMED)
     if _CHANGE_WORD.search(folded):
         marks.append(CHANGED)
+    if _NAME.search(text[:INDEXED_CHARS]):
+        marks.append(NAMING)
     return [*folded_terms(folded), *marks]
 
 
@@ -127,6 +133,28 @@ _stemmers = {
 }
 _english = Stemmer.Stemmer("english", 0)
 
+# A question says "did you buy", and its answer "I bought". The first of each is how they are told.
+_IRREGULAR = """
+go went gone/buy bought/make made/eat ate eaten/drink drank drunk/see saw seen/take took taken
+give gave given/come came/know knew known/think thought/tell told/say said/find found/leave left
+feel felt/meet met/begin began begun/write wrote written/run ran/speak spoke spoken/teach taught
+catch caught/bring brought/fight fought/seek sought/sell sold/send sent/spend spent/lend lent
+build built/lose lost/win won/sleep slept/keep kept/wear wore worn/break broke broken
+choose chose chosen/drive drove driven/ride rode ridden/rise rose risen/fly flew flown
+grow grew grown/throw threw thrown/draw drew drawn/show shown/sing sang sung/swim swam swum/sit sat
+stand stood/understand understood/hold held/hear heard/pay paid/lay laid/fall fell fallen
+forget forgot forgotten/forgive forgave forgiven/hide hid hidden/bite bit bitten/shake shook shaken
+steal stole stolen/wake woke woken/freeze froze frozen/become became/hang hung/stick stuck
+strike struck/shoot shot/lead led/feed fed/mean meant/deal dealt/dream dreamt/learn learnt
+burn burnt/bend bent/swear swore sworn/tear tore torn/sink sank sunk/blow blew blown/slide slid
+child children/man men/woman women/person people/foot feet/tooth teeth/mouse mice/wife wives
+"""
+_BASE = {
+    form: base
+    for base, *forms in map(str.split, regex.split(r"[/\n]", _IRREGULAR.strip()))
+    for form in forms
+}
+
 
 @lru_cache(maxsize=100_000)
 def stem(word: str) -> str:
@@ -136,4 +164,4 @@ def stem(word: str) -> str:
         for script, stemmer in _stemmers.values():
             if script.search(word):
                 return str(stemmer.stemWord(word))
-    return str(_english.stemWord(word))
+    return str(_english.stemWord(_BASE.get(word, word)))

@@ -56,6 +56,17 @@ def test_the_person_whom_the_question_names_comes_first() -> None:
     assert found(rows, "which cheese does Carol like?")[0] == 2
 
 
+def test_a_question_for_a_name_prefers_who_tells_one() -> None:
+    rows = lexicon(
+        [
+            row(1, "the bakery is nice", source="a"),
+            row(2, "the bakery is in Lisbon", source="b"),
+        ]
+    )
+    assert found(rows, "where is the bakery?")[0] == 2
+    assert found(rows, "how is the bakery?")[0] == 1
+
+
 def test_a_question_for_a_time_prefers_who_speaks_of_one() -> None:
     rows = lexicon(
         [row(1, "the concert was loud", source="a"), row(2, "the concert is on Friday", source="b")]
