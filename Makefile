@@ -7,7 +7,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: run test test-agents test-agents-latest test-long check bench lock clean
+.PHONY: run test test-agents test-agents-latest test-long check bench lock rocketchat-app clean
 
 run: .venv/run
 	@$(BIN)/moot run $(ARGS)
@@ -65,7 +65,8 @@ bench: .venv/dev
 .venv/node: .venv/python tests/setup tests/agents/package-lock.json tests/clients/package-lock.json \
 		tests/clients/discord/package-lock.json tests/clients/markup/package-lock.json \
 		tests/clients/matrix/package-lock.json tests/clients/oidc/package-lock.json \
-		tests/clients/rocketchat/package-lock.json tests/matrix/requirements.txt
+		tests/clients/rocketchat/package-lock.json apps/rocketchat/package-lock.json \
+		tests/matrix/requirements.txt
 	sh tests/setup
 	@touch $@
 
@@ -94,5 +95,9 @@ lock:
 		--no-emit-find-links --python-version 3.11 --custom-compile-command "make lock" \
 		requirements.in -o requirements.txt
 
+# apps/rocketchat/dist/moot.zip, which an administrator of a Rocket.Chat uploads. Needs Node.
+rocketchat-app:
+	sh apps/rocketchat/build
+
 clean:
-	rm -rf .venv tests/*/node_modules tests/clients/*/node_modules tests/every_agent/venvs tests/matrix/venv
+	rm -rf .venv apps/*/dist apps/*/node_modules tests/*/node_modules tests/clients/*/node_modules tests/every_agent/venvs tests/matrix/venv
