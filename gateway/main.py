@@ -21,6 +21,7 @@ from gateway.cli.backup import add_backup
 from gateway.cli.command_line import add_config, configured, environment_of
 from gateway.cli.diagnosis.commands import add_agents, add_check, add_describe, add_doctor
 from gateway.cli.init.command import add_init
+from gateway.cli.login import add_login
 from gateway.cli.memory.command import add_memory
 from gateway.cli.page.commands import add_page
 from gateway.core.redaction import CleanStream, Redactor, secrets_in
@@ -89,6 +90,7 @@ def _parser() -> argparse.ArgumentParser:
     add_config(mcp)
     mcp.set_defaults(do=_mcp)
     add_init(commands)
+    add_login(commands)
     add_agents(commands)
     add_describe(commands)
     add_memory(commands)

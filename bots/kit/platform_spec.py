@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -134,6 +134,8 @@ class PlatformSpec:
     """A platform. name: `platform` in moot.toml. title: its name to people.
 
     make: its bot. It imports the bot when it is called: a platform's library takes up to 0.5 s.
+    sign_in: signs a bot in by somebody's browser, and returns the account's id. It is told how to
+    say where; None: secrets alone sign in.
     """
 
     name: str
@@ -141,6 +143,7 @@ class PlatformSpec:
     table: type[BotTable]
     form: SetupForm
     make: Callable[[BotSetup, Any, Host], Bot]
+    sign_in: Callable[[BotSetup, Any, Callable[[str], None]], Awaitable[str]] | None = None
 
     @property
     def docs(self) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Mapping
-from typing import Any, NoReturn
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from functools import partial
+from typing import Any, NoReturn, TypeVar
 from urllib.parse import quote
 
 from yarl import URL
@@ -69,15 +70,22 @@ def path(*parts: str) -> str:
     return "".join(f"/{quote(part, safe='')}" for part in parts)
 
 
+T = TypeVar("T")
+
+Renew = Callable[[str], Awaitable[bool]]
+"""Told of a token that is refused: true when `token` is another one now."""
+
+
 class MatrixApi:
     """Calls to one homeserver, over one pool of connections that opens at the first call.
 
-    token: the access token; "" until there is one.
+    token: the access token; "" until there is one. renew: gets a new one when it has expired; None:
+    it doesn't, or nothing can be done.
     """
 
     def __init__(self, url: str, token: str = "", *, timeout_s: float = 20.0) -> None:
-        self._url = url.rstrip("/")
-        self.token, self._timeout_s = token, timeout_s
+        self.url, self.token, self._timeout_s = url.rstrip("/"), token, timeout_s
+        self.renew: Renew | None = None
         self._pool = HttpPool()
         self.close = self._pool.close
 
@@ -108,11 +116,32 @@ class MatrixApi:
         Raises PlatformError.
         """
         data = None if body is None else json.dumps(body, ensure_ascii=False).encode()
-        what = f"{method} {_name(where)}"
-        url = URL(self._url + where, encoded=True).update_query(params or {})
+        url = URL(self.url + where, encoded=True).update_query(params or {})
+        what, limit_s = f"{method} {_name(where)}", timeout_s or self._timeout_s
+        return await self._renewing(lambda: self._call(what, method, url, data, limit_s))
+
+    async def refreshed(self, refresh_token: str) -> Mapping[str, Any]:
+        """New tokens for a refresh token. Raises TokenRefused when that is no good any more."""
+        url = URL(self.url + CLIENT + "/refresh")
+        data = json.dumps({"refresh_token": refresh_token}).encode()
+        return await self._call("POST refresh", "POST", url, data, self._timeout_s)
+
+    async def _renewing(self, make: Callable[[], Awaitable[T]]) -> T:
+        """A call; once more with a new token where the one in use has expired."""
+        used = self.token
+        try:
+            return await make()
+        except TokenRefused:
+            if self.renew is None or not await self.renew(used):
+                raise
+        return await make()
+
+    async def _call(
+        self, what: str, method: str, url: URL, data: bytes | None, timeout_s: float
+    ) -> Mapping[str, Any]:
         with call_errors("the homeserver", what):
             async with (
-                asyncio.timeout(timeout_s or self._timeout_s),
+                asyncio.timeout(timeout_s),
                 self._pool.session().request(
                     method, url, data=data, headers=self._headers("application/json")
                 ) as answer,
@@ -125,7 +154,10 @@ class MatrixApi:
     async def upload(self, name: str, mime: str, data: bytes) -> str:
         """Keep bytes on the homeserver; return their mxc address. Nothing is seen of them yet:
         safe to repeat."""
-        url = URL(self._url + "/_matrix/media/v3/upload").update_query({"filename": name})
+        url = URL(self.url + "/_matrix/media/v3/upload").update_query({"filename": name})
+        return await self._renewing(lambda: self._upload(url, mime, data))
+
+    async def _upload(self, url: URL, mime: str, data: bytes) -> str:
         with file_errors("an upload"):
             async with (
                 asyncio.timeout(self._timeout_s + len(data) / 100_000),
@@ -142,14 +174,15 @@ class MatrixApi:
             raise PlatformError("not a file of Matrix's", outcome="refused")
         for base in _MEDIA:
             try:
-                return await self._bytes(base + path(server, media), max_bytes, timeout_s)
+                where = base + path(server, media)
+                return await self._renewing(partial(self._bytes, where, max_bytes, timeout_s))
             except MatrixRefused as error:
                 if error.status != 404 or base == _MEDIA[-1]:
                     raise
         raise AssertionError  # the loop returns or raises
 
     async def _bytes(self, where: str, max_bytes: int, timeout_s: float) -> bytes:
-        url = URL(self._url + where, encoded=True)
+        url = URL(self.url + where, encoded=True)
         with file_errors():
             async with (
                 asyncio.timeout(timeout_s),

@@ -70,7 +70,8 @@ class MatrixBot(PlatformBot):
         *,
         encryption: bool = True,
     ) -> None:
-        if not credentials.token and not (credentials.user and credentials.password):
+        given = credentials.token or (credentials.user and credentials.password)
+        if not given and not CredentialStore(setup.own_dir).is_signed_in():
             raise ConfigError(
                 f"Matrix bot {setup.name!r}: set MATRIX_TOKEN, or MATRIX_USER and MATRIX_PASSWORD"
             )

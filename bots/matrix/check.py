@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import secrets
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from bots.bot import SecretSink, forget
 from bots.kit.files import write
+from bots.matrix import oauth
 from bots.matrix.api import CLIENT, MatrixApi, MatrixRefused, TokenRefused
 from contract.errors import ConfigError
 
@@ -37,12 +39,19 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """The bot's account. pickle_key: what its stored keys are encrypted with on disk."""
+    """The bot's account. pickle_key: what its stored keys are encrypted with on disk.
+
+    refresh_token: gets the next token; "": this one lasts. client_id, token_url: where it does so
+    by OAuth 2.0; "": at the homeserver itself.
+    """
 
     user_id: str
     device_id: str
-    token: str
-    pickle_key: str
+    token: str = field(repr=False)
+    pickle_key: str = field(repr=False)
+    refresh_token: str = field(default="", repr=False)
+    client_id: str = ""
+    token_url: str = ""
 
 
 class _KeptAccount(BaseModel):
@@ -52,12 +61,16 @@ class _KeptAccount(BaseModel):
     device_id: str = ""
     token: str = ""
     pickle_key: str = ""
+    refresh_token: str = ""
+    client_id: str = ""
+    token_url: str = ""
 
 
 class _Who(BaseModel):
     user_id: str
     device_id: str | None = None
     access_token: str = ""
+    refresh_token: str = ""
 
 
 class CredentialStore:
@@ -71,10 +84,57 @@ class CredentialStore:
             kept = _KeptAccount.model_validate_json(self._path.read_bytes())
         except (FileNotFoundError, ValidationError):
             return None
-        return Account(kept.user_id, kept.device_id, kept.token, kept.pickle_key)
+        return Account(**kept.model_dump())
+
+    def is_signed_in(self) -> bool:
+        """True if somebody allowed the bot by OAuth 2.0: no other credentials are needed."""
+        kept = self.load()
+        return bool(kept and kept.client_id)
 
     def save(self, account: Account) -> None:
         write(self._path, json.dumps(asdict(account)).encode())
+
+
+class Renewal:
+    """Gets the next access token when one has expired. account: as it is on disk now."""
+
+    def __init__(
+        self, api: MatrixApi, wallet: CredentialStore, account: Account, learned: SecretSink
+    ) -> None:
+        self._api, self._wallet, self.account, self._learned = api, wallet, account, learned
+        self._one = asyncio.Lock()
+
+    async def __call__(self, refused: str) -> bool:
+        """True if the calls' token is another one than that now. Raises PlatformError."""
+        async with self._one:
+            if self._api.token == refused:
+                on_disk = await asyncio.to_thread(self._wallet.load)
+                if on_disk and on_disk.token != refused:  # another process was faster
+                    self._use(on_disk)
+                else:
+                    await self._refresh()
+            return self._api.token != refused
+
+    async def _refresh(self) -> None:
+        """A refresh token is good for one time: the next one is on disk before it is used."""
+        own = self.account
+        try:
+            if own.client_id:
+                found = await oauth.refreshed(own.token_url, own.client_id, own.refresh_token)
+            else:
+                found = await self._api.refreshed(own.refresh_token)
+        except TokenRefused:
+            return
+        token = str(found.get("access_token") or own.token)
+        refresh_token = str(found.get("refresh_token") or own.refresh_token)
+        renewed = replace(own, token=token, refresh_token=refresh_token)
+        self._learned(token)
+        self._learned(refresh_token)
+        await asyncio.to_thread(self._wallet.save, renewed)
+        self._use(renewed)
+
+    def _use(self, account: Account) -> None:
+        self.account, self._api.token = account, account.token
 
 
 async def sign_in(
@@ -90,7 +150,7 @@ async def sign_in(
     when the homeserver won't have us.
     """
     kept = wallet.load()
-    for secret in (kept.token, kept.pickle_key) if kept else ():
+    for secret in (kept.token, kept.pickle_key, kept.refresh_token) if kept else ():
         learned(secret)
     if given.token:
         who = await _asked(api, given.token)
@@ -99,18 +159,64 @@ async def sign_in(
                 f"Matrix bot {bot!r}: the access token is refused: log in again and set "
                 "MATRIX_TOKEN, or set MATRIX_USER and MATRIX_PASSWORD"
             )
-        return _take(api, wallet, who, given.token, kept)
-    if kept and kept.token and _same_user(kept.user_id, given.user):
-        who = await _asked(api, kept.token)
-        if who is not None:
-            return _take(api, wallet, who, kept.token, kept)
+        return _take(api, wallet, _account(who, given.token, kept), kept)
+    if kept and kept.token and _is_for(kept, given):
+        if (own := await _kept_account(api, wallet, kept, learned)) is not None:
+            return own
         log.warning("bot.login_renewed", bot=bot, reason="its stored token is refused")
+    if not given.user:
+        raise ConfigError(f"Matrix bot {bot!r} isn't signed in any more: `moot login {bot}`")
     same_device = kept if kept and _same_user(kept.user_id, given.user) else None
     who = await _log_in(api, given, same_device.device_id if same_device else "", bot)
     learned(who.access_token)
-    own = _take(api, wallet, who, who.access_token, kept)
+    learned(who.refresh_token)
+    own = _take(api, wallet, _account(who, who.access_token, kept), kept)
     learned(own.pickle_key)
+    api.renew = Renewal(api, wallet, own, learned) if own.refresh_token else None
     return own
+
+
+async def sign_in_by_browser(
+    api: MatrixApi, wallet: CredentialStore, say: oauth.Say, learned: SecretSink
+) -> Account:
+    """The account that somebody allows the bot in their browser. Raises ConfigError.
+
+    The device of the last time is used again: it has the keys.
+    """
+    kept = wallet.load()
+    grant = await oauth.signed_in(api, kept.device_id if kept else "", say)
+    for secret in (grant.token, grant.refresh_token):
+        learned(secret)
+    who = await _asked(api, grant.token)
+    if who is None:
+        raise ConfigError("the homeserver refuses the token that its own sign-in gave")
+    own = replace(
+        _account(who, grant.token, kept),
+        refresh_token=grant.refresh_token,
+        client_id=grant.client_id,
+        token_url=grant.token_url,
+    )
+    learned(own.pickle_key)
+    return _take(api, wallet, own, kept)
+
+
+async def _kept_account(
+    api: MatrixApi, wallet: CredentialStore, kept: Account, learned: SecretSink
+) -> Account | None:
+    """The account of the last time, with its next token if need be; None when it is refused."""
+    renewal = Renewal(api, wallet, kept, learned)
+    api.renew = renewal if kept.refresh_token else None
+    who = await _asked(api, kept.token)
+    if who is None:
+        api.renew = None
+        return None
+    now = renewal.account
+    return _take(api, wallet, replace(now, user_id=who.user_id, device_id=who.device_id or ""), now)
+
+
+def _is_for(kept: Account, given: Credentials) -> bool:
+    """True if the account of the last time is the one that was given, or signed in by OAuth 2.0."""
+    return _same_user(kept.user_id, given.user) if given.user else bool(kept.client_id)
 
 
 def _same_user(user_id: str, given: str) -> bool:
@@ -119,16 +225,19 @@ def _same_user(user_id: str, given: str) -> bool:
     return user_id == named or user_id.partition(":")[0] == named
 
 
-def _take(
-    api: MatrixApi, wallet: CredentialStore, who: _Who, token: str, kept: Account | None
-) -> Account:
-    """The account; what is stored of another account is left behind."""
+def _account(who: _Who, token: str, kept: Account | None) -> Account:
+    """Who came in. What is stored of another account is left behind."""
     same = kept is not None and kept.user_id == who.user_id
     pickle_key = kept.pickle_key if kept and same and kept.pickle_key else secrets.token_hex(32)
-    account = Account(who.user_id, who.device_id or "", token, pickle_key)
+    return Account(who.user_id, who.device_id or "", token, pickle_key, who.refresh_token)
+
+
+def _take(
+    api: MatrixApi, wallet: CredentialStore, account: Account, kept: Account | None
+) -> Account:
     if account != kept:
         wallet.save(account)
-    api.token = token
+    api.token = account.token
     return account
 
 
@@ -150,6 +259,7 @@ async def _log_in(api: MatrixApi, given: Credentials, device_id: str, bot: str) 
         "identifier": {"type": "m.id.user", "user": given.user},
         "password": given.password,
         "initial_device_display_name": DEVICE_NAME,
+        "refresh_token": True,
     }
     if device_id:
         body["device_id"] = device_id

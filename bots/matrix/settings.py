@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 from pydantic import AliasChoices, Field
@@ -25,21 +26,35 @@ class MatrixTable(BotTable):
 
 def _make(setup: BotSetup, table: MatrixTable, host: Host) -> Bot:
     from bots.matrix.bot import MatrixBot
-    from bots.matrix.check import Credentials
+    from bots.matrix.check import Credentials, CredentialStore
     from bots.matrix.invites import welcome
 
     secrets = host.secrets
     token = secrets.optional("MATRIX_TOKEN")
+    has_account = token or CredentialStore(setup.own_dir).is_signed_in()
+    find = secrets.optional if has_account else secrets.required
     credentials = Credentials(
         token,
-        user="" if token else secrets.required("MATRIX_USER"),
-        password=(secrets.optional if token else secrets.required)("MATRIX_PASSWORD"),
+        user="" if token else find("MATRIX_USER"),
+        password=find("MATRIX_PASSWORD"),
         recovery_key=secrets.optional("MATRIX_RECOVERY_KEY"),
     )
     invited = welcome(
         table.invites, host.is_listed, anyone_listed=host.anyone_listed, is_owner=host.is_owner
     )
     return MatrixBot(setup, table.url, credentials, invited, encryption=table.encryption)
+
+
+async def _sign_in(setup: BotSetup, table: MatrixTable, say: Callable[[str], None]) -> str:
+    from bots.matrix.api import MatrixApi
+    from bots.matrix.check import CredentialStore, sign_in_by_browser
+
+    api = MatrixApi(table.url)
+    try:
+        wallet = CredentialStore(setup.own_dir)
+        return (await sign_in_by_browser(api, wallet, say, setup.secret_found)).user_id
+    finally:
+        await api.close()
 
 
 _FORM = SetupForm(
@@ -61,4 +76,4 @@ _FORM = SetupForm(
     open_to_all={"invites": "everybody"},  # else it would be in no room at all
 )
 
-PLATFORM = PlatformSpec("matrix", "Matrix", MatrixTable, _FORM, _make)
+PLATFORM = PlatformSpec("matrix", "Matrix", MatrixTable, _FORM, _make, _sign_in)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from bots.bot import Bot, SecretSink, forget
 from bots.kit.platform_bot import BotSetup
@@ -50,6 +50,19 @@ def make_bots(
         host = _host(name, config, environment, access)
         bots[name] = SPECS[table.platform].make(setup, table, host)
     return bots
+
+
+async def sign_in(
+    config: Config, name: str, personas: Personas, say: Callable[[str], None], learned: SecretSink
+) -> str:
+    """Sign a bot in by somebody's browser; return the account's id there. Raises ConfigError."""
+    for table in config.bots:
+        if (table.name or table.platform) == name:
+            spec = SPECS[table.platform]
+            if spec.sign_in is None:
+                raise ConfigError(f"{spec.title} needs no sign-in: see {spec.docs}")
+            return await spec.sign_in(_setup(name, table, config, personas, learned), table, say)
+    raise ConfigError(f"no bot is called {name!r}: see [[bots]] in moot.toml")
 
 
 def _setup(

@@ -28,7 +28,8 @@ UNIFORM = {
 }
 EXTRAS = {
     "discord": {"cursors", "interactions"},  # a cursor a channel; commands, menus and buttons
-    "matrix": {"encryption", "invites", "keys"},  # end-to-end encryption, and whom it follows
+    # end-to-end encryption, whom it follows, and a sign-in without passwords
+    "matrix": {"encryption", "invites", "keys", "oauth"},
     "rocketchat": {"ddp", "escapes"},  # a protocol of its own, and a parser that misreads much
 }
 BELOW = {"kit", "markdown"}
@@ -56,6 +57,6 @@ def imports(path: Path) -> set[str]:
 @pytest.mark.parametrize("platform", [*PLATFORMS, *sorted(BELOW)])
 def test_no_platform_knows_another_and_the_kit_knows_none(platform: str) -> None:
     others = {f"bots.{other}" for other in PLATFORMS if other != platform}
-    for path in (BOTS / platform).glob("*.py"):
+    for path in (BOTS / platform).rglob("*.py"):
         known = {".".join(name.split(".")[:2]) for name in imports(path)}
         assert not known & others, path.name
