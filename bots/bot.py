@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from contract.agent import Question
 from contract.chat import Deleted, Destination, Edited, Event, Room, Speaker
+from contract.work import Draft
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -101,6 +102,13 @@ class Bot(Protocol):
 
     async def post(self, place: Destination, text: str, key: str) -> str:
         """Post one piece; return the platform's id of the message."""
+
+    async def draft(self, place: Destination, draft: Draft, key: str) -> str:
+        """Show what there is of an answer so far, as a post that `redraft` changes and that `edit`
+        completes; return its id."""
+
+    async def redraft(self, place: Destination, message_id: str, draft: Draft) -> None:
+        """Show what there is by now."""
 
     async def note(self, place: Destination, text: str, key: str) -> str:
         """Post a plain line of Moot's own on the answer above it, as the least that the platform

@@ -12,6 +12,7 @@ from aiohttp import web
 from bots.bot import PlatformCapabilities, Reaction, Receive
 from contract.agent import Question
 from contract.chat import Deleted, Destination, Edited, Room, Speaker
+from contract.work import Draft
 
 
 class WebBot:
@@ -51,6 +52,13 @@ class WebBot:
     async def post(self, place: Destination, text: str, key: str) -> str:
         """The key is the id: the same key twice is one message."""
         return key
+
+    async def draft(self, place: Destination, draft: Draft, key: str) -> str:
+        """The page has drafts of its own; see `capabilities`."""
+        return key
+
+    async def redraft(self, place: Destination, message_id: str, draft: Draft) -> None:
+        """The page has drafts of its own; see `capabilities`."""
 
     async def note(self, place: Destination, text: str, key: str) -> str:
         """The page shows the work itself; see `capabilities`."""

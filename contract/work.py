@@ -121,6 +121,16 @@ class Work:
         return asdict(self)
 
 
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An answer on its way. text: one post of it, the work above the words. words: all that the
+    agent has said so far; work: None: none is shown."""
+
+    text: str
+    words: str
+    work: Work | None = None
+
+
 def _plural(count: int, one: str) -> str:
     return f"{count} {one}{'' if count == 1 else 's'}"
 

@@ -18,6 +18,7 @@ from bots.markdown.writer import Dialect
 from contract.agent import Question
 from contract.chat import Deleted, Destination, Edited, Room, Speaker
 from contract.errors import PlatformError
+from contract.work import Draft
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +104,14 @@ class PlatformBot:
     async def post(self, place: Destination, text: str, key: str) -> str:
         """Post one piece; return its id."""
         return await self._posts.post(place, self.dialect.write(text), key)
+
+    async def draft(self, place: Destination, draft: Draft, key: str) -> str:
+        """Post a draft; return its id."""
+        return await self.post(place, draft.text, key)
+
+    async def redraft(self, place: Destination, message_id: str, draft: Draft) -> None:
+        """Edit the draft."""
+        await self.edit(place, message_id, draft.text)
 
     async def note(self, place: Destination, text: str, key: str) -> str:
         """Post a plain line on the answer above it; return its id."""

@@ -34,10 +34,12 @@ from bots.slack.files import Files
 from bots.slack.inbound import EventConverter
 from bots.slack.posts import PersonaPosts, Posts
 from bots.slack.reactions import Reactions
+from bots.slack.streams import Streams
 from bots.slack.text import DIALECT
 from contract.agent import Question
 from contract.chat import Destination, Room, Speaker
 from contract.errors import ConfigError
+from contract.work import Draft
 
 log = structlog.stdlib.get_logger("moot.bots")
 
@@ -94,6 +96,7 @@ class SlackBot(PlatformBot):
         self._directory = Directory(self._api, now=setup.now)
         persona_posts = PersonaPosts(self._api, self._directory)
         self._posts = Posts(self._api, persona_posts)
+        self._streams = Streams(self._api, persona_posts, self._directory)
         max_bytes = setup.max_file_bytes or _MAX_FILE_BYTES
         self._files = Files(self._api, persona_posts, setup.files_dir, max_bytes)
         self._converter = EventConverter(setup, self._directory, self._files)
@@ -183,6 +186,9 @@ class SlackBot(PlatformBot):
                     async with self._delivery.in_room(found.room.id):
                         if (found.room.id, found.id) in self._backfill.taken:
                             return  # a mention comes twice, and what was not acknowledged too
+                        if not found.is_bot:
+                            thread = (found.room.id, found.thread_id or found.id)
+                            self._streams.asked[thread] = found.sender_id
                         await self._delivery.give(await self._converter.message(found))
                         self._backfill.took(found.room.id, found.id, found.thread_id)
                 case CommandUse() | ButtonPress():
@@ -202,9 +208,26 @@ class SlackBot(PlatformBot):
             self._cursors.spoke(place.room.external_id, place.thread_id)
         return posted
 
+    async def draft(self, place: Destination, draft: Draft, key: str) -> str:
+        """Begin a stream; where Slack allows none, post the draft."""
+        message_id = await self._streams.begin(place, draft, key)
+        return message_id or await self.post(place, draft.text, key)
+
+    async def redraft(self, place: Destination, message_id: str, draft: Draft) -> None:
+        """Append what is new to a stream; edit any other draft."""
+        if not await self._streams.go_on(place, message_id, draft):
+            await self._posts.edit(place, message_id, draft.text)
+
     async def edit(self, place: Destination, message_id: str, text: str) -> None:
-        """Replace an own message's text; a question loses its buttons."""
-        await self._posts.edit(place, message_id, text)
+        """Complete a stream; replace the text of any other own message. A question loses its
+        buttons."""
+        if not await self._streams.finish(place, message_id, text):
+            await self._posts.edit(place, message_id, text)
+
+    async def delete(self, place: Destination, message_id: str) -> None:
+        """Remove an own message; no error when it is gone already."""
+        self._streams.forget(place, message_id)
+        await self._posts.delete(place, message_id)
 
     async def note(self, place: Destination, text: str, key: str) -> str:
         """Post a context block, which Slack shows small and grey."""

@@ -19,7 +19,7 @@ _NEEDED = {"chat:write"}
 
 SCOPES = {
     "app_mentions:read": "it doesn't hear who mentions it",
-    "assistant:write": 'nobody sees "is thinking…" under a thread',
+    "assistant:write": "it isn't among Slack's agents, which have a stop button",
     "channels:history": "it reads neither messages nor threads of public channels",
     "channels:read": "it doesn't know the names of public channels and who is in them",
     "chat:write": "it can't post",
@@ -62,6 +62,7 @@ async def account(api: SlackApi, bot: str) -> Account:
         str(answer.get("bot_id") or ""),
         str(answer.get("user") or ""),
         scopes,
+        str(answer.get("team_id") or ""),
     )
 
 

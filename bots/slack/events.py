@@ -48,12 +48,16 @@ _KINDS: dict[str, RoomKind] = {"im": "dm", "mpim": "gdm", "channel": "room", "gr
 
 @dataclass(frozen=True)
 class Account:
-    """The bot's own account in the workspace. scopes: its token's; none: Slack doesn't tell."""
+    """The bot's own account in the workspace. scopes: its token's; none: Slack doesn't tell.
+
+    team: the workspace's id.
+    """
 
     user_id: str
     bot_id: str
     name: str = ""
     scopes: frozenset[str] = frozenset()
+    team: str = ""
 
     @cached_property
     def ids(self) -> frozenset[str]:

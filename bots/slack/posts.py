@@ -39,6 +39,9 @@ _NOTIFIED = 900  # characters of a `markdown` block that stand in notifications
 # What Slack says of a block that it doesn't take; the text alone is taken then.
 _NO_BLOCK = {"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "invalid_arguments"}
 
+# What Slack says of a message that is still streamed.
+_STREAMED = {"chat.update": "streaming_state_conflict", "chat.delete": "cant_delete_message"}
+
 Blocks = list[dict[str, Any]]
 
 
@@ -105,7 +108,7 @@ class Posts:
             blocks=blocks,
             unfurl_links=False,
             unfurl_media=False,
-            metadata={"event_type": _EVENT, "event_payload": {"key": key}},
+            metadata=key_metadata(key),
         )
         return str(answer["ts"])
 
@@ -115,26 +118,34 @@ class Posts:
         return await self._post(place, escape(text), key, [block])
 
     async def edit(self, place: Destination, message_id: str, text: str) -> None:
-        """Replace the text; the buttons of a question go. The name it was posted under stays.
-
-        A long text whose block is refused can't be edited in: the message goes, and the refusal
-        says that it has to be posted anew.
-        """
+        """Replace the text; the buttons of a question go. The name it was posted under stays."""
         written, blocks = written_forms(text)
-        where = {"channel": place.room.external_id, "ts": message_id}
-        try:
-            await self._api.call("chat.update", **where, text=written, blocks=blocks or [])
-        except SlackRefused as error:
-            if blocks is not None and error.code in _NO_BLOCK:
-                await self.delete(place, message_id)
-            raise
+        content = {"text": written, "blocks": blocks or []}
+        await self._changed("chat.update", place, message_id, content)
 
     async def delete(self, place: Destination, message_id: str) -> None:
         try:
-            await self._api.call("chat.delete", channel=place.room.external_id, ts=message_id)
+            await self._changed("chat.delete", place, message_id, {})
         except SlackRefused as error:
             if error.code != "message_not_found":
                 raise
+
+    async def _changed(
+        self, method: str, place: Destination, ts: str, content: dict[str, Any]
+    ) -> None:
+        """Call a method on an own message. One that is still streamed, perhaps by an earlier
+        process, is stopped first."""
+        where = {"channel": place.room.external_id, "ts": ts}
+        try:
+            await self._api.call(method, **where, **content)
+        except SlackRefused as error:
+            if error.code != _STREAMED[method]:
+                raise
+            try:
+                await self._api.call("chat.stopStream", **where)
+            except SlackRefused:
+                raise error from None
+            await self._api.call(method, **where, **content)
 
     async def find(
         self, place: Destination, key: str, since: datetime, known: Collection[str], own: Account
@@ -172,6 +183,11 @@ def written_forms(text: str) -> tuple[str, Blocks | None]:
     if len(text) <= LIMIT_BYTES and len((written := mrkdwn(text)).encode()) <= LIMIT_BYTES:
         return written, None
     return _cut(escape(quiet(text)), _NOTIFIED), [{"type": "markdown", "text": markdown(text)}]
+
+
+def key_metadata(key: str) -> dict[str, Any]:
+    """The metadata by which a post is found again."""
+    return {"event_type": _EVENT, "event_payload": {"key": key}}
 
 
 def _key(message: Mapping[str, Any]) -> str | None:

@@ -35,13 +35,15 @@ class SqlPosts:
         self._put_post = new_post.on_conflict_do_update(
             index_elements=["key"],
             set_={name: new_post.excluded[name] for name in ("kind", "text", "state")},
-        )
+        ).returning(posts.c.platform_id, posts.c.created_at)
 
     async def draft(self, turn: Turn, text: str, now: datetime) -> Post:
-        """A draft is about to be posted."""
+        """A draft is about to be posted. An earlier process may have posted one: then it is
+        uncertain, and has its id if that was known."""
         post = Post(f"{turn.id}:0", turn.id, 0, "text", text, "draft", None, micros(now), True)
-        await self._add_post(post)
-        return post
+        platform_id, created_at = await self._add_post(post)
+        earlier = created_at != post.created_at
+        return replace(post, platform_id=platform_id, uncertain=earlier)
 
     async def note_question(
         self, turn: Turn, question_id: str, platform_id: str, title: str = ""
@@ -75,7 +77,8 @@ class SqlPosts:
         key: str | None = await self._store.read(methodcaller("scalar", QUESTION_OF, where))
         return key.split(":")[1] if key else None
 
-    async def _add_post(self, post: Post) -> None:
+    async def _add_post(self, post: Post) -> tuple[str | None, int]:
+        """The platform's id and the time of creation of the post with its key."""
         values = {
             "key": post.key,
             "turn_id": post.turn_id,
@@ -87,7 +90,8 @@ class SqlPosts:
             "drafted": post.drafted,
             "created_at": post.created_at,
         }
-        await self._store.write(methodcaller("execute", self._put_post, values))
+        row = await self._store.write(lambda c: c.execute(self._put_post, values).one())
+        return row.platform_id, row.created_at
 
     async def sent(self, post: Post, platform_id: str) -> Post:
         """The platform has the post."""

@@ -21,7 +21,7 @@ from composer.header import untyped
 from contract.agent import Question
 from contract.chat import MOOT, SenderType, persona_speaker
 from contract.errors import PlatformError
-from contract.work import Work
+from contract.work import Draft, Work
 from gateway.access.accounts import Presence
 from gateway.core import views
 from gateway.core.events import DraftChanged, MessagePosted, WorkChanged
@@ -191,18 +191,22 @@ class LiveReply:
         return True
 
     async def _show_draft(self, text: str) -> None:
-        """Post the draft, or edit it. Its failure costs nothing but the sight of it."""
+        """Post the draft, or edit it, also that of an earlier process. Its failure costs nothing
+        but the sight of it."""
         first = next(iter(await pieces(text, self._bot)), "")
         if first in ("", self._drafted):
             return
         self._drafted = first
+        draft = Draft(first, self._latest, self._work_shown())
         try:
             if self._post is None:
                 self._post = await self._ledger.draft(self._turn, first, self._clock())
-                message_id = await self._bot.post(self._place, first, self._post.key)
-                self._post = await self._ledger.sent(self._post, message_id)
-            elif self._post.platform_id is not None:
-                await self._bot.edit(self._place, self._post.platform_id, first)
+                if not self._post.uncertain:
+                    message_id = await self._bot.draft(self._place, draft, self._post.key)
+                    self._post = await self._ledger.sent(self._post, message_id)
+                    return
+            if self._post.platform_id is not None:
+                await self._bot.redraft(self._place, self._post.platform_id, draft)
         except PlatformError as error:
             log.info("draft.failed", turn=self._turn.id, reason=str(error))
 

@@ -31,6 +31,7 @@ EXTRAS = {
     # end-to-end encryption, whom it follows, and a sign-in without passwords
     "matrix": {"encryption", "invites", "keys", "oauth"},
     "rocketchat": {"ddp", "escapes"},  # a protocol of its own, and a parser that misreads much
+    "slack": {"streams"},  # an answer that grows in place
 }
 BELOW = {"kit", "markdown"}
 

@@ -86,7 +86,7 @@ async def test_a_long_answer_is_markdown_that_slack_reads_itself(
 
 
 @pytest.mark.parametrize("code", ["invalid_blocks", "msg_blocks_too_long"])
-async def test_a_block_that_slack_refuses_is_a_text_and_no_half_message_stays(
+async def test_a_block_that_slack_refuses_is_a_text(
     slack: SlackDouble, bot: SlackBot, code: str
 ) -> None:
     answer = "**word** " * 800
@@ -96,8 +96,7 @@ async def test_a_block_that_slack_refuses_is_a_text_and_no_half_message_stays(
     slack.fail("chat.update", Fault("error", code=code))
     with pytest.raises(PlatformError) as refused:
         await bot.edit(HERE, first, answer)
-    assert refused.value.outcome == "refused"
-    assert slack.texts() == []
+    assert refused.value.outcome == "refused", "so it is posted anew, and this one goes"
 
 
 async def test_a_question_has_buttons_and_the_same_to_type(
@@ -254,7 +253,7 @@ async def test_a_status_stands_under_the_thread_and_is_ended(
 async def test_a_status_that_is_refused_is_not_tried_again(
     slack: SlackDouble, bot: SlackBot
 ) -> None:
-    slack.scopes.discard("assistant:write")
+    slack.scopes.discard("chat:write")
     root = await slack.say("root")
     for _ in range(3):
         await bot.typing(Destination(ROOM, root), "is thinking…")

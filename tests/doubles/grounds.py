@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from bots.bot import Bot
 from contract.chat import Inbound, Room, Speaker
-from tests.doubles import bluebubbles, discord, rocketchat, slack, slack_web
+from tests.doubles import bluebubbles, discord, rocketchat, slack, slack_scopes
 from tests.doubles.inbox import PATIENCE_S, Inbox
 from tests.doubles.matrix_stage import Stage
 
@@ -98,7 +98,7 @@ class SlackGround(Ground):
         return re.findall(r"<[@!][^>|]+>", last)
 
     def size(self, post: str) -> int:
-        return slack_web.utf16(post)
+        return slack_scopes.utf16(post)
 
 
 class RocketChatGround(Ground):

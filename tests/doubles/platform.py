@@ -14,6 +14,7 @@ from bots.bot import PlatformCapabilities, Reaction, Receive
 from contract.agent import Question
 from contract.chat import Deleted, Destination, Edited, Inbound, IngestMetadata, Room, Speaker
 from contract.errors import MootError, PlatformError
+from contract.work import Draft
 
 
 @dataclass
@@ -89,6 +90,12 @@ class FakeBot:
         if self.tell:
             await self.tell(message)
         return message.id
+
+    async def draft(self, place: Destination, draft: Draft, key: str) -> str:
+        return await self.post(place, draft.text, key)
+
+    async def redraft(self, place: Destination, message_id: str, draft: Draft) -> None:
+        await self.edit(place, message_id, draft.text)
 
     async def note(self, place: Destination, text: str, key: str) -> str:
         self.notes.append(text)

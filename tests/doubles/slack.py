@@ -41,6 +41,9 @@ class SlackDouble:
     messages: dict[str, dict[str, Json]] = field(default_factory=lambda: defaultdict(dict))
     files: dict[str, StoredFile] = field(default_factory=dict)
     statuses: dict[tuple[str, str], str] = field(default_factory=dict)
+    sessions: dict[tuple[str, str], str] = field(default_factory=dict)
+    prompts: dict[str, list[Json]] = field(default_factory=dict)
+    no_streams: set[str] = field(default_factory=set)  # channels
     faults: dict[str, list[Fault]] = field(default_factory=lambda: defaultdict(list))
     downloads: list[str] = field(default_factory=list)  # the tokens they came with
     whispers: list[tuple[str, str, str]] = field(default_factory=list)  # channel, user, text

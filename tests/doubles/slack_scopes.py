@@ -31,7 +31,12 @@ SCOPES: dict[str, str] = {
     "files.getUploadURLExternal": "files:write",
     "files.completeUploadExternal": "files:write",
     "files.info": "files:read",
-    "assistant.threads.setStatus": "assistant:write",
+    "chat.startStream": "chat:write",
+    "chat.appendStream": "chat:write",
+    "chat.stopStream": "chat:write",
+    "agents.sessions.setStatus": "chat:write",
+    "assistant.threads.setStatus": "chat:write",  # since 2026-03-05
+    "assistant.threads.setSuggestedPrompts": "assistant:write",
 }
 
 
@@ -69,6 +74,11 @@ def types_of(args: Json) -> list[str]:
     if not set(types) <= TYPES.keys():
         raise Refusal("invalid_types")
     return types
+
+
+def utf16(text: str) -> int:
+    """The length as JavaScript counts it."""
+    return len(text.encode("utf-16-le")) // 2
 
 
 def true(value: Any) -> bool:

@@ -9,9 +9,9 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tests.doubles import slack_rooms
+from tests.doubles import slack_rooms, slack_streams
 from tests.doubles.slack_app import TEAM, App
-from tests.doubles.slack_scopes import Refusal, room_of
+from tests.doubles.slack_scopes import Refusal, room_of, utf16
 
 if TYPE_CHECKING:
     from tests.doubles.slack import SlackDouble
@@ -27,11 +27,6 @@ def _message(slack: SlackDouble, args: Json, field: str = "ts") -> Json:
     if ts not in slack.messages[channel]:
         raise Refusal("message_not_found")
     return slack.messages[channel][ts]
-
-
-def utf16(text: str) -> int:
-    """The length as JavaScript counts it."""
-    return len(text.encode("utf-16-le")) // 2
 
 
 def _check_blocks(blocks: Any) -> None:
@@ -121,6 +116,8 @@ def _update(slack: SlackDouble, app: App, args: Json) -> Json:
     message = _message(slack, args)
     if message.get("bot_id") != app.bot:
         raise Refusal("cant_update_message")
+    if slack_streams.is_open(message):
+        raise Refusal("streaming_state_conflict")
     text = args.get("text")
     if text is not None and len(str(text).encode()) > 4000:
         raise Refusal("msg_too_long")
@@ -140,7 +137,7 @@ def _update(slack: SlackDouble, app: App, args: Json) -> Json:
 
 def _delete(slack: SlackDouble, app: App, args: Json) -> Json:
     message = _message(slack, args)
-    if message.get("bot_id") != app.bot:
+    if message.get("bot_id") != app.bot or slack_streams.is_open(message):
         raise Refusal("cant_delete_message")
     channel = str(args["channel"])
     del slack.messages[channel][message["ts"]]
@@ -249,5 +246,10 @@ METHODS: dict[str, Callable[[SlackDouble, App, Json], Json]] = {
     "files.getUploadURLExternal": _upload_url,
     "files.completeUploadExternal": _complete_upload,
     "files.info": _file,
+    "chat.startStream": slack_streams.start,
+    "chat.appendStream": slack_streams.append,
+    "chat.stopStream": slack_streams.stop,
+    "agents.sessions.setStatus": slack_streams.session,
     "assistant.threads.setStatus": _status,
+    "assistant.threads.setSuggestedPrompts": slack_streams.prompts,
 }
