@@ -44,14 +44,14 @@ _OPENING = "".join(
     re.escape(sign) for sign, look_ in (_ANGLES | _OTHERS).items() if look_ in "<[({"
 )
 _BRACKETED = re.compile(
-    rf"(?:[{_OPENING}]|&)(?=[\W_]{{0,12}}(?:p|end|close|[^\x00-\x7f]|&|[#a-z0-9]{{1,8}};))",
+    rf"(?:[{_OPENING}]|&)(?=[\W_]{{0,12}}(?:p|end|close|[^\x00-\x7f]|&|[lg]t|[#a-z0-9]{{1,8}};))",
     re.IGNORECASE,
 )
 may_be_private = _BRACKETED.search
 """The beginning of a tag in a text that may have one, at no cost for most that have none."""
 
 _PIECE = re.compile(
-    r"&(?:amp;)*(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z]{2,6});|.", re.IGNORECASE | re.DOTALL
+    r"&(?:amp;)*(?:(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z]{2,6});|[lg]t)|.", re.IGNORECASE | re.DOTALL
 )
 _BETWEEN = r"[\s*_~`.·-]{0,3}"  # letters that are spaced out, or emphasised
 _SPELLED = _BETWEEN.join(("p", "r", "[l!|]", "v", "[a@4]", "[t7]", "[e3]"))
@@ -68,7 +68,8 @@ _TAG = re.compile(
     rf"""(?P<bracket>[<[({{])[\s*_~`"'!-]{{0,8}}
     (?P<closes>[\\/]?[/|]|\\|end\s|close\s)?[\s*_~`"'-]{{0,8}}
     (?:{_SPELLED}|{"|".join(sorted(_SLIPS, key=len, reverse=True))})
-    (?![^\W_])(?![_.:,@|/\\-]+\w)(?!\s*[&|?+;])  # <private-key>, <private.h>, <private|public>
+    (?![^\W_])(?![_.:,@|/\\-]+\w)  # <private-key>, <private.h>
+    (?!\s*(?:&&|[|+]|[?;](?!\s*>)))  # <private|public>, a < private && b
     (?P<rest>(?P<bare>[\s.:,;!*_~`"'/\\-]{{0,8}}[]>)}}])|[^<>]{{0,200}}?>|)""",
     re.VERBOSE,
 )

@@ -23,13 +23,15 @@ OPENED = [  # each hides all that follows
     *("⟨private⟩", "«private»", "<рrivate>", "<рrіvаtе>", "<ρrivate>", "<prıvate>", "<pr1vate>"),
     *("<prlvate>", "<pr|vate>", "<priv@te>", "<pr!v4t3>", "<𝐩𝐫𝐢𝐯𝐚𝐭𝐞>", "<ⓟⓡⓘⓥⓐⓣⓔ>", "[private] "),
     *("[PRIVATE] ", "［private］ ", "【private】 ", "[private:] ", "{private} "),
+    *("&ltprivate&gt", "&lt private &gt ", "&LTprivate&GT", "<private?>", "<private;>"),
+    *("<private & confidential>", "<private & co.>"),
     *("@claude [private] ", "hello\n[private] ", "<private ", "<<private>>"),
 ]  # fmt: skip
 CLOSED = [  # what stands behind it is for everybody
     *("</private>", "</PRIVATE >", "< / private >", "<\\/private>", "＜／private＞"),
     *("&lt;/private&gt;", "&amp;lt;/private&amp;gt;", "﹤∕private﹥", "</privat>", "</рrivate>"),
     *("[/private]", "(/private)", "{/private}", f"</pri{Z}vate>", "</ p r i v a t e >"),
-    *("&#60;&#47;private&#62;", "<end private>", "<//private>", "</private.>"),
+    *("&lt/private&gt", "&#60;&#47;private&#62;", "<end private>", "<//private>", "</private.>"),
 ]  # fmt: skip
 ORDINARY = [
     *("a [private] repo", "it is (private) for now", "the [private] flag is set", "private key"),
@@ -53,6 +55,7 @@ ORDINARY = [
     *("```\n[private]\nkey = 1\n```", "->private", "=> private", "private => x", "#private <x>"),
     *("class A : private B {};", "def private(self): ...", "[ ] private", "[x] private repo"),
     *("[private", "private]", "**private**", "~private~", "private/public", "< 5 private rooms"),
+    *("a &lt private", "x &gt private &gt y", "&ltimes; private", "List<private?> x"),
     *("<https://example.com/private>", "<https://example.com/a|private>"),
 ]  # fmt: skip
 
