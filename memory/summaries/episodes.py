@@ -23,7 +23,6 @@ from memory.summaries.rows import (
     SessionRecord,
     add_episode,
     add_record,
-    covered,
     last_answer,
     move_on,
     newest_episode,
@@ -32,6 +31,7 @@ from memory.summaries.rows import (
     recorded,
     unread_uses,
     weights,
+    written_episode,
 )
 from memory.summaries.writing import (
     PROMPT_CHARS,
@@ -92,12 +92,15 @@ class Episodes:
 
     When the model fails, nothing changes but the count of failures, and it is tried again with a
     later turn, after a minute at first and an hour at last. Without a model the summary is made
-    of quoted lines, and says so.
+    of quoted lines, and says so; it is for people on the page. No header shows it: the raw lines
+    in its place, and recall for those before them, answer as many questions with more precision.
     """
 
     name = LAYER
     deadline_s = 1.0
-    held = exists(select(episodes.c.seq).where(episodes.c.scope == bindparam("home")))
+    held = exists(
+        select(episodes.c.seq).where(episodes.c.scope == bindparam("home"), ~episodes.c.plain)
+    )
 
     def __init__(
         self,
@@ -125,15 +128,16 @@ class Episodes:
     # ── Before a turn ───────────────────────────────────────────────────────────────────
 
     async def covered(self, scope: str) -> int:
-        """The last message that the newest summary of a scope took in; 0: there is none."""
-        return await self._store.read(lambda c: covered(c, scope), small=True)
+        """The last message that the newest summary which is shown took in; 0: there is none."""
+        newest = await self._store.read(lambda c: written_episode(c, scope), small=True)
+        return newest.last_seq if newest is not None else 0
 
     async def brief(self, ask: BriefRequest) -> LayerAnswers:
         """The newest summary, if one is wanted and it reaches as far as was asked for."""
         if not ask.covered:
             return LayerAnswers()
         newest = await self._store.read(
-            lambda c: newest_episode(c, ask.invocation.home), small=True
+            lambda c: written_episode(c, ask.invocation.home), small=True
         )
         found = [newest] if newest is not None and newest.last_seq >= ask.covered else []
         return LayerAnswers(

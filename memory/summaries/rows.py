@@ -83,7 +83,7 @@ class Progress:
 
 _E, _U = episodes.c, tool_uses.c
 _NEWEST = select(episodes).where(_E.scope == bindparam("scope")).order_by(_E.seq.desc()).limit(1)
-_LAST = select(_E.last_seq).where(_E.scope == bindparam("scope")).order_by(_E.seq.desc()).limit(1)
+_WRITTEN = _NEWEST.where(~_E.plain)
 _RECORDED = (
     select(_E.last_seq)
     .where(_E.scope == bindparam("scope"), _E.persona == bindparam("persona"))
@@ -116,9 +116,10 @@ def newest_episode(connection: Connection, scope: str) -> Episode | None:
     return None if row is None else _episode(row)
 
 
-def covered(connection: Connection, scope: str) -> int:
-    """The last message that the newest summary of a scope took in; 0: there is none."""
-    return connection.execute(_LAST, {"scope": scope}).scalar() or 0
+def written_episode(connection: Connection, scope: str) -> Episode | None:
+    """The newest summary of a scope that a model wrote."""
+    row = connection.execute(_WRITTEN, {"scope": scope}).first()
+    return None if row is None else _episode(row)
 
 
 def progress(connection: Connection, scope: str) -> Progress:

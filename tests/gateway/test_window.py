@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import select
+
 from adapters.agent import Reply
 from contract.agent import Answer
 from contract.chat import Room
@@ -338,14 +340,20 @@ async def test_names_with_line_ends_and_a_hundred_kilobytes_break_nothing(tmp_pa
         assert prompt.count("\n[CURRENT INVOCATION]\n") == 1
 
 
-async def test_without_a_model_a_long_talk_has_a_plain_summary(tmp_path: Path) -> None:
+async def test_a_summary_of_quoted_lines_is_on_record_and_takes_no_raw_line_away(
+    tmp_path: Path,
+) -> None:
     async with gateway(tmp_path) as moot:
         await chat(moot, 36)
         await ask(moot)
         moot.programs.agents[0].dead = True
         prompt = await ask(moot)
-        assert f"{SUMMARY}Lines of the conversation, chosen without a model.\n" in prompt
-        assert "- Budi: line 0." in prompt
+        assert SUMMARY not in prompt
+        assert lines(prompt) == list(range(36))
+        kept = await moot.house.memories.store.read(
+            lambda c: c.execute(select(episodes.c.text)).scalars().all()
+        )
+        assert kept[0].startswith("Lines of the conversation, chosen without a model.\n")
 
 
 class _Stuck:
