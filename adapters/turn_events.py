@@ -50,7 +50,8 @@ class ReplyDelta:
 
 @dataclass(frozen=True, slots=True)
 class ReplyRetracted:
-    """Every ReplyBlock since the turn began is void: the program asks its model once more."""
+    """Every ReplyBlock since the turn began is void, and so is an end without a word: the program
+    asks its model once more."""
 
     turn: str = ""
 

@@ -119,6 +119,9 @@ class TurnResult:
             )
         if not shown and self._turn.tools and (ended is None or ended.recorded):  # a refusal
             raise self._error("stopped", "no answer", f"{profile.title} ended without an answer.")
+        if exact and self.wanted and not shown and ended is None and sign in ("footer", "title"):
+            say = f"{profile.title} ended its turn without an answer. {AGAIN}."
+            raise self._error("api", f"no answer, by its {sign}", say)
         silent = ended is not None and not shown
         return self._turn.answer(shown, "record" if silent else "screen", sign)
 

@@ -153,9 +153,7 @@ class TurnState:
             case ReplyDelta(delta) if len(self._streamed) < REPLY_CHARS:
                 self._streamed += delta
             case ReplyRetracted():
-                self._parts.clear()
-                self._last = None
-                self._streamed = ""
+                self._retract()
             case ToolUsed():
                 self._note_use(event)
             case ToolReport():
@@ -184,6 +182,23 @@ class TurnState:
             sep = ""
         self._parts[-1].add(f"{sep}{text}")
         self._last = text
+
+    def _retract(self) -> None:
+        self._parts.clear()
+        self._last = None
+        self._streamed = ""
+        if self._wordless():
+            self.ended = self._ended_by = None
+            self.ending = False
+
+    def _wordless(self) -> bool:
+        """True when its end came without a word, after which some ask their model once more."""
+        ended = self.ended
+        return bool(ended and ended.recorded and not ended.well and not self.text().strip())
+
+    def _works_on(self) -> bool:
+        """True while its title shows it busy behind such an end."""
+        return self._wordless() and "title" in self._busy_seen - self._idle_since.keys()
 
     def _note_use(self, event: ToolUsed) -> None:
         self._last = None
@@ -303,7 +318,7 @@ class TurnState:
         if self.failed:
             return self._ended_by
         if self._ended_by:
-            waits = 0.0 if self.complete() else self._grace_s()
+            waits = 0.0 if self.complete() and not self._works_on() else self._grace_s()
             return self._ended_by if now >= self._ended_at + waits else None
         if self.blocked:
             return None
@@ -358,7 +373,8 @@ class TurnState:
         record = self._signs.record
         if record is None:
             return 0.0
-        return record.late_s if self.patient and self._lacks_words() else record.grace_s
+        late = self._works_on() or (self.patient and self._lacks_words())
+        return record.late_s if late else record.grace_s
 
     def _lacks_words(self) -> bool:
         """True when a hook gave words that were said in this turn, and its record lacks them.

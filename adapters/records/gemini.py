@@ -14,6 +14,7 @@ from adapters.turn_events import (
     ContextCompacted,
     ReplyBlock,
     ReplyEnded,
+    ReplyRetracted,
     ToolReport,
     ToolUsed,
     TurnEvent,
@@ -74,6 +75,8 @@ def from_record(row: Json) -> Sequence[TurnEvent]:
     """
     if changed := row.get("$set"):
         return (ContextCompacted(),) if _summed_up(changed) else ()
+    if row.get("type") == "user":
+        return (ReplyRetracted(),) if _asks_again(row.get("content")) else ()
     if row.get("type") != "gemini":
         return ()
     calls = row.get("toolCalls")
@@ -84,6 +87,15 @@ def from_record(row: Json) -> Sequence[TurnEvent]:
         return [*events, ReplyEnded(interrupted=True)] if refused else events
     said = row.get("content")
     return (ReplyBlock(said),) if isinstance(said, str) and said else ()
+
+
+def _asks_again(content: object) -> bool:
+    """True for the prompt that it writes itself, when the model gave it an empty answer.
+
+    Its hook told an end before (0.61.0).
+    """
+    first = content[0] if isinstance(content, list) and content else None
+    return isinstance(first, Mapping) and text_of(first.get("text")).startswith("[System: You ")
 
 
 def _summed_up(changed: object) -> bool:

@@ -15,7 +15,14 @@ from adapters.agent import MemoryServer
 from adapters.cli_profile import Setting
 from adapters.profiles.gemini import DIALOGS, GEMINI, PERSONA_FILE, harmless, settings_file
 from adapters.records.gemini import from_hook, from_record, restored
-from adapters.turn_events import ContextCompacted, ReplyBlock, ReplyEnded, ToolReport, ToolUsed
+from adapters.turn_events import (
+    ContextCompacted,
+    ReplyBlock,
+    ReplyEnded,
+    ReplyRetracted,
+    ToolReport,
+    ToolUsed,
+)
 
 
 def setting(**changes: Any) -> Setting:
@@ -212,3 +219,19 @@ def test_a_summary_in_place_of_the_conversation_is_a_compaction() -> None:
     assert from_record(replaced(context, summary)) == (ContextCompacted(),)
     assert from_record(replaced(context)) == ()
     assert from_record({"$set": {"lastUpdated": "2026-11-22T08:35:57.786Z"}}) == ()
+
+
+@pytest.mark.parametrize(
+    ("content", "again"),
+    [
+        ([{"text": "[System: You previously returned an empty response.]"}], True),
+        ([{"text": "[SESSION CONTEXT]\n[System: You are quoted.]"}], False),
+        ([{"functionResponse": {"name": "run_shell_command"}}], False),
+        ("[System: not as it writes them", False),
+        ([], False),
+        (None, False),
+    ],
+)
+def test_a_prompt_of_its_own_shows_that_it_asks_again(content: object, again: bool) -> None:
+    told = from_record({"type": "user", "content": content})
+    assert told == ((ReplyRetracted(),) if again else ())

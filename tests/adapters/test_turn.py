@@ -10,6 +10,7 @@ from adapters.turn_events import (
     ReplyDelta,
     ReplyEnded,
     ReplyFailed,
+    ReplyRetracted,
     ToolUsed,
 )
 from adapters.turn_signs import Footer, Hooks, RecordFormat, Title, TurnSigns
@@ -214,6 +215,30 @@ def test_a_hook_behind_the_record_ends_it_at_once_and_mends_its_text() -> None:
     turn.note(ReplyEnded(recorded=True, restore=lambda text: f"{text}!"), "hook", 0.1)
     assert (turn.over(0.1), turn.text()) == ("hook", "ab!")
     assert turn.exact("hook") is None  # an error may be drawn yet
+
+
+def test_an_end_without_a_word_waits_while_its_title_shows_that_it_asks_again() -> None:
+    turn = TurnState(BOTH)
+    turn.show("title", busy=True, now=0.0)
+    turn.note(ReplyEnded(recorded=True), "hook", 0.1)
+    assert turn.over(0.2) is None
+    turn.note(ReplyRetracted(), "record", 0.3)
+    assert not turn.ending
+    assert turn.over(20.0) is None, "it has just begun again"
+    turn.note(ReplyBlock("ab"), "record", 20.0)
+    turn.note(ReplyEnded(recorded=True, well=True), "hook", 20.1)
+    assert (turn.over(20.1), turn.text()) == ("hook", "ab")
+
+
+def test_an_end_without_a_word_is_one_once_its_title_rests_or_in_the_end() -> None:
+    for rests in (True, False):
+        turn = TurnState(BOTH)
+        turn.show("title", busy=True, now=0.0)
+        turn.note(ReplyEnded(recorded=True), "hook", 0.1)
+        if rests:
+            turn.show("title", busy=False, now=0.2)
+        assert turn.over(0.2) == ("hook" if rests else None)
+        assert turn.over(10.2) == "hook"
 
 
 def test_a_hook_that_comes_after_no_error_makes_the_answer_at_once() -> None:

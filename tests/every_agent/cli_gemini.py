@@ -24,6 +24,7 @@ CLI = Cli(
         "\t", "    "
     ),
     model="gemini-2.5-flash",
+    again="[System: You ",
     lacks={
         "test_its_session_goes_on_after_a_kill": "session/load empties a session's file, if that "
         "was begun in the same minute of the clock"

@@ -49,7 +49,8 @@ class Cli:
     record: False when it keeps none. resumes: whether it can. model: one that it accepts.
     lacks: what it cannot do, by the test's name, and why. calls: hosts beside its API that it
     looks up whatever its settings say, and why. merges: it puts the prompts that got no answer
-    before the next one. silence: its own words for an answer without any.
+    before the next one. silence: its own words for an answer without any. again: those with which
+    it asks the model once more after one.
     """
 
     profile: Profile
@@ -66,6 +67,7 @@ class Cli:
     calls: Mapping[str, str] = field(default_factory=dict)
     merges: bool = False
     silence: tuple[str, ...] = ()
+    again: str = ""
 
     @property
     def name(self) -> str:

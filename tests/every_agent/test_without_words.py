@@ -59,6 +59,18 @@ async def test_nothing_is_posted_for_a_tool_s_use(stage: Stage, agent: CliAgent)
     assert "\n" not in line
 
 
+async def test_what_comes_when_it_asks_again_by_itself_is_the_answer(
+    stage: Stage, agent: CliAgent
+) -> None:
+    if not stage.cli.again or stage.cli.shell is None:
+        pytest.skip("it does not ask again")
+    stage.api.when("use it", stage.cli.shell("echo done"), SILENCE["empty"])
+    stage.api.when(stage.cli.again, "It is done.")
+    assert (await asked(agent, "use it")).text == "It is done."
+    stage.api.when("say it", "The next answer.")
+    assert (await asked(agent, "say it")).text == "The next answer."
+
+
 async def test_a_quoted_header_is_posted_as_it_is(stage: Stage, agent: CliAgent) -> None:
     stage.api.when("what was", QUOTED)
     assert (await asked(agent, "what was I asked?")).text == QUOTED
