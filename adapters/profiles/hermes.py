@@ -125,7 +125,9 @@ FROM messages AS m WHERE id > ? AND NOT (
   )
 ) ORDER BY id
 """
-SUMMARY = "[CONTEXT COMPACTION"  # begins what stands for the compacted messages, in any role
+# Begins what stands for the compacted messages, in any role; the other, where a message that was
+# kept stands above it.
+SUMMARIES = ("[CONTEXT COMPACTION", "[PRIOR CONTEXT — for reference only")
 
 
 def read_row(row: Mapping[str, Any]) -> Sequence[events.TurnEvent]:
@@ -133,7 +135,7 @@ def read_row(row: Mapping[str, Any]) -> Sequence[events.TurnEvent]:
     named = events.SessionNamed(str(row.get("session_id", "")))
     text = row.get("content")
     text = text if isinstance(text, str) else ""
-    if text.startswith(SUMMARY):
+    if text.startswith(SUMMARIES):
         return (events.ContextCompacted(f"{row.get('session_id')}:{row.get('id')}"),)
     match row.get("role"):
         case "user":

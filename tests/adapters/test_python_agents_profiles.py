@@ -115,7 +115,10 @@ def test_a_use_of_a_tool_by_hermes_is_told_with_its_result() -> None:
     assert gave == (ToolReport("c", "", result="x"),)
 
 
-async def test_what_hermes_writes_anew_when_it_compacts_is_of_no_turn(tmp_path: Path) -> None:
+@pytest.mark.parametrize("begins", hermes.SUMMARIES)
+async def test_what_hermes_writes_anew_when_it_compacts_is_of_no_turn(
+    tmp_path: Path, begins: str
+) -> None:
     file = tmp_path / hermes.FOLDER / "state.db"
     file.parent.mkdir()
     columns = "session_id, role, content, tool_call_id, tool_calls, tool_name, finish_reason"
@@ -135,7 +138,7 @@ async def test_what_hermes_writes_anew_when_it_compacts_is_of_no_turn(tmp_path: 
         await follower.skip()
         add((3.0, "user", "now"))
         database.execute("UPDATE messages SET compacted = 1")
-        kept = (("assistant", f"{hermes.SUMMARY} x"), ("user", "yes"), ("assistant", "old"))
+        kept = (("assistant", f"{begins} x"), ("user", "yes"), ("assistant", "old"))
         add(*((4.0 + n / 1e6, *row) for n, row in enumerate((*kept, ("user", "now")))))
         add((5.0, "assistant", "new"))
         events = await follower.read()
