@@ -48,6 +48,7 @@ class Encryption:
         await self._upload()
         await self.identity.begin()
         await self.backup.begin()
+        await self._query([self._keys.own.user_id])
 
     async def on_server(self) -> Mapping[str, Any] | None:
         """The keys that the server has of this device."""
@@ -83,6 +84,7 @@ class Encryption:
             return
         self._requested.add(session)
         try:
+            await self._keys.requested(room_id, session)
             await self._to_device("m.room_key_request", self._wanted(room_id, event))
         except PlatformError as error:
             self._requested.discard(session)
@@ -110,7 +112,9 @@ class Encryption:
         try:
             await self._upload()
             await self._query(await self._keys.asked_for())
+            await self._keys.answer_requests()
             await self._claim(())
+            await self._keys.answer_requests()  # those that waited for a session
             for event_type, messages in await self._keys.outgoing():
                 await self._to_device(event_type, messages)
             await self.backup.save()
@@ -157,6 +161,8 @@ class Encryption:
             body: dict[str, Any] = {"device_keys": {user: [] for user in users}}
             answer = await self._api.post(CLIENT + "/keys/query", body)
             await self._keys.learn(answer.get("device_keys") or {})
+            if self._keys.own.user_id in users:
+                await self._keys.trust(self.identity.verified(answer))
 
     async def _claim(self, users: Collection[str]) -> None:
         if missing := await self._keys.without_session(users):

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import structlog
-from nio.crypto import InboundGroupSession, Olm
+from nio.crypto import InboundGroupSession, Olm, OutgoingKeyRequest
 from nio.events.room_events import MegolmEvent
 from nio.events.to_device import (
     DummyEvent,
@@ -133,7 +133,9 @@ class EncryptionKeys:
 
     def _received(self, raw: Mapping[str, Any]) -> str | None:
         """The id of the session whose key a to-device event brings, if it does."""
-        if raw.get("type") != "m.room.encrypted":  # requests are not answered, nobody is verified
+        if raw.get("type") == "m.room_key_request" and raw.get("sender") == self.own.user_id:
+            raw = self._named_by_session(raw)
+        elif raw.get("type") != "m.room.encrypted":  # nobody else's request is answered
             return None
         try:
             event = self._olm.handle_to_device_event(ToDeviceEvent.parse_event(dict(raw)))
@@ -204,13 +206,46 @@ class EncryptionKeys:
     def _megolm(self, room_id: str, raw: Mapping[str, Any]) -> Any:
         """nio's event. Newer clients may leave out the sender's key: the session tells it."""
         content = dict(raw.get("content") or {})
-        session = content.get("session_id")
         if not content.get("sender_key"):
-            known = self._olm.inbound_group_store[room_id].items()
-            content["sender_key"] = next((key for key, held in known if session in held), "unknown")
+            content["sender_key"] = self._sender_key(room_id, content.get("session_id"))
         content.setdefault("device_id", "unknown")
         event = MegolmEvent.from_dict({**raw, "room_id": room_id, "content": content})
         return event if isinstance(event, MegolmEvent) else None
+
+    def _sender_key(self, room_id: str, session: object) -> str:
+        known = self._olm.inbound_group_store[room_id].items()
+        return next((key for key, held in known if session in held), "unknown")
+
+    # ── Keys that are asked for ─────────────────────────────────────────────────────────
+
+    def _named_by_session(self, raw: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A request for a key as nio finds it: newer clients leave out the sender's key."""
+        content = dict(raw.get("content") or {})
+        if isinstance(body := content.get("body"), Mapping):
+            key = self._sender_key(str(body.get("room_id")), body.get("session_id"))
+            content["body"] = {**body, "sender_key": key}
+        return {**raw, "content": content}
+
+    async def requested(self, room_id: str, session_id: str) -> None:
+        """A key was asked for: it is taken from the account's own devices that are trusted."""
+        asked = OutgoingKeyRequest(session_id, session_id, room_id, ALGORITHM)
+        self._olm.outgoing_key_requests[session_id] = asked
+        await _off_loop(lambda: self._olm.store.add_outgoing_key_request(asked))
+
+    async def answer_requests(self) -> None:
+        """Make answers for the account's own devices that are trusted; others get none."""
+        await _off_loop(self._olm.collect_key_requests)
+        self._olm.key_request_from_untrusted.clear()
+
+    async def trust(self, devices: Mapping[str, str]) -> None:
+        """The account's own devices that are signed, with their Ed25519 keys; no others are."""
+
+        def mark() -> None:
+            for device in list(self._olm.device_store.active_user_devices(self.own.user_id)):
+                signed = devices.get(device.id) == device.ed25519
+                (self._olm.verify_device if signed else self._olm.unverify_device)(device)
+
+        await _off_loop(mark)
 
     # ── Whom we send to ─────────────────────────────────────────────────────────────────
 
@@ -247,7 +282,7 @@ class EncryptionKeys:
             missing = {
                 user: set(ids) for user, ids in self._olm.get_missing_sessions(users).items()
             }
-            for device in self._olm.wedged_devices:
+            for device in (*self._olm.wedged_devices, *self._olm.key_request_devices_no_session):
                 missing.setdefault(device.user_id, set()).add(device.device_id)
             return {user: sorted(ids) for user, ids in missing.items()}
 

@@ -16,6 +16,7 @@ from uuid import uuid4
 from nio import AsyncClient, AsyncClientConfig
 from nio.api import Api
 from nio.crypto.attachments import decrypt_attachment
+from nio.event_builders import ToDeviceMessage
 
 
 class Client:
@@ -23,7 +24,9 @@ class Client:
         self.nio: Any = None
         self.held: list[Any] = []
 
-    async def login(self, url: str, user: str, password: str, folder: str) -> dict[str, Any]:
+    async def login(
+        self, url: str, user: str, password: str, folder: str, **_: str
+    ) -> dict[str, Any]:
         config = AsyncClientConfig(encryption_enabled=True, store_sync_tokens=False)
         self.nio = AsyncClient(url, user, store_path=folder, config=config)
         await self.nio.login(password)
@@ -97,6 +100,39 @@ class Client:
         self.held = [body for _, body in found]
         olm.outbound_group_sessions[room].shared = True
         return await self.send(room, content)
+
+    async def key_for(self, room: str, user: str, device: str) -> dict[str, Any]:
+        """Give the next message's key to one device alone."""
+        await self.send_before_key(room, {"msgtype": "m.notice", "body": "before"})
+        held, self.held = self.held, []
+        for body in held:
+            mine = body["messages"].get(user, {}).get(device)
+            if mine is not None:
+                self.held.append({"messages": {user: {device: mine}}})
+        return await self.hand_over()
+
+    async def ask_for_key(self, room: str, event: dict[str, Any]) -> dict[str, Any]:
+        """Ask the account's other devices for the key of an event."""
+        body = {
+            "algorithm": "m.megolm.v1.aes-sha2",
+            "room_id": room,
+            "session_id": event["session_id"],
+            "sender_key": event["sender_key"],
+        }
+        content = {
+            "action": "request",
+            "body": body,
+            "request_id": uuid4().hex,
+            "requesting_device_id": self.nio.device_id,
+        }
+        await self.nio.to_device(
+            ToDeviceMessage("m.room_key_request", self.nio.user_id, "*", content)
+        )
+        return {}
+
+    async def has_key(self, session: str) -> dict[str, Any]:
+        """Whether it holds a session's key."""
+        return {"held": any(one.id == session for one in self.nio.olm.inbound_group_store)}
 
     async def hand_over(self) -> dict[str, Any]:
         for body in self.held:

@@ -135,13 +135,20 @@ class Identity:
         device = published.devices.get(self._keys.own.device_id) or {}
         return is_signed(device, self._user_id, published.publics["self_signing"])
 
-    def verified(self, published: Published) -> list[str]:
-        """The account's devices that are signed by keys which the bot holds."""
+    def verified(self, answer: Mapping[str, Any]) -> dict[str, str]:
+        """The account's devices that are signed by keys which the bot holds, with their own.
+
+        answer: to a query of its keys.
+        """
         if self.signing is None:
-            return []
+            return {}
         public = self.signing.self_signing.public
-        devices = published.devices.items()
-        return [name for name, keys in devices if is_signed(keys, self._user_id, public)]
+        devices = Published.read(answer, self._user_id).devices.items()
+        return {
+            name: str((body.get("keys") or {}).get(f"ed25519:{name}"))
+            for name, body in devices
+            if is_signed(body, self._user_id, public)
+        }
 
     # ── Its parts ───────────────────────────────────────────────────────────────────────
 

@@ -5,6 +5,7 @@ import { logger } from "matrix-js-sdk/lib/logger.js";
 import * as sdk from "matrix-js-sdk";
 import { decodeRecoveryKey } from "matrix-js-sdk/lib/crypto-api/recovery-key.js";
 import {
+  AllDevicesIsolationMode,
   OnlySignedDevicesIsolationMode,
   VerificationPhase,
   VerificationRequestEvent,
@@ -49,6 +50,7 @@ const does = {
     });
     await client.initRustCrypto({ useIndexedDB: false });
     crypto = client.getCrypto();
+    crypto.olmMachine.roomKeyRequestsEnabled = true; // off by default; other clients have it on
     crypto.setDeviceIsolationMode(new OnlySignedDevicesIsolationMode());
     await crypto.userHasCrossSigningKeys(answer.user_id, true); // its own keys are learned here
     await crypto.bootstrapCrossSigning({
@@ -72,6 +74,16 @@ const does = {
     const open = seen.filter((event) => event.isDecryptionFailure() || event.isBeingDecrypted());
     seen.splice(0, seen.length, ...open);
     return { events };
+  },
+
+  async own_device() {
+    return { device: client.getDeviceId() };
+  },
+
+  // Talk with unsigned devices, too.
+  async be_lenient() {
+    crypto.setDeviceIsolationMode(new AllDevicesIsolationMode(false));
+    return {};
   },
 
   async create({ invite, name, direct }) {
