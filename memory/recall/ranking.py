@@ -18,7 +18,7 @@ from memory.recall.inverted_index import NOWHERE, InvertedIndex, Places, Scores
 from memory.recall.question import OF_TALK, SearchQuestion
 from memory.recall.words import CHANGED, NAMING, PERSON, TIMED
 
-Cosines = Callable[[Places], Scores]
+Cosines = Callable[[Places], tuple[Places, Scores]]
 
 HEAD = 300  # entries that the features of the second look are computed for
 SHORTLIST = 60  # of these, the best by all else, the own text counts once more
@@ -100,8 +100,8 @@ def rank(
 ) -> list[RankedEntry]:
     """The best `limit` entries for a question, best first; those with nothing in common left out.
 
-    cosines: where a model made vectors, tells each place's with the question; it is given the
-    places for which that must be exact.
+    cosines: where a model made vectors, tells which places are most like the question, and their
+    cosines with it; it is given places that are asked for anyway.
     """
     if not lexicon.living:
         return []
@@ -144,11 +144,7 @@ class Ranking:
         known = np.flatnonzero(scores > 0)
         scores[known] += self._bonus(scores.size)[known]
         if cosines is not None:
-            alike = np.where(self._lexicon.alive, cosines(_head(scores, HEAD)), 0)
-            self._alike = alike
-            strange = scores <= 0
-            scores += np.float32(self._w.meaning * worth) * self._meaning(alike)
-            scores[(alike < self._w.alike) & strange] = 0
+            self._mean(scores, worth, *cosines(_head(scores, HEAD, known)))
             known = np.flatnonzero(scores)
         self._scale = max(worth, 1.0)
         return scores, _head(scores, max(HEAD, limit), known)
@@ -278,13 +274,17 @@ class Ranking:
             scores[places] += weight * spread[places]
             spread[places] = 0  # so that no place is counted twice
 
-    def _meaning(self, cosines: Scores) -> Scores:
-        """Likeness in meaning, and some of the neighbours'."""
-        positive = np.append(np.maximum(cosines, 0), np.float32(0))  # the last is NOWHERE's
-        lexicon = self._lexicon
-        around = positive[lexicon.before] + positive[lexicon.after]
-        made: Scores = positive[:-1] + np.float32(self._w.meaning_beside) * around
-        return made
+    def _mean(self, scores: Scores, worth: float, places: Places, cosines: Scores) -> None:
+        """Add the likeness in meaning of these places, and some of their neighbours'."""
+        lexicon, w = self._lexicon, self._w
+        alike = np.zeros(lexicon.size + 1, np.float32)  # the last place is NOWHERE's
+        alike[places] = np.maximum(cosines, 0) * lexicon.alive[places]
+        self._alike = alike[:-1]
+        around = alike[lexicon.before[places]] + alike[lexicon.after[places]]
+        strange = (scores[places] <= 0) & (alike[places] < w.alike)
+        meaning = alike[places] + np.float32(w.meaning_beside) * around
+        scores[places] += np.float32(w.meaning * worth) * meaning
+        scores[places[strange]] = 0
 
     def _bonus(self, size: int) -> Scores:
         """An entry's bonus for its person and its time, if its text has something at all."""

@@ -208,7 +208,8 @@ class SqliteVectors:
             for number, entry in self._file.numbers(scope, list(scored)):
                 if (place := held.lexicon.place(number)) is not None:
                     cosines[place] = scored[entry]
-        return lambda _: cosines
+        every = np.arange(held.lexicon.size, dtype=np.int32)
+        return lambda _: (every, cosines)
 
     # ── The rest of Mem0's interface ────────────────────────────────────────────────────
 
@@ -270,20 +271,31 @@ def _ranked(
     firsts = [look.first() for _, look in looks]
     least = heapq.nlargest(limit, chain.from_iterable(firsts))[-1:]
     found: list[tuple[int, ranking.RankedEntry]] = []
-    changes: list[tuple[int, ranking.RankedEntry]] = []
     for (lexicon, look), first in zip(looks, firsts, strict=True):
         if first and first[:1] >= least:
-            best = look.best()
-            found += [(lexicon.numbers[one.place], one) for one in best]
-            changes += [(lexicon.numbers[one.place], one) for one in look.changes(best)]
+            found += [(lexicon.numbers[one.place], one) for one in look.best()]
     found.sort(key=lambda item: -item[1].score)
     ranked = {number: fusion.Place(one.score, one.bearing) for number, one in found}
     alike = [one for _, look in looks for one in look.nearest(fusion.NEAREST)]
     size = sum(lexicon.living for lexicon, _ in looks)
     seated = dict(islice(fusion.seated(ranked, alike, size).items(), limit))
-    for number, one in changes[:MOST_CHANGES]:
-        seated.setdefault(number, fusion.Place(one.score, one.bearing, True))
-    return seated
+    changes = [
+        (lexicon.numbers[one.place], fusion.Place(one.score, one.bearing, True))
+        for lexicon, look in looks
+        for one in look.changes(_placed(lexicon, seated))
+    ]
+    return seated | dict(changes[:MOST_CHANGES])
+
+
+def _placed(
+    lexicon: InvertedIndex, seated: Mapping[int, fusion.Place]
+) -> list[ranking.RankedEntry]:
+    """Those of one lexicon, in their order."""
+    return [
+        ranking.RankedEntry(place, one.score, one.bearing)
+        for number, one in seated.items()
+        if (place := lexicon.place(number)) is not None
+    ]
 
 
 def _only_scopes(filters: Mapping[str, Any] | None) -> list[str]:

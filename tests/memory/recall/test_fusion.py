@@ -1,6 +1,13 @@
 """Seats for what is plainly more alike in meaning than all else."""
 
+from datetime import UTC, datetime
+from pathlib import Path
+
 from memory.recall.fusion import Place, seated
+from memory.recall.index import AGENT
+from memory.recall.vectors import SqliteVectors
+
+NOW = datetime(2026, 4, 15, 12, 0, tzinfo=UTC)
 
 RANKED = {number: Place(1 - number / 10, 0.4) for number in range(1, 6)}
 SIZE = 500
@@ -43,3 +50,33 @@ def test_among_more_entries_it_has_to_stand_clearer() -> None:
     alike = [(0.3, 11), *CROWD]
     assert 11 in seated(RANKED, alike, 60)
     assert 11 not in seated(RANKED, alike, 2000)
+
+
+def test_what_changed_a_seats_entry_is_found_with_it(tmp_path: Path) -> None:
+    store = SqliteVectors(tmp_path / "index.db", lambda: NOW, dense=True)
+    said = {
+        "Marcus is responsible for the payment module": [1.0, 0.0, 0.0, 0.0],
+        "the weather is fine": [0.0, 1.0, 0.0, 0.0],
+        "Marcus no longer looks after the payment module, Olivia does": [0.0, 0.0, 1.0, 0.0],
+    }
+    payloads = [
+        {
+            "entry": text.replace(" ", "_"),
+            "user_id": "room:a",
+            "data": text,
+            "at": NOW.isoformat(),
+            "order": order,
+            "person": "",
+            "source": "",
+            "skip": 0,
+        }
+        for order, text in enumerate(said)
+    ]
+    store.insert(list(said.values()), payloads)
+    filters = {"agent_id": AGENT, "$or": [{"user_id": "room:a"}]}
+    found = store.search("whose job is money coming in", [0.3, 0.0, 0.0, 0.95], 80, filters)
+    store.close()
+    assert [(one.payload["by_change"], one.id[:16]) for one in found] == [
+        (False, "Marcus_is_respon"),
+        (True, "Marcus_no_longer"),
+    ]
