@@ -89,13 +89,15 @@ class Destination:
 
     voice: the persona that speaks, for a bot's account that serves several of them; None: the
     account itself. only_for: id of a slash command: who gave it is the
-    only one to see the answer, where the platform can do that.
+    only one to see the answer, where the platform can do that. is_answer: what is posted is an
+    agent's, and no reply of Moot's own.
     """
 
     room: Room
     thread_id: str | None = None
     voice: PersonaIdentity | None = None
     only_for: str | None = None
+    is_answer: bool = False
 
 
 @dataclass(frozen=True, slots=True)

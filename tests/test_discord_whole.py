@@ -148,6 +148,27 @@ async def test_refusals_are_for_one_alone_and_a_message_is_asked_about_in_its_me
             assert "Traceback" not in moot.log()
 
 
+async def test_a_question_is_answered_in_a_thread_of_its_own_which_goes_on(tmp_path: Path) -> None:
+    async with DiscordDouble.open() as discord:
+        own = config(discord).replace("[access]", "threads = true\n[access]")
+        async with service(tmp_path, own, DISCORD_TOKEN=discord.token) as moot:
+            await discord.gateway.connected()
+            asked = await mention(discord, 1)
+            await until(lambda: discord.texts(asked) == ["word 1"])
+            await discord.say("echo and on", channel=asked)
+            await discord.say(f"<@{BOT}> !status", channel=GENERAL)
+            await until(lambda: len(discord.texts(asked)) == 2 and bool(discord.posts()))
+            await moot.kill()
+            await discord.say("echo after all", channel=asked)
+            await moot.start()
+            await until(lambda: len(discord.texts(asked)) == 3)
+            await settled(discord)
+            assert discord.texts(asked) == ["word 1", "and on", "after all"]
+            assert len(discord.posts()) == 1
+            assert discord.thread_members == {asked: {OLIVIA}}
+            assert "Traceback" not in moot.log()
+
+
 async def test_ten_messages_missed_and_failing_posts_are_answered_once_each(
     tmp_path: Path,
 ) -> None:

@@ -26,6 +26,7 @@ from bots.discord.interactions import ASK, MESSAGE_MENU
 from bots.discord.posts import Posts
 from bots.discord.reactions import Reactions
 from bots.discord.text import DIALECT
+from bots.discord.threads import OwnThreads
 from bots.kit.platform_bot import MAX_MEMBERS, BotSetup, PlatformBot
 from bots.kit.slash import SlashCommand, SlashOption
 from contract.agent import Question
@@ -105,7 +106,8 @@ class DiscordBot(PlatformBot):
     """One Discord application with its bot account, in all the guilds that invited it.
 
     commands: slash commands; none: those registered before are taken back. gateway_url: only where
-    the server at `api_url` can't tell. rest_s: before a session is begun again.
+    the server at `api_url` can't tell. threads: begin one under each question. rest_s: before a
+    session is begun again.
     """
 
     platform = SOURCE
@@ -130,6 +132,7 @@ class DiscordBot(PlatformBot):
         api_url: str = OFFICIAL,
         gateway_url: str | None = None,
         commands: Sequence[SlashCommand] = (),
+        threads: bool = False,
         rest_s: float = 5.0,
     ) -> None:
         if not token.strip():
@@ -138,7 +141,9 @@ class DiscordBot(PlatformBot):
         self._rest_s, self._commands = rest_s, tuple(commands)
         self._api = DiscordApi(token, api_url, gateway_url)
         self._directory = Directory(self._api, now=setup.now)
-        self._posts = Posts(self._api, self._directory, now=setup.now)
+        self._threads = threads
+        own_threads = OwnThreads(self._api, self._directory, wanted=threads)
+        self._posts = Posts(self._api, self._directory, own_threads, now=setup.now)
         self._uploads = self._posts
         self._reactions = Reactions(self._api, self._posts)
         self._cursors = Cursors(setup.own_dir / "cursors.json")
@@ -205,7 +210,7 @@ class DiscordBot(PlatformBot):
     async def check(self) -> Sequence[str]:
         """One line for each thing that is missing: an intent, a guild, a permission."""
         try:
-            return await missing(self._api, self.name)
+            return await missing(self._api, self.name, threads=self._threads)
         finally:
             await self.close()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,7 @@ PERMISSIONS = {
     "add_reactions": "mark messages",
     "attach_files": "send long answers as files",
 }
+BEGIN_THREADS = {"create_public_threads": "begin threads"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,20 +85,21 @@ def intents(own: Account) -> int:
     return wanted.value
 
 
-def permissions() -> int:
+def permissions(needed: Iterable[str] = PERMISSIONS) -> int:
     """The bits of an invitation."""
-    return discord.Permissions(**dict.fromkeys(PERMISSIONS, True)).value
+    return discord.Permissions(**dict.fromkeys(needed, True)).value
 
 
-def invite_url(own: Account) -> str:
+def invite_url(own: Account, needed: Iterable[str] = PERMISSIONS) -> str:
     return (
         f"https://discord.com/oauth2/authorize?client_id={own.application_id}"
-        f"&scope=bot+applications.commands&permissions={permissions()}"
+        f"&scope=bot+applications.commands&permissions={permissions(needed)}"
     )
 
 
-async def missing(api: DiscordApi, bot: str) -> list[str]:
-    """One line for each thing that the bot lacks, with its remedy."""
+async def missing(api: DiscordApi, bot: str, *, threads: bool = False) -> list[str]:
+    """One line for each thing that the bot lacks, with its remedy. threads: it begins some."""
+    needed = PERMISSIONS | (BEGIN_THREADS if threads else {})
     own = await account(api, bot)
     lines = []
     if own.content is False:
@@ -111,22 +113,22 @@ async def missing(api: DiscordApi, bot: str) -> list[str]:
         return [*lines, f"Discord bot {bot!r}: its guilds are not told: {error}"]
     found = [guild for guild in guilds if isinstance(guild, dict)]
     if not found:
-        lines.append(f"Discord bot {bot!r} is in no guild: invite it: {invite_url(own)}")
+        lines.append(f"Discord bot {bot!r} is in no guild: invite it: {invite_url(own, needed)}")
     for guild in found:
-        if lacking := _lacking(guild):
-            what = ", ".join(f"{name} ({PERMISSIONS[name]})" for name in lacking)
+        if lacking := _lacking(guild, needed):
+            what = ", ".join(f"{name} ({needed[name]})" for name in lacking)
             lines.append(
                 f"Discord bot {bot!r} lacks in {guild.get('name') or guild.get('id')}: {what}: "
-                f"add it to its role, or invite it again: {invite_url(own)}"
+                f"add it to its role, or invite it again: {invite_url(own, needed)}"
             )
     return lines
 
 
-def _lacking(guild: Mapping[str, Any]) -> list[str]:
+def _lacking(guild: Mapping[str, Any], needed: Iterable[str]) -> list[str]:
     told = str(guild.get("permissions") or "")
     if not told.isdigit():
         return []
     has = discord.Permissions(int(told))
     if has.administrator:
         return []
-    return [name for name in PERMISSIONS if not getattr(has, name)]
+    return [name for name in needed if not getattr(has, name)]

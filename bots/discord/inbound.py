@@ -257,6 +257,7 @@ class EventHandler:
         )
         if thread is None:
             context.posts.saw(message.id, exists=not message.is_command)
+            context.posts.threads.saw(message)
         context.updates.read(message.id, message.content)
         by, attachments, before = await asyncio.gather(
             self._directory.speaker(message.by, guild),

@@ -22,6 +22,7 @@ from bots.discord.directory import FORUMS, THREADS, Directory
 from bots.discord.events import moment
 from bots.discord.interactions import CHOOSE
 from bots.discord.text import LIMIT, size, written
+from bots.discord.threads import OwnThreads
 from bots.kit.doubt import oldest as oldest_of
 from bots.kit.questions import question_markdown
 from bots.kit.recent import Recent
@@ -128,8 +129,18 @@ class _Ran:
 
 
 class Posts:
-    def __init__(self, api: DiscordApi, directory: Directory, *, now: Callable[[], float]) -> None:
+    """threads: begun under questions, where that is wanted."""
+
+    def __init__(
+        self,
+        api: DiscordApi,
+        directory: Directory,
+        threads: OwnThreads,
+        *,
+        now: Callable[[], float],
+    ) -> None:
         self._api, self._directory, self._now = api, directory, now
+        self.threads = threads
         self._plain: Recent[str, bool] = Recent(_REMEMBERED)  # messages that are no threads
         self._answered: Recent[str, bool] = Recent(_REMEMBERED)  # replied to, and so notified
         self._made: Recent[str, tuple[str, str]] = Recent(_REMEMBERED)  # id -> channel, nonce
@@ -178,6 +189,13 @@ class Posts:
         in_room = place.room.kind == "room" and self._plain.get(thread, True)
         return _Target(channel, thread if in_room else None)
 
+    async def _opened(self, place: Destination) -> _Target:
+        """The same for a post that may begin a thread under the message that it answers."""
+        target = await self.target(place)
+        under = target.reply_to if place.is_answer else None
+        begun = under is not None and await self.threads.begun(target.channel, under)
+        return _Target(under) if under is not None and begun else target
+
     async def _is_thread(self, thread: str) -> bool:
         """Asked after a restart, when nothing is known of it yet."""
         try:
@@ -219,7 +237,7 @@ class Posts:
                 await asyncio.wait({known.told}, timeout=_TOLD_S)
                 return await self._whisper(known.token, text)
             text = TOO_LATE
-        target = await self.target(place)
+        target = await self._opened(place)
         body = self._body(target, text, key)
         if components:
             body["components"] = components
@@ -245,7 +263,7 @@ class Posts:
     async def upload(
         self, place: Destination, name: str, data: bytes, comment: str, key: str
     ) -> str:
-        target = await self.target(place)
+        target = await self._opened(place)
         body = self._body(target, comment, key) | {"attachments": [{"id": "0", "filename": name}]}
         mime = mimetypes.guess_type(name)[0] or "application/octet-stream"
         file = {"name": "files[0]", "value": data, "filename": name, "content_type": mime}

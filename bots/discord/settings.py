@@ -10,7 +10,8 @@ from bots.kit.platform_spec import BotTable, Host, Login, PlatformSpec, SecretFi
 
 
 class DiscordTable(BotTable):
-    """slash_commands: register `/stop` and the like beside `!stop`.
+    """slash_commands: register `/stop` and the like beside `!stop`. threads: answer each question
+    in a thread of its own.
 
     api_url, gateway_url: only for another server than Discord's own.
     """
@@ -19,6 +20,7 @@ class DiscordTable(BotTable):
     api_url: Url = "https://discord.com/api/v10"
     gateway_url: str | None = None
     slash_commands: bool = True
+    threads: bool = False
 
 
 def _make(setup: BotSetup, table: DiscordTable, host: Host) -> Bot:
@@ -30,6 +32,7 @@ def _make(setup: BotSetup, table: DiscordTable, host: Host) -> Bot:
         api_url=table.api_url,
         gateway_url=table.gateway_url,
         commands=host.commands if table.slash_commands else (),
+        threads=table.threads,
     )
 
 

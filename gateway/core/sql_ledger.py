@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from contract.chat import Inbound, Room, Speaker, was_command
+from contract.chat import SLASH, Inbound, Room, Speaker
 from contract.work import recorded_files
 from gateway.core.ledger import Accepted, Also, Further, Post, State, Turn, TurnRequest
 from gateway.core.sql_posts import SqlPosts
@@ -112,7 +112,7 @@ class SqlLedger(SqlSessions, SqlPosts):
             seq, new = self._transcript.add(connection, inbound, scope, hop, now)
             if not new and not self._transcript.is_of(connection, seq, scope):
                 return Accepted(seq, new, ())  # its text is not for whoever delivers it now
-            only_for = inbound.message_id if was_command(inbound.message_id) else None
+            only_for = inbound.message_id if inbound.message_id.startswith(SLASH) else None
             asked = _Asked(seq, micros(inbound.sent_at), scope, inbound.room, only_for)
             more = also(connection, seq) if also is not None else Further()
             made = self._queue(connection, asked, [*wanted, *more.requests], now)
@@ -158,7 +158,7 @@ class SqlLedger(SqlSessions, SqlPosts):
                 answer=want.answer,
                 again=want.again,
                 session_thread=self._session_thread(asked.room, want.thread_id),
-                record=want.record(asked.only_for),
+                record=want.record(asked.only_for) if asked.only_for or want.retries else {},
             )
             values = {name: getattr(turn, name) for name in _NEW}
             values |= {"room_id": asked.room.id, "states": [list(item) for item in states]}

@@ -297,7 +297,9 @@ def destination_of(turn: Turn, bot: Bot, persona: Persona | None) -> Destination
     Moot's own, and has no voice.
     """
     speaks = turn.persona and (turn.kind == "ask" or turn.fault is not None)
-    if not speaks or len(bot.personas) < 2:
+    if not speaks:
         return Destination(turn.room, turn.thread_id, only_for=turn.record.get("only_for"))
-    voice = PersonaIdentity(turn.persona, persona.front.avatar if persona else None)
-    return Destination(turn.room, turn.thread_id, voice)
+    voice = None
+    if len(bot.personas) > 1:
+        voice = PersonaIdentity(turn.persona, persona.front.avatar if persona else None)
+    return Destination(turn.room, turn.thread_id, voice, is_answer=turn.kind == "ask")

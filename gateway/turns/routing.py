@@ -70,8 +70,9 @@ class MessageRouter:
         hop = 0 if inbound.meta.sender_type == "human" else await self._hop(inbound, scope)
         targets = _targets(inbound, reading, addressed) if hop <= self.max_hops else []
         thread_id = inbound.thread_id
-        if not thread_id and bot.capabilities.thread_replies:
-            thread_id = _opened(inbound)
+        if not thread_id and bot.capabilities.thread_replies and inbound.room.kind == "room":
+            asked_here = stands(inbound.message_id)  # else a message's menu may have it as its own
+            thread_id = inbound.message_id if asked_here else inbound.reply_to
         return Route(inbound, bot, reading, trusted, targets, scope, hop, thread_id)
 
     async def _addressed(
@@ -155,14 +156,6 @@ class MessageRouter:
         else:
             before = await self.transcript.window(scope, size=1, after=0, trigger=0)
         return before[-1].hop + 1 if before else 1
-
-
-def _opened(inbound: Inbound) -> str | None:
-    """The message under which it is answered: itself, or the one that a command in its menu is
-    about."""
-    if inbound.room.kind != "room":
-        return None
-    return inbound.message_id if stands(inbound.message_id) else inbound.reply_to
 
 
 def _targets(inbound: Inbound, reading: Reading, addressed: Sequence[Persona]) -> list[str]:

@@ -14,8 +14,10 @@ from contract.agent import Option, Question
 from contract.chat import Destination, Room
 from contract.errors import PlatformError
 from tests.bots.discord_schema import faults
+from tests.doubles import discord_objects as objects
 from tests.doubles.discord import (
     ASH,
+    BOT,
     CODEX,
     DM,
     EDIT,
@@ -30,6 +32,7 @@ from tests.doubles.inbox import PATIENCE_S, Inbox, running
 
 MakeDiscordBot = Callable[..., DiscordBot]
 ROOM = Room(f"discord:{GENERAL}", "general")
+BEGIN = ("POST", "/channels/{channel}/messages/{message}/threads")
 LONG_AGO = datetime.now(UTC) - timedelta(hours=1)
 
 
@@ -265,3 +268,50 @@ async def test_what_is_sent_is_what_discord_describes(
         checked |= {(call.method, call.route)} if found is not None else set()
     assert checked >= {POST, EDIT}
     assert len(checked) == 4
+
+
+# ── Threads of its own ──────────────────────────────────────────────────────────────────────
+
+
+async def test_a_question_is_answered_in_a_thread_of_its_own_and_who_asked_is_in_it(
+    discord_double: DiscordDouble, inbox: Inbox, discord_bot: MakeDiscordBot
+) -> None:
+    double, bot = discord_double, discord_bot(threads=True)
+    async with running(bot, inbox):
+        await double.gateway.connected()
+        asked = await double.say(f"<@{BOT}> how old\nis it? {'really ' * 20}")
+        await inbox.kept(1)
+        place = Destination(ROOM, asked, is_answer=True)
+        await bot.typing(place, "works")
+        assert asked not in double.channels
+        first, second = [await bot.post(place, text, text) for text in ("one", "two")]
+        await bot.edit(place, first, "1")
+        await bot.upload(place, "a.txt", b"a", "a file", "file")
+        await bot.delete(place, second)
+        reply = await bot.post(Destination(ROOM, await double.say("!status")), "fine", "k")
+    assert double.channels[asked]["name"].startswith("how old is it? really")
+    assert len(double.channels[asked]["name"]) == 100
+    assert double.thread_members == {asked: {OLIVIA}}
+    assert double.texts(asked) == ["1", "a file"]
+    assert [post["id"] for post in double.posts()] == [reply]
+
+
+async def test_a_thread_that_is_there_or_may_not_be_begun_loses_no_answer(
+    discord_double: DiscordDouble, inbox: Inbox, discord_bot: MakeDiscordBot
+) -> None:
+    double, bot = discord_double, discord_bot(threads=True)
+    async with running(bot, inbox):
+        await double.gateway.connected()
+        asked = [await double.say(f"<@{BOT}> {n}") for n in range(2)]
+        await inbox.kept(2)
+        places = [Destination(ROOM, one, is_answer=True) for one in asked]
+        double.fail(BEGIN, Fault("500", "after"))  # repeated, when the thread is there
+        assert await bot.find(places[0], "k", LONG_AGO, ()) is None
+        await bot.post(places[0], "in the thread", "k")
+        double.permissions &= ~objects.BEGIN_THREADS
+        await bot.post(places[1], "in the channel", "k2")
+        (lacks,) = await bot.check()
+    assert double.texts(asked[0]) == ["in the thread"]
+    (post,) = double.posts()
+    assert post["message_reference"]["message_id"] == asked[1]
+    assert "create_public_threads (begin threads)" in lacks

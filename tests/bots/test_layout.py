@@ -27,7 +27,7 @@ UNIFORM = {
     "wire",
 }
 EXTRAS = {
-    "discord": {"cursors", "interactions"},  # a cursor a channel; commands, menus and buttons
+    "discord": {"cursors", "interactions", "threads"},  # one cursor a channel, menus, own threads
     # end-to-end encryption, whom it follows, and a sign-in without passwords
     "matrix": {"encryption", "invites", "keys", "oauth"},
     "rocketchat": {"ddp", "escapes"},  # a protocol of its own, and a parser that misreads much

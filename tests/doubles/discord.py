@@ -82,6 +82,7 @@ class DiscordDouble:
     interactions: dict[str, Interaction] = field(default_factory=dict)
     commands: list[Json] = field(default_factory=list)
     typed: list[str] = field(default_factory=list)
+    thread_members: dict[str, set[str]] = field(default_factory=dict)
     keeps_nonces: bool = True  # False: a repeated post is a second one
     base: str = ""
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from aiohttp import BodyPartReader, web
 
+from tests.doubles import discord_objects as objects
 from tests.doubles.discord_objects import dm_channel, message, snowflake, stamp
 
 if TYPE_CHECKING:
@@ -248,6 +249,8 @@ async def _typing(discord: DiscordDouble, asked: Asked) -> None:
 
 async def _thread(discord: DiscordDouble, asked: Asked) -> Json:
     written = _message(discord, asked)
+    if not discord.permissions & objects.BEGIN_THREADS:
+        raise Refusal(403, 50013, "Missing Permissions")
     name = str(asked.body.get("name") or "")
     if not 1 <= len(name) <= 100:
         raise invalid("name", "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 100 in length.")
@@ -255,6 +258,13 @@ async def _thread(discord: DiscordDouble, asked: Asked) -> Json:
         raise Refusal(400, 160004, "A thread has already been created for this message")
     await discord.open_thread(written["channel_id"], name, under=written["id"])
     return discord.channels[written["id"]]
+
+
+def _let_in(discord: DiscordDouble, asked: Asked) -> None:
+    thread = _channel(discord, asked)
+    if "thread_metadata" not in thread or asked.ids["user"] not in discord.members:
+        raise Refusal(404, 10013, "Unknown User")
+    discord.thread_members.setdefault(thread["id"], set()).add(asked.ids["user"])
 
 
 def _archived(kind: int) -> Handler:
@@ -430,6 +440,7 @@ METHODS: dict[tuple[str, str], Handler] = {
     ("POST", "/channels/{channel}/messages/{message}/threads"): _thread,
     ("GET", "/channels/{channel}/threads/archived/public"): _archived(11),
     ("GET", "/channels/{channel}/users/@me/threads/archived/private"): _archived(12),
+    ("PUT", "/channels/{channel}/thread-members/{user}"): _let_in,
     ("PUT", "/channels/{channel}/messages/{message}/reactions/{emoji}/@me"): _react,
     ("DELETE", "/channels/{channel}/messages/{message}/reactions/{emoji}/@me"): _unreact,
     ("POST", "/channels/{channel}/typing"): _typing,

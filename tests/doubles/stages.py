@@ -50,7 +50,7 @@ def make_slack_bot(double: slack.SlackDouble, folder: Path, **changes: Any) -> S
 
 
 def make_discord_bot(double: discord.DiscordDouble, folder: Path, **changes: Any) -> DiscordBot:
-    own = ("token", "api_url", "gateway_url", "commands", "rest_s")
+    own = ("threads", "token", "api_url", "gateway_url", "commands", "rest_s")
     values: dict[str, Any] = {"token": double.token, "api_url": double.api_url, "rest_s": 0.0}
     values |= {key: changes.pop(key) for key in own if key in changes}
     return DiscordBot(bot_setup("discord", folder, **changes), **values)
