@@ -102,12 +102,15 @@ class Destination:
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file beside a message. path: where its bytes are on this machine, or None if not kept."""
+    """A file beside a message. path: where its bytes are on this machine, or None if not kept.
+    missing: why not, as the person is told; "": nobody is.
+    """
 
     name: str
     mime: str
     size_bytes: Count
     path: str | None = None
+    missing: str = ""
 
 
 SOURCE = re.compile(r"[a-z][a-z0-9_-]{0,31}")

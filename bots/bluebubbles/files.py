@@ -9,6 +9,7 @@ from pathlib import Path
 from bots.bluebubbles.api import BlueBubblesApi, part
 from bots.kit.events import FileRef
 from bots.kit.files import PATIENCE_S, attachment, keep_all, path_of, write
+from bots.kit.http_pool import too_large
 from contract.chat import Attachment
 from contract.errors import PlatformError
 
@@ -30,7 +31,7 @@ class Files:
 
     async def _keep(self, chat_guid: str, file: FileRef) -> Attachment:
         if file.size_bytes > self._max_bytes:
-            raise PlatformError("it is too large", outcome="refused")
+            raise too_large(self._max_bytes)
         for name, mime in ((file.name, file.mime), *(_turned(file, kind) for kind in _TURNED)):
             path = path_of(self._folder, chat_guid, file.id, name)
             if path.is_file():  # delivered again

@@ -15,6 +15,7 @@ from typing import Generic, TypeVar
 import structlog
 
 from bots.kit.events import FileRef
+from bots.kit.http_pool import too_large
 from contract.chat import Attachment
 from contract.errors import PlatformError
 
@@ -30,8 +31,17 @@ _UNSAFE = re.compile(r"[\x00-\x1f\x7f/\\:\u200e\u200f\u2028-\u202e\u2066-\u2069]
 
 
 _TYPES = mimetypes.MimeTypes(filenames=())  # without this machine's own tables
-_TYPES.add_type("image/webp", ".webp")
-_TYPES.add_type("text/markdown", ".md")
+for _mime, _endings in {
+    "image/webp": (".webp",),
+    "text/markdown": (".md",),
+    "audio/ogg": (".ogg", ".oga", ".opus"),
+    "audio/mp4": (".m4a",),
+    "audio/flac": (".flac",),
+    "audio/amr": (".amr",),
+    "audio/x-caf": (".caf",),
+}.items():
+    for _ending in _endings:
+        _TYPES.add_type(_mime, _ending)
 
 
 def mime_of(name: str) -> str:
@@ -62,7 +72,8 @@ R = TypeVar("R", bound=FileRef)
 async def keep_all(
     files: Sequence[R], keep: Callable[[R], Awaitable[Attachment]], where: str
 ) -> list[Attachment]:
-    """The files with their bytes on disk; one that can't be had in time is told without a path.
+    """The files with their bytes on disk; one that can't be had in time is told without a path,
+    and why.
 
     where: whose message it is, for the log.
     """
@@ -76,7 +87,10 @@ async def _kept(file: R, keep: Callable[[R], Awaitable[Attachment]], where: str)
     except (PlatformError, OSError) as error:
         why = "no answer in time" if isinstance(error, TimeoutError) else error
         log.warning("file.not_kept", room=where, reason=why)
-        return Attachment(file.name, file.mime, file.size_bytes)
+        missing = "it could not be fetched"
+        if isinstance(error, PlatformError) and error.say != str(error):
+            missing = error.say
+        return Attachment(file.name, file.mime, file.size_bytes, missing=missing)
 
 
 async def keep_at(
@@ -88,7 +102,7 @@ async def keep_at(
     """
     if not _holds(path, file.size_bytes):
         if file.size_bytes > max_bytes:
-            raise PlatformError("it is too large", outcome="refused")
+            raise too_large(max_bytes)
         await asyncio.to_thread(write, path, await fetch())
     return attachment(path, file.name, file.mime)
 

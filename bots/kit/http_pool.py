@@ -61,6 +61,12 @@ def reason_of(error: Exception) -> str:
     return "no answer in time" if isinstance(error, TimeoutError) else type(error).__name__
 
 
+def too_large(max_bytes: int) -> PlatformError:
+    """The error about a file of more than so many bytes."""
+    say = f"it is larger than {max_bytes / 1_000_000:g} MB"
+    return PlatformError("it is too large", outcome="refused", say=say)
+
+
 async def read_file(answer: aiohttp.ClientResponse, max_bytes: int) -> tuple[bytes, str]:
     """A file's bytes and MIME type. Raises PlatformError where there is none, or a larger one."""
     if answer.status != 200:
@@ -74,5 +80,5 @@ async def read(content: aiohttp.StreamReader, max_bytes: int) -> bytes:
     async for chunk in content.iter_chunked(65_536):
         data += chunk
         if len(data) > max_bytes:
-            raise PlatformError("it is too large", outcome="refused")
+            raise too_large(max_bytes)
     return bytes(data)

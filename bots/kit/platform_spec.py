@@ -28,7 +28,8 @@ class BotTable(BaseModel):
     """The keys of every platform's [[bots]] table. Secrets stand in the environment, never here.
 
     name: default the platform's; each bot has its own. personas: the first one answers when no name
-    was said. require_mention: false: it answers every message of its rooms.
+    was said. require_mention: false: it answers every message of its rooms. file_mb: the largest
+    file of people's that is kept, in 10^6 bytes; None: what suits the platform.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -37,6 +38,7 @@ class BotTable(BaseModel):
     name: str | None = None
     personas: Annotated[tuple[str, ...], Field(min_length=1)]
     require_mention: bool = True
+    file_mb: Annotated[int, Field(ge=1, le=1000)] | None = None
 
 
 # ── What the gateway hands over ─────────────────────────────────────────────────────────

@@ -24,6 +24,7 @@ from gateway.observability.telemetry import Telemetry
 from gateway.sessions.room_settings import RoomSettings
 from gateway.settings.config import Config
 from gateway.settings.personas.personas import Personas
+from gateway.turns.voice import Transcriber
 from store.database import Store
 from store.transcript import Transcript
 
@@ -49,6 +50,7 @@ class Context:
         bots: Mapping[str, Bot],
         access: Access,
         instruments: Instruments | None = None,
+        transcriber: Transcriber | None = None,
     ) -> None:
         self.config = config
         self.group = group
@@ -56,6 +58,7 @@ class Context:
         self.personas = personas
         self.bots = bots
         self.access = access
+        self.transcriber = transcriber
         instruments = instruments or Instruments()
         self.metrics = instruments.metrics
         self.metrics.watch_store(store.health)

@@ -75,6 +75,7 @@ def _setup(
         files_dir=data_dir / "files",
         own_dir=data_dir / "bots" / name,
         require_mention=table.require_mention,
+        max_file_bytes=table.file_mb and table.file_mb * 1_000_000,
         is_named=lambda text: bool(named(text, personas.of(served))),  # as they are then
         secret_found=learned,
     )

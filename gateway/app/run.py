@@ -6,6 +6,7 @@ import asyncio
 import gc
 from collections.abc import Callable, Mapping
 from contextlib import aclosing
+from pathlib import Path
 
 import structlog
 
@@ -35,6 +36,7 @@ from gateway.sessions.sandbox import Sandboxing
 from gateway.settings.config import Config
 from gateway.settings.oidc import SECRET as OIDC_SECRET
 from gateway.settings.personas.personas import Personas
+from gateway.turns.voice import open_transcriber
 from gateway.web.listening.listener import log_shortage, serving_hooks
 from gateway.web.services import PageSecrets
 from gateway.web.signin.tokens import check_own
@@ -96,17 +98,17 @@ async def _run(
         open_telemetry(config.telemetry, environment, redactor) as telemetry,
         HookListener.open(serving_hooks(connection_limits(config))) as hooks,
         aclosing(ApiConnections()) as connections,
+        open_transcriber(config.transcribe, environment) as transcriber,
     ):
         redactor.learn((hooks.secret,))
         sandboxing = Sandboxing(config, environment.get("PATH", ""))
         await sandboxing.tell(personas.all().values())
-        keep_versions(config.gateway.data_dir / "versions.json")
-        keep_private(config.gateway.data_dir)  # libraries have made their files by now
+        _prepare_data(config.gateway.data_dir)
         instruments = Instruments(Metrics(), redactor, telemetry)
 
         def make_app(group: asyncio.TaskGroup) -> App:
             return App(
-                Context(config, group, store, personas, bots, access, instruments),
+                Context(config, group, store, personas, bots, access, instruments, transcriber),
                 programs=Programs(config.agents, environment, hooks, connections),
                 backends=Backends(index, model, sources, InstalledModel(config, environment)),
                 page_secrets=secrets,
@@ -122,6 +124,11 @@ def _prepare_process() -> None:
     log_shortage(asyncio.get_running_loop())
     gc.freeze()  # what is imported stays: to look through it for garbage takes 80 ms each time
     gc.set_threshold(*COLLECTED_EVERY)
+
+
+def _prepare_data(data_dir: Path) -> None:
+    keep_versions(data_dir / "versions.json")
+    keep_private(data_dir)  # libraries have made their files by now
 
 
 def _page_secrets(config: Config, environment: Mapping[str, str]) -> PageSecrets:

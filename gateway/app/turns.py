@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from contract.chat import Chosen, Pinned
+from contract.chat import Chosen, Inbound, Pinned
 from gateway.access.admissions import Admissions
 from gateway.access.visibility import Visibility
 from gateway.app.context import Context
@@ -31,6 +31,7 @@ from gateway.turns.queue import TurnQueues
 from gateway.turns.routing import MessageRouter
 from gateway.turns.threads import Threads
 from gateway.turns.turn import AgentCaller, TurnRunner
+from gateway.turns.voice import VoiceMessages
 from gateway.turns.windows import Windows
 from store.transcript import StoredMessage
 
@@ -96,6 +97,7 @@ def make_intake(
         ),
         ledger=context.ledger,
         queues=queues,
+        voice=_make_voice(context),
         changes=Changes(context.transcript, listeners, queues, memories.hearing.changed, clock),
         handlers={Pinned: make_pins(context, memories).take, Chosen: questions.pressed},
     )
@@ -107,6 +109,13 @@ def _listeners(context: Context, memories: Memories, sessions: SessionPool) -> M
         sessions.edited(message)
 
     return MessageListeners(context.bus, context.metrics.stored, memories.hearing.heard, edited)
+
+
+def _make_voice(context: Context) -> VoiceMessages:
+    def takes_part(inbound: Inbound) -> bool:
+        return context.access.takes_part(inbound.room, inbound.meta.sender_id)
+
+    return VoiceMessages(context.transcriber, takes_part)
 
 
 def make_schedules(context: Context) -> Schedules:

@@ -33,6 +33,7 @@ from gateway.settings.tables import (
     TurnsTable,
     free_name,
 )
+from gateway.settings.transcribe import TranscribeTable
 
 
 def _named(bots: tuple[AnyBotTable, ...]) -> tuple[AnyBotTable, ...]:
@@ -53,6 +54,7 @@ class Config(Table):
     agents: dict[str, AgentTable] = Field(default_factory=dict)
     access: AccessTable = AccessTable()
     turns: TurnsTable = TurnsTable()
+    transcribe: TranscribeTable | None = None
     rooms: RoomsTable = RoomsTable()
     sessions: SessionsTable = SessionsTable()
     budget: BudgetTable = BudgetTable()

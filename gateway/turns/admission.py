@@ -20,6 +20,7 @@ from gateway.core.ledger import Accepted, Also, Turn, TurnRequest
 from gateway.core.reading import pins_in, worth_pinning
 from gateway.core.sql_ledger import SqlLedger
 from gateway.limits.accounting import Accounting
+from gateway.turns.lent_files import missing_files
 from gateway.turns.routing import Route
 from memory.readable import ReadableMessages
 from store.transcript import Transcript
@@ -124,6 +125,8 @@ class Admission:
             )
             for name in allowed
         ]
+        if inbound.attachments and asks:
+            notice = "\n".join(filter(None, (missing_files(inbound.attachments), notice)))
         if notice and requests:
             requests = [_notice(requests[0], notice), *requests]
         if not asks or not requests:

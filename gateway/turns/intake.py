@@ -26,6 +26,7 @@ from gateway.turns.progress import TurnRun
 from gateway.turns.queue import TurnQueues
 from gateway.turns.routing import MessageRouter, Route
 from gateway.turns.typos import likely_typos
+from gateway.turns.voice import VoiceMessages
 from store.timestamps import moment
 from store.transcript import StoredMessage, Transcript
 
@@ -145,6 +146,7 @@ class Intake:
         ledger: SqlLedger,
         queues: TurnQueues,
         changes: Changes,
+        voice: VoiceMessages,
         handlers: Handlers,
     ) -> None:
         self._accounts = accounts
@@ -153,6 +155,7 @@ class Intake:
         self._ledger = ledger
         self._queues = queues
         self._changes = changes
+        self._voice = voice
         self._handlers = handlers
         self._on_disk: OrderedDict[tuple[str, ...], int] = OrderedDict()
         self._deliveries: OrderedDict[tuple[str, str, str], tuple[Inbound, int]] = OrderedDict()
@@ -196,6 +199,10 @@ class Intake:
         before = self._deliveries.get(delivery)
         if before is not None and before[0] == inbound:  # Slack tells every mention twice
             return Accepted(before[1], new=False, turns=())
+        given = inbound
+        if inbound.attachments:
+            inbound, unheard = await self._voice.written(inbound)
+            notice = "\n".join(filter(None, (notice, unheard)))
         _check(inbound)
         reading = read(inbound.content, reply=inbound.reply_to is not None)
         route = await self._router.route(inbound, bot, reading, trusted=trusted)
@@ -210,7 +217,7 @@ class Intake:
         if not accepted.turns and admitted.requests:
             self._admission.give_back(route, admitted)
         _remember(self._on_disk, asked, accepted.seq)
-        _remember(self._deliveries, delivery, (inbound, accepted.seq))
+        _remember(self._deliveries, delivery, (given, accepted.seq))
         await self._dispatch(route, admitted, accepted, received_ns)
         return accepted
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,10 +14,19 @@ import structlog
 from contract.briefing import Briefing, TranscriptLine
 from contract.chat import Attachment
 from gateway.core.private_folders import LENT_FILE, LENT_FOLDER
+from gateway.core.quoting import quoted
 
 log = structlog.stdlib.get_logger("moot.lending")
 
 WHOLE = "whole-message.txt"
+
+
+def missing_files(files: Iterable[Attachment]) -> str:
+    """A line for each file of a message that an agent is told of and not given."""
+    lost = (file for file in files if file.missing)
+    return "\n".join(
+        f"📎 {quoted(file.name, 80)} did not reach me: {file.missing}." for file in lost
+    )
 
 
 async def with_whole_messages(

@@ -21,6 +21,7 @@ from gateway.settings.config import Config
 from gateway.settings.env_file import env_file
 from gateway.settings.personas.personas import Persona, Personas
 from gateway.settings.tables import AgentTable
+from gateway.turns.voice import check_transcribe
 from gateway.web.signin.tokens import check_own
 
 _OURS = re.compile(
@@ -82,6 +83,7 @@ def check(
     for part in (
         lambda: make_bots(config, environment, personas),
         lambda: check_own(environment, beyond=page_auth(config).is_beyond),
+        lambda: check_transcribe(config.transcribe, environment),
     ):
         try:
             part()
