@@ -74,3 +74,9 @@ async def together(works: Mapping[str, Coroutine[Any, Any, None]]) -> None:
                 group.create_task(work, name=name)
     except BaseExceptionGroup as failed:
         raise failed.exceptions[0] from None
+
+
+def first_failure(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """What a group of tasks failed of first: the rest followed from it."""
+    first = group.exceptions[0]
+    return first_failure(first) if isinstance(first, BaseExceptionGroup) else first

@@ -40,6 +40,32 @@ def retry_after_s(headers: Mapping[str, str], *others: str) -> float:
     return 1.0
 
 
+async def stay_connected(
+    platform: str, connect: Callable[[Callable[[], None]], Awaitable[None]]
+) -> None:
+    """Keep one connection after the other, for ever.
+
+    connect: opens one, calls what it is given once it stands, and returns or raises PlatformError
+    when it is lost. Raises what it raises, but for a PlatformError that isn't "refused".
+    """
+    failures = 0
+
+    def stands() -> None:
+        nonlocal failures
+        failures = 0
+
+    while True:
+        try:
+            await connect(stands)
+            log.info("bot.disconnected", platform=platform)
+        except PlatformError as error:
+            if error.outcome == "refused":
+                raise
+            log.warning("bot.unreachable", attempt=failures + 1, reason=error)
+        await asyncio.sleep(backoff_s(failures, first_s=0.5, longest_s=15.0, jitter=0.2))
+        failures += 1
+
+
 class PatientCalls:
     """Calls that nobody waits for: at a pace that leaves room for people, and tried again.
 

@@ -56,6 +56,25 @@ _WIDEST_COLUMN = 60
 quiet: Callable[[str], str] = partial(_BROADCAST.sub, "@" + ZERO_WIDTH)
 """The text with `@here`, `@all` and their like made harmless, invisibly."""
 
+_CODE = re.compile(
+    r"^[ \t>]*(?P<fence>`{3,}|~{3,})[^\n]*\n(?:.*\n)*?[ \t>]*(?P=fence)[`~]*[ \t]*$"
+    r"|(?<!`)(?P<ticks>`+)(?!`)[^\n]*?(?<!`)(?P=ticks)(?!`)",
+    re.MULTILINE,
+)
+
+
+def outside_code(
+    text: str, change: Callable[[str], str], inside: Callable[[str], str] = str
+) -> str:
+    """The Markdown text with what isn't code changed in one way, and code, marks and all, in
+    another: by default not at all."""
+    parts, end = [], 0
+    for code in _CODE.finditer(text):
+        parts += [change(text[end : code.start()]), inside(code[0])]
+        end = code.end()
+    return "".join([*parts, change(text[end:])])
+
+
 # One line that begins with a letter, and holds nothing that Markdown or its reader looks at.
 _PROSE = re.compile(r"[^\W\d_](?:(?!://)[^\n\r\t\0\\`*_~\[\]<>$])*(?<!\s)")
 

@@ -14,7 +14,7 @@ from html import escape
 
 from bots.markdown import tree
 from bots.markdown.reader import read
-from bots.markdown.writer import PLAIN, ZERO_WIDTH, Dialect, quiet, spelled_out
+from bots.markdown.writer import PLAIN, ZERO_WIDTH, Dialect, outside_code, quiet, spelled_out
 
 # An event has 65,536 bytes. The server's own part of one takes up to 4,500 (twenty earlier events,
 # signatures); encryption makes four bytes of three, so that 45,700 hold the content; from these
@@ -24,11 +24,6 @@ LIMIT = 44_500
 _LINKED = re.compile(r"(?:https?|ftp|mailto|magnet):\S", re.IGNORECASE)
 _MENTION = re.compile(r"(?<![\w/@#.])@[\w.=/+-]+:[A-Za-z0-9][A-Za-z0-9.-]*[A-Za-z0-9](?::\d{1,5})?")
 _LANGUAGE = re.compile(r"[\w+#.-]+")
-_CODE = re.compile(
-    r"^[ \t>]*(?P<fence>`{3,}|~{3,})[^\n]*\n(?:.*\n)*?[ \t>]*(?P=fence)[`~]*[ \t]*$"
-    r"|(?<!`)(?P<ticks>`+)(?!`)[^\n]*?(?<!`)(?P=ticks)(?!`)",
-    re.MULTILINE,
-)
 _ROOM = re.compile(r"@(?=room\b)", re.IGNORECASE)
 _escaped = partial(escape, quote=False)
 _TAGS = {"strong": "strong", "emphasis": "em", "strike": "del"}
@@ -46,11 +41,7 @@ def plain(text: str) -> str:
 
     In code only `@room` is changed, which old clients look for in the whole of a body.
     """
-    parts, end = [], 0
-    for code in _CODE.finditer(text):
-        parts += [quiet(text[end : code.start()]), _ROOM.sub("@" + ZERO_WIDTH, code[0])]
-        end = code.end()
-    return "".join([*parts, quiet(text[end:])])
+    return outside_code(text, quiet, partial(_ROOM.sub, "@" + ZERO_WIDTH))
 
 
 def size(text: str) -> int:

@@ -19,7 +19,8 @@ import structlog
 from pydantic import ValidationError
 
 from bots.kit.inbound import Delivery
-from bots.kit.retry import backoff_s
+from bots.kit.lanes import first_failure
+from bots.kit.retry import stay_connected
 from bots.rocketchat.api import RocketApi
 from bots.rocketchat.backfill import Backfill, MissedChanges
 from bots.rocketchat.ddp import Ddp, DdpTimeouts, StreamEvent
@@ -43,7 +44,6 @@ MESSAGES = "stream-room-messages"
 OVERLAP = timedelta(seconds=15)
 
 _SAVE_S = 1.0
-_LONGEST_REST_S = 15.0
 
 
 class Subscriptions:
@@ -115,26 +115,19 @@ class MessageStreams:
 
     async def listen(self, handler: EventHandler) -> None:
         """Listen for ever. Raises MootError for a refused account, and what the handler raises."""
-        failures = 0
-        while True:
+
+        async def connect(stands: Callable[[], None]) -> None:
             try:
                 async with Ddp.open(self._api.http(), self._api.url, self._timeouts) as ddp:
                     own_id = await self._login(ddp)
                     await ddp.subscribe(MESSAGES, "__my_messages__")
                     self.ddp = ddp
-                    failures = 0
+                    stands()
                     await self._attend(ddp, own_id, handler)
-                log.info("bot.disconnected", platform="rocketchat")
-            except PlatformError as error:
-                if error.outcome == "refused":
-                    raise
-                log.warning("bot.unreachable", attempt=failures + 1, reason=error)
             finally:
                 self.ddp = None
-            await asyncio.sleep(
-                backoff_s(failures, first_s=0.5, longest_s=_LONGEST_REST_S, jitter=0.2)
-            )
-            failures += 1
+
+        await stay_connected("rocketchat", connect)
 
     async def _attend(self, ddp: Ddp, own_id: str, handler: EventHandler) -> None:
         """One connection, until it is lost. What a handler raises ends it, and is raised."""
@@ -166,7 +159,7 @@ class MessageStreams:
                     task.cancel()
                 self._give_up(waiting)
         except BaseExceptionGroup as failed:
-            raise _first(failed) from failed
+            raise first_failure(failed) from failed
         finally:
             self._give_up(waiting)
             self._cursor.settle(self._cursor.since)
@@ -312,9 +305,3 @@ def _flat(args: Sequence[Any]) -> Sequence[Any]:
     if args and isinstance(args[0], list):
         return [*args[0], *args[1:]]
     return args
-
-
-def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The first failure, of all that followed from it."""
-    first = group.exceptions[0]
-    return _first(first) if isinstance(first, BaseExceptionGroup) else first
