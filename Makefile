@@ -66,6 +66,7 @@ bench: .venv/dev
 		tests/clients/discord/package-lock.json tests/clients/markup/package-lock.json \
 		tests/clients/matrix/package-lock.json tests/clients/oidc/package-lock.json \
 		tests/clients/rocketchat/package-lock.json apps/rocketchat/package-lock.json \
+		tests/clients/mattermost/package-lock.json \
 		tests/matrix/requirements.txt
 	sh tests/setup
 	@touch $@

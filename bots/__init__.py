@@ -9,4 +9,5 @@ PLATFORMS = (
     "discord",
     "matrix",
     "bluebubbles",
+    "mattermost",
 )

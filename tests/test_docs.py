@@ -26,7 +26,7 @@ HOUSE = Path(__file__).parents[1]
 PAGES = [HOUSE / "README.md", HOUSE / "CHANGELOG.md", *sorted((HOUSE / "docs").glob("*.md"))]
 SAFE = ("moot check --offline", "moot doctor --offline", "moot init --platform page --yes")
 _PERSONA = r"^```(?:markdown|md)\n(---\n.*?)^```"
-_VARIABLE = r"\b(?:MOOT|SLACK|ROCKETCHAT|DISCORD|MATRIX|BLUEBUBBLES)_[A-Z_]+"
+_VARIABLE = r"\b(?:MOOT|SLACK|ROCKETCHAT|DISCORD|MATRIX|BLUEBUBBLES|MATTERMOST)_[A-Z_]+"
 
 
 @dataclass(frozen=True)

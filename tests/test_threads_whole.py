@@ -15,6 +15,7 @@ from tests.doubles.threads import (
     Thread,
     discord_thread,
     matrix_thread,
+    mattermost_thread,
     rocketchat_thread,
     slack_thread,
 )
@@ -40,6 +41,7 @@ PLATFORMS: dict[str, Callable[[], AbstractAsyncContextManager[Thread]]] = {
     "slack": slack_thread,
     "rocketchat": rocketchat_thread,
     "discord": discord_thread,
+    "mattermost": mattermost_thread,
 }
 
 

@@ -19,6 +19,7 @@ from tests.doubles.stages import (
     bluebubbles_ground,
     discord_ground,
     matrix_ground,
+    mattermost_ground,
     rocketchat_ground,
     slack_ground,
 )
@@ -28,6 +29,7 @@ GROUNDS: dict[str, Callable[[Path], AbstractAsyncContextManager[Ground]]] = {
     "rocketchat": rocketchat_ground,
     "discord": discord_ground,
     "bluebubbles": bluebubbles_ground,
+    "mattermost": mattermost_ground,
 }
 QUESTION = Question("q", "Run this?", "ls", (Option("Yes"), Option("No", refuses=True)))
 LINES = 481

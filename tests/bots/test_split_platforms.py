@@ -13,6 +13,7 @@ from bots.bluebubbles import text as bluebubbles_text
 from bots.discord import text as discord_text
 from bots.markdown.split import pieces, split
 from bots.matrix import text as matrix_text
+from bots.mattermost import text as mattermost_text
 from bots.rocketchat import text as rocketchat_text
 from bots.slack import text as slack_text
 
@@ -30,7 +31,13 @@ PLATFORMS = [
     Platform("mrkdwn", slack_text.mrkdwn, slack_text.size_bytes, slack_text.LIMIT_BYTES),
     *(
         Platform(module.__name__.split(".")[1][:-5], module.written, module.size, module.LIMIT)
-        for module in (rocketchat_text, discord_text, matrix_text, bluebubbles_text)
+        for module in (
+            rocketchat_text,
+            discord_text,
+            matrix_text,
+            bluebubbles_text,
+            mattermost_text,
+        )
     ),
 ]
 on_every_platform = pytest.mark.parametrize("platform", PLATFORMS, ids=lambda p: p.name)

@@ -1,4 +1,4 @@
-"""Rocket.Chat, Discord, iMessage and Slack as places where approvals are tried."""
+"""Rocket.Chat, Discord, iMessage, Mattermost and Slack as places where approvals are tried."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any
 
-from tests.doubles import bluebubbles, discord, rocketchat, slack
+from tests.doubles import bluebubbles, discord, mattermost, rocketchat, slack
 from tests.doubles.approvals import Platform, Where, until
+from tests.doubles.bluebubbles_stage import free_port
 from tests.doubles.rocketchat_wire import iso
 
 
@@ -157,6 +158,67 @@ class BlueBubbles(Platform):
 
     def _chat(self, where: Where) -> str:
         return bluebubbles.GROUP if where == "here" else bluebubbles.DM
+
+
+class Mattermost(Platform):
+    name, mention, replies, quotes = "mattermost", "@claude ", False, False
+    persona = "@claude @{} "
+    olivia, ash = mattermost.OLIVIA, mattermost.ASH
+
+    def __init__(self, double: mattermost.MattermostDouble) -> None:
+        self.double = double
+        self.secrets = {"MATTERMOST_TOKEN": "token-claude"}
+        self._actions: dict[str, Any] = {}
+        self._connected = 0
+        self._port = free_port()
+        self.bot = f'url = "{double.base}"\nwebhook_url = "http://127.0.0.1:{self._port}"'
+
+    async def listens(self) -> None:
+        self._connected += 1
+        await self.double.sockets.listening(mattermost.CLAUDE, self._connected)
+
+    async def say(
+        self, text: str, by: str = "olivia", where: Where = "here", *, reply_to: str = ""
+    ) -> str:
+        user = {"olivia": self.olivia, "ash": self.ash}.get(by, by)
+        thread = self.double.posts[reply_to]["root_id"] or reply_to if reply_to else None
+        return self.double.say(text, user, self._channel(where), thread=thread)
+
+    async def say_unheard(self, text: str) -> str:
+        return self.double.say(text, times=0)
+
+    async def tell(self, unheard: str) -> None:
+        self.double.sockets.tell_posted(self.double.posts[unheard])
+
+    async def edit(self, message: str, text: str) -> None:
+        self.double.edit(message, text)
+
+    async def as_bots(self, text: str) -> None:
+        await self.say(text, mattermost.CODEX)
+        await self.say(text, mattermost.CLAUDE)
+        self.double.say(text, props={"from_webhook": "true", "override_username": "Olivia"})
+
+    def note_card(self, question: str) -> None:
+        (shown,) = self.double.posts[question]["props"]["attachments"]
+        self._actions[question] = shown["actions"]
+
+    async def press(self, question: str, by: str = "olivia") -> None:
+        """Somebody's client may still show the buttons."""
+        user = {"olivia": self.olivia, "ash": self.ash}[by]
+        assert await self.double.act(question, self._actions[question][0], user) == 200
+
+    def cards(self) -> Sequence[str]:
+        return [post["id"] for post in self.double.own() if _buttons(post)]
+
+    def posts(self, where: Where = "here") -> dict[str, str]:
+        return {post["id"]: post["message"] for post in self.double.own(self._channel(where))}
+
+    def _channel(self, where: Where) -> str:
+        return mattermost.GENERAL if where == "here" else mattermost.SECRET
+
+
+def _buttons(post: dict[str, Any]) -> bool:
+    return any("actions" in shown for shown in post["props"].get("attachments") or ())
 
 
 class Slack(Platform):

@@ -12,9 +12,9 @@ from urllib.parse import quote
 
 import aiohttp
 
-from tests.doubles import bluebubbles, discord, rocketchat, slack
+from tests.doubles import bluebubbles, discord, mattermost, rocketchat, slack
 from tests.doubles.approvals import Platform, Where
-from tests.doubles.approvals_chats import BlueBubbles, Discord, RocketChat, Slack
+from tests.doubles.approvals_chats import BlueBubbles, Discord, Mattermost, RocketChat, Slack
 from tests.doubles.service import Service
 from tests.doubles.synapse import SERVER, Person, Synapse
 
@@ -237,7 +237,7 @@ class Page(Looked):
         return posts | {f"told {n}": line for n, line in enumerate(self._told)}
 
 
-PLATFORMS = ("slack", "discord", "rocketchat", "matrix", "bluebubbles", "page")
+PLATFORMS = ("slack", "discord", "rocketchat", "matrix", "bluebubbles", "mattermost", "page")
 
 
 @asynccontextmanager
@@ -256,6 +256,9 @@ async def platform(name: str, homeserver: Synapse | None = None) -> AsyncIterato
         case "bluebubbles":
             async with bluebubbles.BlueBubblesDouble.open() as mac:
                 yield BlueBubbles(mac)
+        case "mattermost":
+            async with mattermost.MattermostDouble.open() as server:
+                yield Mattermost(server)
         case _:
             assert homeserver is not None or name == "page"
             at = Page() if homeserver is None or name == "page" else Matrix(homeserver)

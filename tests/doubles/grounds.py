@@ -1,4 +1,4 @@
-"""The five platforms behind one face: a bot at work on each, and what people do around it."""
+"""The six platforms behind one face: a bot at work on each, and what people do around it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from bots.bot import Bot
 from contract.chat import Inbound, Room, Speaker
-from tests.doubles import bluebubbles, discord, rocketchat, slack, slack_scopes
+from tests.doubles import bluebubbles, discord, mattermost, rocketchat, slack, slack_scopes
 from tests.doubles.inbox import PATIENCE_S, Inbox
 from tests.doubles.matrix_stage import Stage
 
@@ -176,6 +176,30 @@ class BlueBubblesGround(Ground):
 
     async def told(self) -> list[str]:
         return []
+
+
+class MattermostGround(Ground):
+    double: mattermost.MattermostDouble
+
+    async def say(
+        self, text: str, where: Where = "room", *, thread: str | None = None, times: int = 1
+    ) -> str:
+        channel = mattermost.GENERAL if where == "room" else mattermost.DM
+        return self.double.say(text, channel=channel, thread=thread, times=times)
+
+    async def edit(self, message_id: str, text: str) -> None:
+        self.double.edit(message_id, text)
+
+    async def remove(self, message_id: str) -> None:
+        self.double.remove(message_id)
+
+    async def posts(self, where: Where = "room") -> list[str]:
+        return self.double.texts(mattermost.GENERAL if where == "room" else mattermost.DM)
+
+    async def told(self) -> list[str]:
+        last = self.double.own()[-1]
+        called = self.double.mentions(last) if last["message"] else ()
+        return [f"@{self.double.users[user]['username']}" for user in called]
 
 
 class MatrixGround(Ground):

@@ -1,4 +1,4 @@
-"""A bot at work on each of the five platforms."""
+"""A bot at work on each of the six platforms."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from typing import Any
 from yarl import URL
 
 from bots.discord.bot import DiscordBot
+from bots.mattermost.bot import MattermostBot
+from bots.mattermost.connection import Callbacks
 from bots.rocketchat.bot import RocketChatBot
 from bots.rocketchat.check import Credentials
 from bots.slack.bot import SlackApp, SlackBot
 from contract.chat import Room, Speaker
-from tests.doubles import bluebubbles, discord, rocketchat, slack
+from tests.doubles import bluebubbles, discord, mattermost, rocketchat, slack
 from tests.doubles.bluebubbles_stage import at_work, make_bot
 from tests.doubles.bot_setup import bot_setup
 from tests.doubles.grounds import (
@@ -24,6 +26,7 @@ from tests.doubles.grounds import (
     DiscordGround,
     Ground,
     MatrixGround,
+    MattermostGround,
     RocketChatGround,
     SlackGround,
 )
@@ -151,6 +154,36 @@ async def bluebubbles_ground(folder: Path) -> AsyncIterator[Ground]:
                 most=8_000,
                 threads=False,
                 idempotent=False,
+            )
+            ground.double = double
+            yield ground
+
+
+def make_mattermost_bot(
+    double: mattermost.MattermostDouble, folder: Path, **changes: Any
+) -> MattermostBot:
+    token = changes.pop("token", "token-claude")
+    callbacks = changes.pop("callbacks", Callbacks())
+    return MattermostBot(bot_setup("mattermost", folder, **changes), double.base, token, callbacks)
+
+
+@asynccontextmanager
+async def mattermost_ground(folder: Path) -> AsyncIterator[Ground]:
+    async with mattermost.MattermostDouble.open() as double:
+        bot, inbox = make_mattermost_bot(double, folder), Inbox()
+        async with running(bot, inbox):
+            async with asyncio.timeout(PATIENCE_S):
+                await double.sockets.listening(mattermost.CLAUDE)
+            ground = MattermostGround(
+                bot,
+                make_mattermost_bot(double, folder / "spare"),
+                inbox,
+                Room(f"mattermost:{mattermost.GENERAL}", "general"),
+                Room(f"mattermost:{mattermost.DM}", "Olivia", "dm"),
+                Speaker(f"mattermost:{mattermost.OLIVIA}", "Olivia", "human", "@olivia"),
+                name="@claude",
+                everybody="@all @here @channel",
+                most=mattermost.MOST_CHARS,
             )
             ground.double = double
             yield ground

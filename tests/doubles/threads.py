@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from secrets import token_hex
 from typing import Literal
 
-from tests.doubles import discord, rocketchat, slack
+from tests.doubles import discord, mattermost, rocketchat, slack
 from tests.doubles.synapse import SERVER, Person, Synapse
 
 Who = Literal["olivia", "ash"]
@@ -96,6 +96,21 @@ class DiscordThread(Thread):
         return [*self.double.texts(self.root), *self.double.texts()]
 
 
+class MattermostThread(Thread):
+    double: mattermost.MattermostDouble
+
+    async def begin(self) -> None:
+        await self.double.sockets.listening(mattermost.CLAUDE)
+        self.root = self.double.say("hello")
+
+    async def say(self, text: str, by: Who = "olivia") -> str:
+        user = mattermost.OLIVIA if by == "olivia" else mattermost.ASH
+        return self.double.say(text, user, thread=self.root)
+
+    async def posts(self) -> list[str]:
+        return self.double.texts()
+
+
 class MatrixThread(Thread):
     bot_id: str
     andi: Person
@@ -177,6 +192,20 @@ async def discord_thread() -> AsyncIterator[Thread]:
             f"<@{discord.BOT}>",
             f"<@{discord.ASH}>",
             f"discord:{discord.OLIVIA}",
+        )
+        thread.double = double
+        yield thread
+
+
+@asynccontextmanager
+async def mattermost_thread() -> AsyncIterator[Thread]:
+    async with mattermost.MattermostDouble.open() as double:
+        thread = MattermostThread(
+            f'platform = "mattermost"\nurl = "{double.base}"',
+            {"MATTERMOST_TOKEN": "token-claude"},
+            "@claude",
+            "@ash",
+            f"mattermost:{mattermost.OLIVIA}",
         )
         thread.double = double
         yield thread

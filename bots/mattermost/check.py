@@ -1,0 +1,103 @@
+"""Asks Mattermost who the bot is, what the server allows, and what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import structlog
+from pydantic import ValidationError
+
+from bots.mattermost.api import MattermostApi, MattermostRefused
+from bots.mattermost.directory import Directory
+from bots.mattermost.events import Account
+from bots.mattermost.wire import WireUser
+from contract.errors import ConfigError, PlatformError
+
+log = structlog.stdlib.get_logger("moot.bots")
+
+
+async def account(api: MattermostApi, bot: str) -> Account:
+    """The token's account. Raises ConfigError when the token is no good."""
+    try:
+        user = WireUser.model_validate(await api.get("users", "me"))
+    except MattermostRefused as error:
+        if error.status == 401:
+            raise ConfigError(
+                f"Mattermost bot {bot!r}: the token is refused ({error.code}): make a new one "
+                "(Integrations → Bot Accounts → the bot → Create New Token), and set "
+                "MATTERMOST_TOKEN"
+            ) from error
+        raise ConfigError(
+            f"Mattermost bot {bot!r}: there is no Mattermost at {api.url} ({error.code}): set url"
+        ) from error
+    except ValidationError:
+        raise PlatformError("Mattermost: an answer without a user", outcome="retry") from None
+    return Account(user.id, user.username, user.nickname or user.first_name)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerRules:
+    """The settings that matter; None where the server doesn't tell.
+
+    edit_s: how long a post may be edited; -1: for ever.
+    """
+
+    most_chars: int | None = None
+    file_bytes: int | None = None
+    edit_s: int | None = None
+    files: bool = True
+    names: bool = True
+
+
+async def rules(api: MattermostApi) -> ServerRules:
+    """The server's rules, as far as it tells them. Never raises PlatformError."""
+    try:
+        told = await api.get("config", "client", format="old")
+    except PlatformError as error:
+        log.info("rules.unknown", reason=error)
+        return ServerRules()
+    found = told if isinstance(told, dict) else {}
+
+    def number(name: str) -> int | None:
+        value = str(found.get(name) or "")
+        return int(value) if value.removeprefix("-").isdecimal() else None
+
+    return ServerRules(
+        number("MaxPostSize"),
+        number("MaxFileSize"),
+        number("PostEditTimeLimit"),
+        found.get("EnableFileAttachments") != "false",
+        found.get("EnablePostUsernameOverride") != "false",
+    )
+
+
+async def findings(
+    api: MattermostApi, directory: Directory, bot: str, personas: Sequence[str]
+) -> list[str]:
+    """One line with its remedy for each thing that is missing. Raises MootError."""
+    own = await account(api, bot)
+    directory.introduce(own)
+    told, lines = await rules(api), list[str]()
+    console = "System Console →"
+    if not await directory.joined():
+        lines.append(
+            f"@{own.username} is in no channel yet: add it to the team, then type "
+            f"/invite @{own.username} in a channel"
+        )
+    if len(personas) > 1 and not told.names:
+        lines.append(
+            f"the personas all speak under the name @{own.username}: {console} Integrations → "
+            "Integration Management → Enable integrations to override usernames"
+        )
+    if not told.files:
+        lines.append(
+            f"files are refused: {console} Site Configuration → File Sharing and Downloads → "
+            "Allow File Sharing"
+        )
+    if told.edit_s is not None and told.edit_s >= 0:
+        lines.append(
+            f"posts can be edited for {told.edit_s} seconds only, so the draft of a longer turn "
+            f"stays as it was and its answer is posted anew: {console} Site Configuration → Posts"
+        )
+    return lines
