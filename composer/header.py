@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from composer.budget import Part, Record, fit, limit, shed_notes
-from composer.labels import MENTIONS, Labels
+from composer.labels import AT_NAME, MENTIONS, Labels
 from composer.layers import landmarks, notes, observations, recall, summary
 from composer.scene import invocation, session, zone
 from composer.thread import thread
@@ -24,7 +24,7 @@ People's own never gets this far, and the one in replies is taken out again."""
 _NO_PATH = re.compile(r"\w[\w' -]*(?:\.[\w' -]+)*")
 # Behind a name nothing goes on that could be a path's.
 _END = r"(?=[^\w\s/\\~]*(?:\s|\Z))"
-_TOKEN = re.compile("|".join(pattern.pattern for pattern in MENTIONS.values()))
+_TOKEN = re.compile("|".join(pattern.pattern for pattern in (*MENTIONS.values(), AT_NAME)))
 
 
 def compose(briefing: Briefing) -> Header:

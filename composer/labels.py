@@ -16,15 +16,17 @@ ID_CHARS = 300  # a source of 32, a colon, an external id of 255
 MENTION_CHARS = 128
 UNKNOWN = "unknown"
 
-# What tags a person, by the source of the sender id. iMessage has no mentions.
+# What tags a person, by the source of the sender id: elsewhere it is a name behind an `@`, and its
+# server. iMessage has no mentions.
 _NAME = r"@[\w][\w.+=-]*"
 _SERVER = r"(?::[A-Za-z0-9][A-Za-z0-9.-]*(?::\d{1,5})?)"
+AT_NAME = re.compile(f"{_NAME}{_SERVER}?")
+_NOTHING = re.compile(r"(?!)")
 MENTIONS = {
     "slack": re.compile(r"<@[UW][A-Z0-9]+>"),
     "discord": re.compile(r"<@!?[0-9]+>"),
-    "rocketchat": re.compile(f"{_NAME}{_SERVER}?"),
-    "matrix": re.compile(f"{_NAME}{_SERVER}?"),
-    "web": re.compile(_NAME),
+    "bb": _NOTHING,
+    "": _NOTHING,
 }
 _PLAIN_IN_IDS = ":/@#!$&'*+,;=~"
 _CALLS_ITSELF_BOT = re.compile(r"\(bot\b")
@@ -41,8 +43,8 @@ def mention(speaker: Speaker) -> str | None:
     token = speaker.mention
     if token is None or speaker.kind == "bot" or len(token) > MENTION_CHARS:
         return None
-    pattern = MENTIONS.get(speaker.id.partition(":")[0])
-    return token if pattern and pattern.fullmatch(token) and clean(token) == token else None
+    pattern = MENTIONS.get(speaker.id.partition(":")[0], AT_NAME)
+    return token if pattern.fullmatch(token) and clean(token) == token else None
 
 
 @lru_cache(maxsize=4096)

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from bots import PLATFORMS
+
 HOUSE = Path(__file__).parent.parent
 
 ROOMS = (
@@ -29,7 +31,7 @@ PACKAGES: Mapping[str, Sequence[set[str]]] = {
         {"bot"},
         {"markdown"},
         {"kit"},
-        {"slack", "rocketchat", "discord", "matrix", "bluebubbles", "web"},
+        {*PLATFORMS, "web"},
         {"platforms"},
     ),
     "adapters": (

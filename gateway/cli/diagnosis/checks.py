@@ -6,6 +6,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 
+from bots.platforms import SPECS
 from gateway.cli.diagnosis.agents import check_agents
 from gateway.cli.diagnosis.configuration import (
     check_configuration,
@@ -51,9 +52,8 @@ EVERYTHING: Sequence[Check] = (
 _NEEDS_OTHERS = (check_platforms, check_sources, check_clocks)
 
 _SECRET = re.compile(r"TOKEN|SECRET|PASSWORD|_KEY")
-_PERSON = re.compile(
-    r"@[\w.=/+-]+:[\w.-]+|\b(?:slack|rocketchat|discord|matrix|bb|web):[^\s,;'\"]+"
-)
+_PREFIXES = "|".join(["web", *(platform.form.prefix for platform in SPECS.values())])
+_PERSON = re.compile(rf"@[\w.=/+-]+:[\w.-]+|\b(?:{_PREFIXES}):[^\s,;'\"]+")
 
 
 async def examine(of: Installation, checks: Sequence[Check]) -> list[Finding]:

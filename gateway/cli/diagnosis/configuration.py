@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Mapping
 
 from adapters.catalog import find_program
+from bots import PLATFORMS
 from composer.headings import HEADINGS
 from contract.errors import ConfigError
 from gateway.app.page import page_auth
@@ -24,9 +25,8 @@ from gateway.settings.tables import AgentTable
 from gateway.turns.voice import check_transcribe
 from gateway.web.signin.tokens import check_own
 
-_OURS = re.compile(
-    r"MOOT_|SLACK_|ROCKETCHAT_|DISCORD_|MATRIX_|BLUEBUBBLES_|ANTHROPIC_|OPENAI_|GEMINI_|OTEL_"
-)
+_PLATFORMS = "".join(f"{name.upper()}_|" for name in PLATFORMS)
+_OURS = re.compile(rf"{_PLATFORMS}MOOT_|ANTHROPIC_|OPENAI_|GEMINI_|OTEL_")
 
 
 async def check_configuration(of: Installation) -> list[Finding]:

@@ -106,11 +106,14 @@ export function hue(id) {
  */
 export const plural = (n, one, many = `${one}s`) => `${n.toLocaleString()} ${n === 1 ? one : many}`;
 
-/** @type {Record<string, string>} */
+/** @param {string} name */
+const capitalised = (name) => name.charAt(0).toUpperCase() + name.slice(1);
+
+/**
+ * The platforms that people call something else than Moot does.
+ * @type {Record<string, string>}
+ */
 const PLATFORMS = {
-  slack: "Slack",
-  discord: "Discord",
-  matrix: "Matrix",
   rocketchat: "Rocket.Chat",
   bluebubbles: "iMessage",
   web: "This page",
@@ -120,7 +123,7 @@ const PLATFORMS = {
  * A platform as people call it.
  * @param {string} name
  */
-export const platformName = (name) => PLATFORMS[name] ?? name;
+export const platformName = (name) => PLATFORMS[name] ?? capitalised(name);
 
 /**
  * A heading's words, without shouting.
