@@ -251,7 +251,7 @@ class MattermostDouble:
         info |= {"update_at": now, "delete_at": 0, "name": name, "size": len(data)}
         info |= {"extension": name.rpartition(".")[2], "mime_type": mime}
         self.files[id_] = StoredFile(
-            info | {"width": 0, "height": 0, "has_preview_image": False}, data
+            info | {"width": 0, "height": 0, "has_preview_image": False, "archived": False}, data
         )
         return id_
 

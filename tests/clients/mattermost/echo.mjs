@@ -26,12 +26,13 @@ async function answer(post, about) {
   const room = await rest.getChannel(post.channel_id);
   const text = `${who.username} in ${room.display_name} (${about.channel_type}): ${post.message}`;
   const pending_post_id = `${own.id}:${post.id}`;
-  const given = { channel_id: post.channel_id, message: text, root_id: post.id, pending_post_id };
+  const root_id = post.root_id || post.id;
+  const given = { channel_id: post.channel_id, message: text, root_id, pending_post_id };
   const posted = await rest.createPost(given);
   const again = await rest.createPost(given);
   if (posted.id !== again.id) throw new Error("a pending_post_id made two posts");
   await rest.addReaction(own.id, post.id, "eyes");
-  const thread = await rest.getPostThread(post.id);
+  const thread = await rest.getPostThread(root_id);
   await rest.patchPost({ id: posted.id, message: `${text} (${thread.order.length})` });
   told.posted = await rest.getPost(posted.id);
 }
@@ -45,6 +46,8 @@ async function refused() {
 }
 
 const socket = new client.WebSocketClient({ minWebSocketRetryTime: 50, reconnectJitterRange: 1 });
+socket.addMissedMessageListener(() => {}); // it counts from the beginning again
+process.on("unhandledRejection", (error) => print(`failed ${error.stack} ${error.url}`));
 socket.addMessageListener(async (message) => {
   const { event, data } = message;
   if (event === "posted") {
@@ -53,13 +56,19 @@ socket.addMessageListener(async (message) => {
     if (!JSON.parse(data.mentions).includes(own.id)) return;
     await answer(post, data);
     await refused();
-    const types = { Post: [post, told.posted], UserProfile: [own], Channel: await rest.getMyChannels("team") };
-    types.WebSocketMessage = [message];
-    const listed = await rest.getPosts(post.channel_id);
-    types.PostList = [listed];
-    print(`values ${JSON.stringify(types)}`);
+    const values = {
+      Post: [post, told.posted],
+      PostList: [await rest.getPosts(post.channel_id)],
+      UserProfile: [own],
+      Channel: await rest.getMyChannels("team"),
+      Posted: [data],
+    };
+    print(`values ${JSON.stringify(values)}`);
   }
-  if (event === "post_edited" && JSON.parse(data.post).user_id !== own.id) print(`edited ${JSON.parse(data.post).message}`);
+  if (event === "post_edited") {
+    const post = JSON.parse(data.post);
+    if (post.user_id !== own.id) print(`edited ${post.message}`);
+  }
   if (event === "post_deleted") print(`deleted ${JSON.parse(data.post).id}`);
   if (event === "reaction_added") print(`reaction ${JSON.parse(data.reaction).emoji_name}`);
   if (event === "hello") print("ready");
