@@ -102,6 +102,19 @@ async def test_where_slack_streams_nothing_the_answer_is_edited_and_nobody_asks_
         assert len(own(slack)) == 2
 
 
+async def test_slacks_stop_button_stops_the_agent_and_keeps_what_it_said(tmp_path: Path) -> None:
+    async with stage(tmp_path) as (slack, api, _):
+        slack.apps[0].is_agent = True
+        api.when("slow", HALF)
+        asked = await slack.say(f"<@{BOT_USER}> slow")
+        await until(lambda: is_streamed(slack))
+        assert slack.sessions[GENERAL, asked] == "processing"
+        slack.stop(GENERAL, asked)
+        await until(lambda: any("I was stopped." in shown(m) for m in own(slack)))
+        await until(lambda: slack.sessions[GENERAL, asked] == "active")
+        assert shown(own(slack)[0]).startswith("It is *15")
+
+
 async def test_kill_9_in_mid_stream_leaves_one_whole_answer(tmp_path: Path) -> None:
     async with stage(tmp_path) as (slack, api, moot):
         api.when("slow", HALF)

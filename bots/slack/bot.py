@@ -16,6 +16,7 @@ from bots.kit.events import DeletedMessage, RenamedRoom
 from bots.kit.inbound import Delivery
 from bots.kit.lanes import together
 from bots.kit.platform_bot import MAX_MEMBERS, BotSetup, PlatformBot
+from bots.kit.recent import Recent
 from bots.slack.api import SlackApi, SlackRefused
 from bots.slack.backfill import Backfill, Cursors
 from bots.slack.check import account, app_token_refused, findings
@@ -27,6 +28,8 @@ from bots.slack.events import (
     ButtonPress,
     CommandUse,
     NewMessage,
+    QuestionAbout,
+    ShortcutUse,
     later,
     parse_event,
 )
@@ -44,6 +47,7 @@ from contract.work import Draft
 log = structlog.stdlib.get_logger("moot.bots")
 
 _MAX_FILE_BYTES = 20_000_000
+_QUOTED = 500  # questions of messages, which Slack may tell again
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +108,7 @@ class SlackBot(PlatformBot):
         self._delivery = Delivery(setup.name)
         self._bolt = bolt(app.token, app.signing_secret, self._take)
         self._handle = http_handler(self._bolt, app.signing_secret, setup.now)
+        self._quoted: Recent[str, None] = Recent(_QUOTED)
         self._cursors = cursors = Cursors(setup.own_dir / "slack_cursors.json")
         self._backfill = Backfill(self._api, self._directory, cursors, self._take, now=setup.now)
 
@@ -182,6 +187,10 @@ class SlackBot(PlatformBot):
                     return
                 case RenamedRoom():
                     self._directory.forget_room(found.room)
+                case ShortcutUse():
+                    await self._posts.open_modal(found)
+                case QuestionAbout():
+                    await self._take_question(found)
                 case NewMessage():
                     async with self._delivery.in_room(found.room.id):
                         if (found.room.id, found.id) in self._backfill.taken:
@@ -198,6 +207,18 @@ class SlackBot(PlatformBot):
                         await self._delivery.give(await self._converter.event(found))
                         if isinstance(found, DeletedMessage):
                             self._backfill.taken.pop((found.room.id, found.id), None)
+
+    async def _take_question(self, asked: QuestionAbout) -> None:
+        """A question of a message: answered in that message's thread, below the question."""
+        message = await self._converter.question(asked)
+        if asked.id not in self._quoted:
+            self._quoted[asked.id] = None
+            try:
+                await self._posts.quote(message)
+            except SlackRefused:
+                return  # they were told
+        self._streams.asked[asked.room.id, asked.thread_id or ""] = asked.sender_id
+        await self._delivery.give(message)
 
     # ── Posts ───────────────────────────────────────────────────────────────────────────
 

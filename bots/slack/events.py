@@ -25,11 +25,23 @@ from bots.kit.events import (
     faulty_fields,
 )
 from bots.slack.text import typed
-from bots.slack.wire import TS, WireCommand, WireEvent, WireFile, WireFlag, WirePress, WireRename
+from bots.slack.wire import (
+    TS,
+    WireCommand,
+    WireEvent,
+    WireFile,
+    WireFlag,
+    WireMessageAction,
+    WirePress,
+    WireRename,
+    WireStop,
+    WireSubmission,
+)
 from contract.chat import SLASH, RoomKind, Speaker
 
 SOURCE = "slack"
 CHOOSE = "moot_choose_"  # begins the action id of a question's button
+ASK = "moot_ask"  # callback_id of the shortcut "Ask Moot", and of its modal
 NOTE = "moot_note"  # block_id of a line on an answer, which is nobody's words
 
 # Subtypes that are somebody saying something; joins, topics, pins and the like are not.
@@ -101,6 +113,23 @@ class NewMessage(SaidMessage):
     bot_name: str | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionAbout(NewMessage):
+    """A question that somebody asked of a message, in a modal: it stands nowhere in Slack.
+
+    at: the time of that message, which is `reply_to`; its thread is `thread_id`.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class ShortcutUse:
+    """Somebody wants to ask of a message. trigger_id: opens a modal, for three seconds. about: the
+    channel, the message and its thread, as the modal hands it on."""
+
+    trigger_id: str
+    about: str
+
+
 @dataclass(frozen=True, slots=True)
 class ButtonPress:
     """Somebody chose an option of a question, counted from 0. digest: of what stood above it.
@@ -121,7 +150,7 @@ class CommandUse:
     """A slash command. It is no message of Slack's: nothing can be answered in a thread of it.
 
     id: of this one alone; it says who gave it, also after a restart. content: as it was typed,
-    behind `/moot`.
+    behind `/moot`. thread_id: of Slack's stop button, which is `/moot stop`; others have none.
     """
 
     room: Channel
@@ -129,6 +158,7 @@ class CommandUse:
     id: str
     content: str
     mentions: tuple[str, ...] = ()
+    thread_id: str | None = None
 
     @property
     def reply_to(self) -> None:
@@ -143,6 +173,7 @@ PlatformEvent = (
     | RenamedRoom
     | ButtonPress
     | CommandUse
+    | ShortcutUse
 )
 
 
@@ -154,6 +185,10 @@ def parse_event(payload: Mapping[str, Any], own: Account) -> PlatformEvent | Non
     try:
         if payload.get("type") == "block_actions":
             return _pressed(WirePress.model_validate(payload))
+        if payload.get("type") == "message_action":
+            return _shortcut(WireMessageAction.model_validate(payload))
+        if payload.get("type") == "view_submission":
+            return _submitted(WireSubmission.model_validate(payload))
         if "command" in payload and "type" not in payload:
             return _commanded(WireCommand.model_validate(payload))
         event = payload.get("event")
@@ -161,6 +196,8 @@ def parse_event(payload: Mapping[str, Any], own: Account) -> PlatformEvent | Non
             return None
         if event.get("type") in ("channel_rename", "group_rename"):
             return RenamedRoom(WireRename.model_validate(event).channel.id)
+        if event.get("type") == "agent_session_stopped":
+            return _stopped(WireStop.model_validate(event))
         if event.get("type") in _PIN_EVENTS:
             return _pin(WireFlag.model_validate(event), own)
         if event.get("type") not in ("message", "app_mention"):
@@ -208,6 +245,39 @@ def _commanded(given: WireCommand) -> CommandUse:
     content = f"/moot {words}".rstrip()
     id_ = f"{SLASH}{given.user_id}:{given.trigger_id}"
     return CommandUse(_channel(given.channel_id), given.user_id, id_, content)
+
+
+def _stopped(stop: WireStop) -> CommandUse:
+    id_ = f"{SLASH}{stop.user}:{stop.event_ts}"
+    return CommandUse(
+        _channel(stop.channel), stop.user, id_, "/moot stop", thread_id=stop.thread_ts
+    )
+
+
+def _shortcut(use: WireMessageAction) -> ShortcutUse | None:
+    if use.callback_id != ASK or not use.message.ts:
+        return None
+    ts = use.message.ts
+    return ShortcutUse(use.trigger_id, f"{use.channel.id} {ts} {use.message.thread_ts or ts}")
+
+
+def _submitted(sent: WireSubmission) -> QuestionAbout | None:
+    channel, ts, thread = (*sent.view.private_metadata.split(), "", "", "")[:3]
+    boxes = (box for block in sent.view.state.values.values() for box in block.values())
+    said = next((box.value for box in boxes if box.value), "")
+    if sent.view.callback_id != ASK or not said or not _TS.fullmatch(ts):
+        return None
+    return QuestionAbout(
+        room=_channel(channel),
+        id=f"{SLASH}{sent.user.id}:{sent.view.id}",
+        sender_id=sent.user.id,
+        is_bot=False,
+        content=said,
+        mentioned=True,
+        at=moment(ts),
+        thread_id=thread,
+        reply_to=ts,
+    )
 
 
 def commander(command_id: str) -> str:

@@ -11,9 +11,26 @@ from bots.kit.events import DeletedMessage, EditedMessage, PinChange
 from bots.kit.inbound import MessageContext, inbound, named_dm
 from bots.kit.platform_bot import BotSetup
 from bots.slack.directory import Directory
-from bots.slack.events import SOURCE, ButtonPress, Channel, CommandUse, NewMessage
+from bots.slack.events import (
+    SOURCE,
+    ButtonPress,
+    Channel,
+    CommandUse,
+    NewMessage,
+    QuestionAbout,
+)
 from bots.slack.files import Files
-from contract.chat import Attachment, Chosen, Deleted, Destination, Edited, Event, Inbound, Pinned
+from contract.chat import (
+    Attachment,
+    Chosen,
+    Deleted,
+    Destination,
+    Edited,
+    Event,
+    Inbound,
+    Pinned,
+    stands,
+)
 
 
 class EventConverter:
@@ -66,14 +83,20 @@ class EventConverter:
         found = MessageContext(said.mentioned, said.at, said.thread_id, attachments, context)
         return inbound(self._setup, SOURCE, said, named_dm(room, by), by, found)
 
+    async def question(self, asked: QuestionAbout) -> Inbound:
+        """A question of a message, as one that was said just now in its thread."""
+        return await self.message(replace(asked, at=datetime.now(UTC)))
+
     async def _command(self, found: CommandUse) -> Inbound:
         by, room = await asyncio.gather(
             self._directory.speaker(found.user_id), self._directory.room(found.room)
         )
-        context = MessageContext(mentioned=True, sent_at=datetime.now(UTC))
+        now = datetime.now(UTC)
+        context = MessageContext(mentioned=True, sent_at=now, thread_id=found.thread_id)
         return inbound(self._setup, SOURCE, found, named_dm(room, by), by, context)
 
     async def _thread_context(self, said: NewMessage) -> str | None:
         if not (said.mentioned and said.thread_id):
             return None
-        return await self._directory.thread_context(said.room.id, said.thread_id, said.id)
+        until = said.id if stands(said.id) else f"{said.at.timestamp():.6f}"
+        return await self._directory.thread_context(said.room.id, said.thread_id, until)

@@ -12,10 +12,10 @@ import structlog
 from bots.markdown.writer import quiet
 from bots.slack.api import SlackApi, SlackRefused
 from bots.slack.directory import Directory
-from bots.slack.events import CHOOSE, NOTE, Account, commander
+from bots.slack.events import ASK, CHOOSE, NOTE, Account, ShortcutUse, commander
 from bots.slack.text import LIMIT_BYTES, escape, fenced, markdown, mrkdwn, unescaped
 from contract.agent import Question
-from contract.chat import Destination, PersonaIdentity
+from contract.chat import Destination, Inbound, PersonaIdentity
 
 log = structlog.stdlib.get_logger("moot.bots")
 
@@ -117,6 +117,25 @@ class Posts:
         block = {"type": "context", "block_id": NOTE, "elements": [shown]}
         return await self._post(place, escape(text), key, [block])
 
+    async def open_modal(self, use: ShortcutUse) -> None:
+        """Ask somebody what they want to know of a message."""
+        await self._api.call("views.open", trigger_id=use.trigger_id, view=_modal(use.about))
+
+    async def quote(self, asked: Inbound) -> None:
+        """Show in the thread what somebody asked in a modal.
+
+        Raises SlackRefused where that can't be; then they were told.
+        """
+        place, by = Destination(asked.room, asked.thread_id), asked.meta
+        line = " ".join(f"{by.sender_display_name} asked: {asked.content}".split())
+        try:
+            await self.note(place, line[:_NOTIFIED], asked.message_id)
+        except SlackRefused as error:
+            log.info("question.not_shown", reason=error)
+            user = by.sender_id.partition(":")[2]
+            await self._api.call("chat.postMessage", channel=user, text=_NOT_HERE)
+            raise
+
     async def edit(self, place: Destination, message_id: str, text: str) -> None:
         """Replace the text; the buttons of a question go. The name it was posted under stays."""
         written, blocks = written_forms(text)
@@ -183,6 +202,27 @@ def written_forms(text: str) -> tuple[str, Blocks | None]:
     if len(text) <= LIMIT_BYTES and len((written := mrkdwn(text)).encode()) <= LIMIT_BYTES:
         return written, None
     return _cut(escape(quiet(text)), _NOTIFIED), [{"type": "markdown", "text": markdown(text)}]
+
+
+_NOT_HERE = "I can't answer there: I'm not in that channel. Somebody in it can `/invite` me."
+
+
+def _plain(text: str) -> dict[str, Any]:
+    return {"type": "plain_text", "text": text}
+
+
+def _modal(about: str) -> dict[str, Any]:
+    """The modal of "Ask Moot". about: comes back with the answer."""
+    box = {"type": "plain_text_input", "action_id": "text", "multiline": True, "max_length": 3_000}
+    label = _plain("What do you want to know about this message?")
+    return {
+        "type": "modal",
+        "callback_id": ASK,
+        "private_metadata": about,
+        "title": _plain("Ask Moot"),
+        "submit": _plain("Ask"),
+        "blocks": [{"type": "input", "block_id": "question", "label": label, "element": box}],
+    }
 
 
 def key_metadata(key: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import structlog
 
 from bots.bot import Reaction
 from bots.kit.reactions import SHORT_NAMES
-from bots.kit.recent import ShownReactions
+from bots.kit.recent import Recent, ShownReactions
 from bots.slack.api import SlackApi, SlackRefused
 from contract.chat import Destination
 from contract.errors import PlatformError
@@ -29,6 +29,7 @@ _PASSING = {
     "thread_locked",
     "not_reactable",
 }
+_SESSIONS = 1_000
 _SKEW_S = 5.0  # Slack's clock and ours may differ
 _TS = re.compile(r"[0-9]+\.[0-9]+")  # the id of a message; a slash command has another
 
@@ -43,17 +44,29 @@ class Reactions:
         self._refused: set[str] = set()  # methods
         self._silent: set[str] = set()  # channels in which a status is refused
         self._shown: ShownReactions[tuple[str, str]] = ShownReactions()
+        self._sessions: Recent[tuple[str, str], str] = Recent(_SESSIONS)
 
     async def status(self, place: Destination, status: str) -> None:
         """The status line under a thread; channels have none outside of threads."""
         channel = place.room.external_id
         if place.thread_id is None or channel in self._silent:
             return
+        if await self._in_session(channel, place.thread_id, "processing" if status else "active"):
+            return
         method = "assistant.threads.setStatus"
         if not await self._tried(
             method, channel_id=channel, thread_ts=place.thread_id, status=status
         ):
             self._silent.add(channel)
+
+    async def _in_session(self, channel: str, thread: str, state: str) -> bool:
+        """True if Slack shows the agent's work itself, with a button that stops it: for apps with
+        `agent_view`."""
+        method = "agents.sessions.setStatus"
+        if method not in self._refused and self._sessions.get((channel, thread)) != state:
+            self._sessions[channel, thread] = state
+            await self._tried(method, channel_id=channel, thread_ts=thread, status=state)
+        return method not in self._refused
 
     async def react(self, place: Destination, message_id: str, reaction: Reaction) -> None:
         """Put the reaction, then take back the one before."""

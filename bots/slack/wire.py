@@ -96,6 +96,47 @@ class WireCommand(_Wire):
     trigger_id: str
 
 
+class WireStop(_Wire):
+    """Somebody pressed Slack's stop button under an agent's work."""
+
+    channel: str
+    thread_ts: Ts
+    user: str
+    event_ts: Ts
+
+
+class WireMessageAction(_Wire):
+    """Somebody chose "Ask Moot" at a message."""
+
+    callback_id: str
+    trigger_id: str
+    user: WireRef
+    channel: WireRef
+    message: WireEvent
+
+
+class WireInput(_Wire):
+    value: str | None = None
+
+
+class WireState(_Wire):
+    values: dict[str, dict[str, WireInput]] = {}
+
+
+class WireView(_Wire):
+    id: str
+    callback_id: str = ""
+    private_metadata: str = ""
+    state: WireState = WireState()
+
+
+class WireSubmission(_Wire):
+    """Somebody sent a modal off."""
+
+    user: WireRef
+    view: WireView
+
+
 class WireAction(_Wire):
     action_id: str
     value: str | None = None

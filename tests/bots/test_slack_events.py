@@ -18,6 +18,7 @@ from bots.slack.events import (
     Channel,
     CommandUse,
     NewMessage,
+    ShortcutUse,
     moment,
     parse_event,
     speaker,
@@ -54,7 +55,7 @@ def shown(payload: dict[str, Any]) -> dict[str, Any] | None:
             return {"flagged": {**where(found), "user_id": found.by, "pinned": found.pinned}}
         case ButtonPress():
             return {"pressed": asdict(found)}
-        case CommandUse():
+        case CommandUse() | ShortcutUse():
             raise AssertionError("it has goldens of its own")
         case _:
             return {"renamed": {"channel": found.room}}
@@ -101,7 +102,7 @@ def test_both_deliveries_of_a_mention_read_the_same_but_for_the_kind_of_room() -
         {"type": "event_callback"},
         {"type": "event_callback", "event": "text"},
         {"type": "event_callback", "event": {"type": "message"}},
-        {"type": "view_submission", "view": {}},
+        {"type": "view_submission", "user": {"id": "U1"}, "view": {"id": "V1"}},
         {"type": "block_actions", "user": {"id": "U1"}, "actions": []},
     ],
 )

@@ -43,6 +43,7 @@ class SlackDouble:
     statuses: dict[tuple[str, str], str] = field(default_factory=dict)
     sessions: dict[tuple[str, str], str] = field(default_factory=dict)
     prompts: dict[str, list[Json]] = field(default_factory=dict)
+    views: list[Json] = field(default_factory=list)
     no_streams: set[str] = field(default_factory=set)  # channels
     faults: dict[str, list[Fault]] = field(default_factory=lambda: defaultdict(list))
     downloads: list[str] = field(default_factory=list)  # the tokens they came with
@@ -247,6 +248,46 @@ class SlackDouble:
                 ],
             }
         )
+
+    def stop(self, channel: str, thread_ts: str, user: str = OLIVIA) -> Envelope:
+        """Somebody presses Slack's stop button under the work of an agent: its streams end."""
+        open_ = [
+            message
+            for message in self.messages[channel].values()
+            if message.get("thread_ts") == thread_ts
+            and message.get("streaming_state") == "in_progress"
+        ]
+        for message in open_:
+            message["streaming_state"] = "stopped_by_user"
+        event: Json = {"type": "agent_session_stopped", "channel": channel, "thread_ts": thread_ts}
+        stopped = [message["ts"] for message in open_]
+        event |= {"user": user, "event_ts": self.new_ts(), "streaming_message_ts": stopped}
+        return self.apps[0].delivery.event(event)
+
+    def shortcut(self, channel: str, ts: str, user: str = OLIVIA) -> Envelope:
+        """Somebody chooses "Ask Moot" at a message."""
+        (app, *_) = self.apps
+        return app.delivery.interactive(
+            {
+                "type": "message_action",
+                "callback_id": "moot_ask",
+                "trigger_id": f"{next(self._numbers)}.3.abc",
+                "message_ts": ts,
+                "message": self.messages[channel][ts],
+                "channel": {"id": channel, "name": self.channels[channel]["name"]},
+                "user": {"id": user, "name": user.lower()},
+                "team": {"id": TEAM, "domain": "test"},
+                "response_url": f"{self.base}/respond",
+            }
+        )
+
+    def submit(self, view: Json, text: str, user: str = OLIVIA) -> Envelope:
+        """Somebody fills the only box of a modal, and sends it off."""
+        (block,) = view["blocks"]
+        values = {block["block_id"]: {block["element"]["action_id"]: {"value": text}}}
+        sent = {**view, "id": f"V0VIEW{next(self._numbers):04}", "state": {"values": values}}
+        who = {"user": {"id": user, "name": user.lower()}, "team": {"id": TEAM}}
+        return self.apps[0].delivery.interactive({"type": "view_submission", "view": sent, **who})
 
     def command(
         self, text: str, channel: str = GENERAL, user: str = OLIVIA, command: str = "/moot"

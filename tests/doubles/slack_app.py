@@ -44,7 +44,7 @@ class App:
     signing_secret: str = "it-is-us"
     scopes: set[str] = field(default_factory=lambda: set(EVERY_SCOPE))
 
-    is_agent: bool = True
+    is_agent: bool = False
 
     def __post_init__(self) -> None:
         self.delivery = Delivery(TEAM, self.id, self.user, self.signing_secret)

@@ -87,6 +87,8 @@ def true(value: Any) -> bool:
 
 def room_of(slack: SlackDouble, args: Json, name: str = "channel") -> str:
     channel = str(args.get(name) or "")
+    if channel in slack.users:  # a person's id stands for the direct message with them
+        channel = next((n for n, c in slack.channels.items() if c.get("user") == channel), "")
     if channel not in slack.channels:
         raise Refusal("channel_not_found")
     if slack.channels[channel].get("is_archived"):

@@ -136,6 +136,19 @@ def session(slack: SlackDouble, app: App, args: Json) -> Json:
     return {"status": args["status"]}
 
 
+def open_view(slack: SlackDouble, app: App, args: Json) -> Json:
+    """views.open"""
+    view = args.get("view")
+    if not args.get("trigger_id"):
+        raise Refusal("invalid_trigger_id")
+    if not isinstance(view, dict) or len(view["title"]["text"]) > 24:
+        raise Refusal("invalid_arguments")
+    if len(view.get("private_metadata", "")) > 3_000 or not 0 < len(view["blocks"]) <= 100:
+        raise Refusal("invalid_arguments")
+    slack.views.append(view)
+    return {"view": view}
+
+
 def prompts(slack: SlackDouble, app: App, args: Json) -> Json:
     """assistant.threads.setSuggestedPrompts"""
     channel, given = room_of(slack, args, "channel_id"), args.get("prompts")

@@ -79,6 +79,8 @@ def _author(app: App, args: Json) -> Json:
 
 def _post(slack: SlackDouble, app: App, args: Json) -> Json:
     channel = room_of(slack, args)
+    if app.user not in slack.members[channel]:
+        raise Refusal("not_in_channel")
     text = str(args.get("text") or "")
     if not text.strip() and not args.get("blocks"):
         raise Refusal("no_text")
@@ -249,6 +251,7 @@ METHODS: dict[str, Callable[[SlackDouble, App, Json], Json]] = {
     "chat.startStream": slack_streams.start,
     "chat.appendStream": slack_streams.append,
     "chat.stopStream": slack_streams.stop,
+    "views.open": slack_streams.open_view,
     "agents.sessions.setStatus": slack_streams.session,
     "assistant.threads.setStatus": _status,
     "assistant.threads.setSuggestedPrompts": slack_streams.prompts,
