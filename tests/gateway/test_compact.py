@@ -161,3 +161,22 @@ async def test_a_full_context_brings_the_whole_window_again(tmp_path: Path) -> N
         await tell(moot, "@demo three")
         assert "most recent 40 messages" in programs.prompts[2]
         assert "@demo two\n" in programs.prompts[2]
+
+
+async def test_what_was_shown_before_it_can_be_recalled_again(tmp_path: Path) -> None:
+    programs = ScriptedPrograms(compacting=Compacting())
+    async with gateway(tmp_path, programs=programs, index=WordIndex()) as moot:
+        memories = moot.house.memories
+        await moot.hear(said("the staging database listens on port 5433", by="budi"))
+        await tell(moot, "@demo hello")
+        assert "5433" in programs.prompts[-1]
+        await memories.messages.run("room:fake:general")
+        question = "@demo which port has the staging database?"
+        await tell(moot, question)
+        assert "5433" not in programs.prompts[-1]  # its agent was given it
+        await tell(moot, "@demo !compact")
+        await tell(moot, question)
+        recalled = programs.prompts[-1].partition("[RECALL")[2].partition("\n\n")[0]
+        assert "the staging database listens on port 5433" in recalled
+        await tell(moot, question)
+        assert "5433" not in programs.prompts[-1]
