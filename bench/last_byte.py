@@ -1,12 +1,14 @@
 """How soon an answer is known after the model's last byte, of every real command-line agent.
 
-    python -m bench.last_byte [--turns 10] [NAME ...]
+    python -m bench.last_byte [--turns 10] [--pause-ms 0] [NAME ...]
 
 Prints a row for each: milliseconds from the last byte that a double of its API sent to the answer
 that its session gives, of short replies and of 200 lines, the last row for a program described in
 TOML that writes its record and draws; then how much of that passed since the program had last
 written to its record, which is Moot's own part (a hook comes later than the record in some). An
-agent that is not installed is left out.
+agent that is not installed is left out. The double sends all at once; with --pause-ms it rests
+between pieces of 23 characters, as a model does: then a program that is slow to take them has done
+so when the last one comes.
 """
 
 import argparse
@@ -21,6 +23,7 @@ from pathlib import Path
 from adapters.agent import Launch
 from adapters.cli.session import CliAgent
 from adapters.profiles.generic import GenericSettings, generic_profile
+from tests.doubles.model_steps import Message, Text
 from tests.doubles.replies import Replies
 from tests.every_agent.stage import Cli, Stage, asked, clis
 
@@ -62,7 +65,7 @@ def since_written(cli: Cli, home: Path) -> float:
     return time.time() - max((file.stat().st_mtime for file in files), default=time.time())
 
 
-async def real(cli: Cli, turns: int, folder: Path) -> None:
+async def real(cli: Cli, turns: int, pause_s: float, folder: Path) -> None:
     """The rows of a real program."""
     async with Stage.open(cli, folder) as stage:
         agent = stage.agent()
@@ -71,7 +74,7 @@ async def real(cli: Cli, turns: int, folder: Path) -> None:
             ends, own = [], []
             for number in range(turns + 1):
                 stage.api.forget()
-                stage.api.when(f"Turn {number}: {kind}", reply)
+                stage.api.when(f"Turn {number}: {kind}", Message((Text(reply),), pause_s=pause_s))
                 await asked(agent, f"Turn {number}: {kind}")
                 if number or kind != "short":  # the first one warms it up
                     ends.append(time.monotonic() - stage.api.finished_at[-1])
@@ -100,11 +103,11 @@ async def described(turns: int, folder: Path) -> None:
     row("described", "short", ends)
 
 
-async def run(names: list[str], turns: int, folder: Path) -> None:
+async def run(names: list[str], turns: int, pause_s: float, folder: Path) -> None:
     """All rows, one after the other."""
     for cli in clis():
         if cli.program.exists() and (cli.name in names or not names):
-            await real(cli, turns, folder / cli.name)
+            await real(cli, turns, pause_s, folder / cli.name)
     if "described" in names or not names:
         await described(turns, folder)
 
@@ -114,9 +117,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--turns", type=int, default=10)
+    parser.add_argument("--pause-ms", type=float, default=0.0)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        asyncio.run(run(options.names, options.turns, Path(folder)))
+        asyncio.run(run(options.names, options.turns, options.pause_ms / 1000, Path(folder)))
 
 
 if __name__ == "__main__":
