@@ -239,7 +239,10 @@ COPILOT = profile.Profile(
         command=("copilot", "--acp"),
         options=OPTIONS,
         fault=re.compile(rf"(?<=\AError: )(?:{FAULTS}).*"),
-        again=re.compile(r"Info: [^\n]* [Rr]etrying\.\.\."),
+        again=re.compile(
+            r"Info: [^\n]* [Rr]etrying\.\.\."
+            r"|Warning: Removed \d+ attachments? from [^\n]* before retrying\.[^\n]*"
+        ),
     ),
     modes={
         "plan": ("--mode", "plan"),

@@ -10,6 +10,7 @@ import pytest
 from adapters.agent import MemoryServer
 from adapters.cli_profile import Setting
 from adapters.profiles.copilot import (
+    COPILOT,
     PLAIN,
     harmless,
     mcp_file,
@@ -165,3 +166,21 @@ def test_the_memory_is_one_of_its_servers() -> None:
 )
 def test_no_text_is_a_command(text: str, typed: str) -> None:
     assert harmless(text) == typed
+
+
+@pytest.mark.parametrize(
+    ("piece", "asks"),
+    [
+        ("Info: Request failed due to a transient API error. Retrying...", True),
+        (
+            "Warning: Removed 1 attachment from an oversized request before retrying. "
+            "The model did not receive it. Try smaller or fewer attachments.",
+            True,
+        ),
+        ("Warning: Removed 1 attachment from a page before retrying.\n\nAs you asked.", False),
+        ("Warning: it is hot.", False),
+    ],
+)
+def test_a_report_that_it_asks_again_is_none_of_its_words(piece: str, asks: bool) -> None:
+    assert COPILOT.acp.again
+    assert bool(COPILOT.acp.again.fullmatch(piece)) == asks
