@@ -7,7 +7,8 @@ import secrets
 from collections import Counter
 from pathlib import Path
 
-from tests.doubles.matrix_person import NioPerson
+from tests.doubles.inbox import PATIENCE_S
+from tests.doubles.matrix_person import ElementPerson, NioPerson
 from tests.doubles.service import service
 from tests.doubles.synapse import SERVER, Person, Synapse
 
@@ -112,3 +113,22 @@ async def test_an_encrypted_room_is_answered_encrypted(homeserver: Synapse, tmp_
         assert "Traceback" not in moot.log()
     assert first["was_encrypted"]
     assert second["was_encrypted"]
+
+
+async def test_element_asks_it_and_verifies_it(homeserver: Synapse, tmp_path: Path) -> None:
+    bot_id, secret = account(homeserver)
+    async with ElementPerson.open(homeserver, "ella", tmp_path) as ella:
+        config = CONFIG.replace("[access]", f'[access]\nowners = ["matrix:{ella.user_id}"]')
+        async with service(tmp_path / "moot", config.format(url=homeserver.url), **secret) as moot:
+            room = await ella.room(bot_id, name="", direct=True)
+            await ella.say(room, "@demo echo word 1")
+            answer = await ella.sees(lambda e: e["content"].get("body") == "word 1")
+            await ella("verify", user=bot_id, room=room)
+            assert await ella("compared", same=True) == {"done": True}
+            async with asyncio.timeout(PATIENCE_S):
+                while not (await ella("devices", user=bot_id))["verified"]:
+                    await asyncio.sleep(0.1)
+            key = (moot.folder / "data/bots/matrix/recovery-key").read_text().strip()
+            assert moot.leaks("word 1", key, key.replace(" ", "")) == []
+            assert "Traceback" not in moot.log()
+    assert answer["was_encrypted"]

@@ -73,7 +73,8 @@ class MatrixBot(PlatformBot):
         given = credentials.token or (credentials.user and credentials.password)
         if not given and not CredentialStore(setup.own_dir).is_signed_in():
             raise ConfigError(
-                f"Matrix bot {setup.name!r}: set MATRIX_TOKEN, or MATRIX_USER and MATRIX_PASSWORD"
+                f"Matrix bot {setup.name!r}: set MATRIX_USER and MATRIX_PASSWORD, or MATRIX_TOKEN, "
+                f"or sign it in by `moot login {setup.name}`"
             )
         super().__init__(setup, DIALECT)
         self._credentials, self._welcome, self._encrypts = credentials, invites, encryption

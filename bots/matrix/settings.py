@@ -26,17 +26,15 @@ class MatrixTable(BotTable):
 
 def _make(setup: BotSetup, table: MatrixTable, host: Host) -> Bot:
     from bots.matrix.bot import MatrixBot
-    from bots.matrix.check import Credentials, CredentialStore
+    from bots.matrix.check import Credentials
     from bots.matrix.invites import welcome
 
     secrets = host.secrets
     token = secrets.optional("MATRIX_TOKEN")
-    has_account = token or CredentialStore(setup.own_dir).is_signed_in()
-    find = secrets.optional if has_account else secrets.required
     credentials = Credentials(
         token,
-        user="" if token else find("MATRIX_USER"),
-        password=find("MATRIX_PASSWORD"),
+        user="" if token else secrets.optional("MATRIX_USER"),
+        password=secrets.optional("MATRIX_PASSWORD"),
         recovery_key=secrets.optional("MATRIX_RECOVERY_KEY"),
     )
     invited = welcome(
