@@ -39,6 +39,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")  # what all of ours are; Discord al
 _DESCRIPTION, _CHOICES = 100, 25
 _MENU, _MENU_NAME = 5, 32  # commands in a message's menu
 _CHAT_INPUT, _STRING = 1, 3
+_PERSONA = "persona"  # the name of such an option in every command
 
 _MAX_FILE_BYTES = 25_000_000
 _MOST_SENT = 10_000_000  # bytes: docs.discord.com/developers/reference, read 2026-11
@@ -54,7 +55,7 @@ def described(
             "name": command.name,
             "type": _CHAT_INPUT,
             "description": _plain(command.says) or command.name,
-            "options": [_option(option) for option in command.options],
+            "options": [_option(option, personas) for option in command.options],
         }
         for command in sorted(commands, key=lambda command: command.name)
         if _NAME.fullmatch(command.name)
@@ -62,15 +63,17 @@ def described(
     return [*slash, *[one for one in menu if len(str(one["name"])) <= _MENU_NAME][:_MENU]]
 
 
-def _option(option: SlashOption) -> dict[str, Any]:
+def _option(option: SlashOption, personas: Sequence[str]) -> dict[str, Any]:
+    """An option as Discord takes it; one that is a persona offers the bot's."""
+    offered = option.choices or (personas if option.name == _PERSONA else ())
     told = {
         "type": _STRING,
         "name": option.name,
         "description": _plain(option.says) or option.name,
         "required": option.required,
     }
-    choices = [{"name": choice, "value": choice} for choice in option.choices[:_CHOICES]]
-    return {**told, "choices": choices} if choices else told
+    choices = [{"name": choice, "value": choice} for choice in offered]
+    return {**told, "choices": choices[:_CHOICES]} if choices else told
 
 
 def _plain(text: str) -> str:

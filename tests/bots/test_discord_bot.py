@@ -364,6 +364,19 @@ async def test_a_slash_command_is_what_one_would_type(
     assert len(discord_double.called(REGISTER)) == 1
 
 
+async def test_an_option_that_is_a_persona_offers_those_of_the_bot(
+    discord_double: DiscordDouble, inbox: Inbox, discord_bot: MakeDiscordBot
+) -> None:
+    options = (SlashOption("persona", "whose"), SlashOption("model", "which"))
+    bot = discord_bot(commands=(SlashCommand("model", "x", options),), personas=("demo", "ada"))
+    async with running(bot, inbox):
+        await discord_double.gateway.connected()
+        await registered(discord_double, 1)
+    whose, which = discord_double.commands[0]["options"]
+    assert whose["choices"] == [{"name": one, "value": one} for one in ("demo", "ada")]
+    assert "choices" not in which
+
+
 async def test_a_message_is_asked_about_in_its_menu(
     discord_double: DiscordDouble, inbox: Inbox, discord_bot: MakeDiscordBot
 ) -> None:
