@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import time
+from pathlib import Path
 
 from bench.header.rooms import by_memory, by_moot
 from bench.header.scores import is_wrong, miss, table
@@ -36,10 +37,12 @@ def main() -> None:
     parser.add_argument("--language", nargs="+", choices=languages(), default=languages())
     parser.add_argument("--quick", action="store_true", help="the memory alone, in this process")
     parser.add_argument("--misses", action="store_true", help="print what went wrong")
+    parser.add_argument("--model", type=Path, help="MiniLM's folder; with --quick, else by words")
     given = parser.parse_args()
+    settings = {"embedder": "minilm", "model": given.model} if given.model else {}
     talks = [talk(one, n, given.seed) for one in given.language for n in range(given.rooms)]
     begin = time.perf_counter()
-    outcomes = asyncio.run(by_memory(talks) if given.quick else by_moot(talks))
+    outcomes = asyncio.run(by_memory(talks, **settings) if given.quick else by_moot(talks))
     print(f"{len(talks)} rooms, seed {given.seed}, {time.perf_counter() - begin:.0f} s")
     print(table(outcomes))
     if given.misses:

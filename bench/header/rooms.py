@@ -14,6 +14,7 @@ import aiohttp
 
 from bench.header.scores import GONE, Outcome, judge, recall_lines
 from bench.header.talk import Said, Talk
+from bench.recall import all_embedded
 from contract.chat import Room
 from memory.extraction.plain import is_telling
 from memory.layers import BriefRequest
@@ -133,6 +134,8 @@ async def by_memory(talks: Sequence[Talk], **settings: Any) -> list[Outcome]:
                 facts = [_fact(one, f"room:{talk.room}", now) for one in kept]
                 await store.write(lambda c, facts=facts: add_facts(c, facts, now))  # type: ignore[misc]
                 await recall.index_pending()
+                if "model" in settings:
+                    await all_embedded(Path(name))
                 for question in talk.questions:
                     found = await recall.brief(BriefRequest(invocation, question.text, now))
                     lines = [

@@ -13,7 +13,7 @@ on the rest.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import islice
 from typing import NamedTuple
 
@@ -25,11 +25,12 @@ CLEAR = 0.0165  # cosine above that, times the logarithm of how many entries the
 LEAST = 0.2  # cosine: in a small room nothing may be alike, and yet something is the best
 COMMON = 0.1  # cosine that two sentences about nothing the same may have
 
+SAME = 0.6  # of the terms of the shorter of two entries: more, and they say the same
 BEARS, BEARS_MORE = 0.35, 2.0  # the bearing of what stands clear, and how it rises with the cosine
 STEP = 1e-9  # of a score, between one seat and the next
 
-NEAREST = REST + 1
-"""So many of the most alike are needed."""
+NEAREST = 4 * (REST + 1)
+"""So many of the most alike are looked at: some say the same."""
 
 
 class Place(NamedTuple):
@@ -41,21 +42,45 @@ class Place(NamedTuple):
     by_change: bool = False
 
 
-def seated(
-    ranked: Mapping[int, Place], alike: Sequence[tuple[float, int]], size: int
-) -> dict[int, Place]:
+class Alike(NamedTuple):
+    """An entry's cosine with the question, and its number. first: the number of the most alike of
+    those that say the same, which share a seat and count once."""
+
+    cosine: float
+    number: int
+    first: int
+
+
+def by_what_they_say(
+    found: Sequence[tuple[float, int]], all_terms: Sequence[Iterable[str]]
+) -> list[Alike]:
+    """Each with the first that says the same. found: cosines and numbers, most alike first."""
+    firsts: dict[int, set[str]] = {}
+    made = []
+    for (cosine, number), terms in zip(found, map(set, all_terms), strict=True):
+        same = (one for one, other in firsts.items() if _is_same(terms, other))
+        firsts.setdefault(first := next(same, number), terms)
+        made.append(Alike(cosine, number, first))
+    return made
+
+
+def _is_same(one: Set[str], other: Set[str]) -> bool:
+    return len(one & other) > SAME * min(len(one), len(other))
+
+
+def seated(ranked: Mapping[int, Place], alike: Sequence[Alike], size: int) -> dict[int, Place]:
     """Numbers of entries and their places, best first, with the seats taken.
 
-    ranked: the same before that. alike: the NEAREST cosines of all entries, and their numbers.
-    size: how many entries there are.
+    ranked: the same before that. alike: the NEAREST of all entries. size: how many there are.
     """
-    nearest = sorted(alike, reverse=True)[:NEAREST]
-    rest = max(nearest[REST][0] if len(nearest) > REST else COMMON, COMMON)
-    clear = {
-        number: cosine
-        for cosine, number in nearest[:SEATS]
-        if cosine >= LEAST and cosine - rest >= CLEAR * math.log(size)
-    }
+    nearest = sorted((one for one in alike if one.number == one.first), reverse=True)
+    rest = max(nearest[REST].cosine if len(nearest) > REST else COMMON, COMMON)
+    clear: dict[int, float] = {}
+    for first in nearest[:SEATS]:
+        if first.cosine >= LEAST and first.cosine - rest >= CLEAR * math.log(size):
+            same = [one for one in alike if one.first == first.number]
+            newest = max(same, key=lambda one: one.number)
+            clear |= {first.number: first.cosine, newest.number: newest.cosine}
     made = dict(islice(ranked.items(), FIRST))
     edge = min((place.score for place in made.values()), default=None)
     for seat, (number, cosine) in enumerate(clear.items(), 1):

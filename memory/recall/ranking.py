@@ -14,6 +14,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from memory.recall.fusion import Alike, by_what_they_say
 from memory.recall.inverted_index import NOWHERE, InvertedIndex, Places, Scores
 from memory.recall.question import OF_TALK, SearchQuestion
 from memory.recall.words import CHANGED, NAMING, PERSON, TIMED
@@ -154,11 +155,13 @@ class Ranking:
         best = self._scores[self._head[: self._limit]]
         return (best / (best + self._scale)).tolist()  # type: ignore[no-any-return]
 
-    def nearest(self, count: int) -> list[tuple[float, int]]:
-        """The entries that are most like the question in meaning: cosines and numbers."""
+    def nearest(self, count: int) -> list[Alike]:
+        """The entries that are most like the question in meaning, most alike first."""
         places = _head(self._alike, count)
-        numbers = self._lexicon.numbers
-        return [(float(self._alike[place]), numbers[place]) for place in places.tolist()]
+        cosines = zip(self._alike[places].tolist(), places.tolist(), strict=True)
+        numbers, all_terms = self._lexicon.numbers, self._lexicon.terms_of(places.tolist())
+        found = [(cosine, numbers[place]) for cosine, place in cosines]
+        return by_what_they_say(found, all_terms)
 
     def best(self) -> list[RankedEntry]:
         """Add all features up."""

@@ -1,9 +1,11 @@
 """Seats for what is plainly more alike in meaning than all else."""
 
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from memory.recall.fusion import Place, seated
+from memory.recall.fusion import Alike, Place
+from memory.recall.fusion import seated as seated_by
 from memory.recall.index import AGENT
 from memory.recall.vectors import SqliteVectors
 
@@ -11,7 +13,13 @@ NOW = datetime(2026, 4, 15, 12, 0, tzinfo=UTC)
 
 RANKED = {number: Place(1 - number / 10, 0.4) for number in range(1, 6)}
 SIZE = 500
+Cosines = Sequence[tuple[float, int]]
 CROWD = [(0.2, number) for number in range(20, 40)]
+
+
+def seated(ranked: Mapping[int, Place], cosines: Cosines, size: int) -> dict[int, Place]:
+    """Where no two say the same."""
+    return seated_by(ranked, [Alike(cosine, number, number) for cosine, number in cosines], size)
 
 
 def test_what_stands_clear_comes_right_after_the_best() -> None:
@@ -44,6 +52,12 @@ def test_without_any_word_in_common_the_likeness_is_the_score() -> None:
 def test_there_are_three_seats() -> None:
     alike = [(0.9 - number / 100, number) for number in range(50, 55)]
     assert list(seated({}, [*alike, *CROWD], SIZE)) == [50, 51, 52]
+
+
+def test_those_that_say_the_same_share_a_seat_and_its_newest_has_it_too() -> None:
+    same = [Alike(0.9, 50, 50), *(Alike(0.9 - n / 100, 50 + n, 50) for n in range(1, 15))]
+    others = [Alike(0.7, 80, 80), Alike(0.6, 81, 81), Alike(0.5, 82, 82)]
+    assert list(seated_by({}, [*same, *others], SIZE)) == [50, 64, 80, 81]
 
 
 def test_among_more_entries_it_has_to_stand_clearer() -> None:
