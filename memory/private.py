@@ -13,7 +13,7 @@ RUN_WORDS, RUN_CHARS = 3, 12  # so many words in a row, so long together, are no
 LONG_CHARS = 16  # a word that says something of itself, as does one with a digit in it
 
 _WORD = re.compile(r"\w+")
-Telling = Set[tuple[str, ...]]
+Traces = Set[tuple[str, ...]]
 
 _MARK = "[withheld]"
 
@@ -34,13 +34,13 @@ def public(text: str, spans: tuple[str, ...] = ()) -> str:
         if len(span) >= LEAST_CHARS:
             words = r"\s+".join(re.escape(word) for word in span.split())
             kept = re.sub(words, _MARK, kept, flags=re.IGNORECASE)
-    return without(kept, _telling(hidden), _MARK).strip() if hidden else kept.strip()
+    return without(kept, _traces(hidden), _MARK).strip() if hidden else kept.strip()
 
 
 # ── Repetitions ─────────────────────────────────────────────────────────────────────────
 
 
-def telling(texts: Iterable[str]) -> frozenset[tuple[str, ...]]:
+def traces(texts: Iterable[str]) -> frozenset[tuple[str, ...]]:
     """The words, and the words in a row, by which a repetition of these texts is known."""
     found: set[tuple[str, ...]] = set()
     for text in texts:
@@ -52,7 +52,7 @@ def telling(texts: Iterable[str]) -> frozenset[tuple[str, ...]]:
     return frozenset(found)
 
 
-_telling = lru_cache(maxsize=64)(telling)
+_traces = lru_cache(maxsize=64)(traces)
 
 
 def _tells(word: str) -> bool:
@@ -60,7 +60,7 @@ def _tells(word: str) -> bool:
     return len(word) >= (LEAST_CHARS if has_digit else LONG_CHARS)
 
 
-def without(text: str, known: Telling, mark: str) -> str:
+def without(text: str, known: Traces, mark: str) -> str:
     """The text with a mark in the place of every stretch of such words."""
     words = list(_WORD.finditer(text))
     folded = [match[0].casefold() for match in words]

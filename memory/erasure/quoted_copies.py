@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Column, ColumnElement, Connection, Table, select, update
 
 from memory.erasure.plan import ErasurePlan, Key, keys, matches
-from memory.private import Telling, public, telling, without
+from memory.private import Traces, public, traces, without
 from memory.recall.facts import remove_facts
 from store.schema import (
     agent_sessions,
@@ -71,7 +71,7 @@ def _names_of_others(connection: Connection, ids: frozenset[str]) -> frozenset[s
     return frozenset(connection.execute(names).scalars())
 
 
-def _words_of(connection: Connection, plan: ErasurePlan, ids: frozenset[str]) -> Telling:
+def _words_of(connection: Connection, plan: ErasurePlan, ids: frozenset[str]) -> Traces:
     """Of their messages, of those that a thread's context quotes, and of facts told of them."""
     at = messages.c
     own, others = list[str](), list[str]()
@@ -84,7 +84,7 @@ def _words_of(connection: Connection, plan: ErasurePlan, ids: frozenset[str]) ->
             own += [line for line in quoted if plan.identity.names(line)]
     told = select(facts.c.text).where(facts.c.person.in_(ids), facts.c.first_seq.is_(None))
     own += connection.execute(told).scalars()
-    return telling(own) - telling(others)
+    return traces(own) - traces(others)
 
 
 def _take_out(

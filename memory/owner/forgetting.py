@@ -10,7 +10,7 @@ from sqlalchemy import Connection, delete, or_, select, true, update
 from contract.chat import unaddressed
 from memory.erasure.quoted_copies import remove_words
 from memory.owner.owner import MemoryRefusal, Owner, one, visible
-from memory.private import LEAST_CHARS, telling
+from memory.private import LEAST_CHARS, traces
 from memory.recall.facts import SHARED, StoredFact, every_fact_in, facts_by_id, words_of
 from memory.recall.words import fold
 from store.schema import episodes, landmarks, messages, pointers, staging
@@ -137,11 +137,11 @@ def _said_in(
 
 def _repeats(text: str, sentences: tuple[str, ...]) -> bool:
     """True if a text says one of them again: whole, or half of what tells it."""
-    folded, said = fold(" ".join(text.split())), telling([text])
+    folded, said = fold(" ".join(text.split())), traces([text])
     return any(
         fold(sentence) in folded or (known and len(known & said) * 2 >= len(known))
         for sentence in sentences
-        for known in (telling([sentence]),)
+        for known in (traces([sentence]),)
         if len(sentence) >= LEAST_CHARS
     )
 
