@@ -173,3 +173,53 @@ async def test_an_answer_whose_draft_can_not_be_edited_any_more_is_a_new_post(
         told = [text for text in rocketchat.texts() if "I take my time" in text]
         assert len(told) == 1
         assert told[0].endswith("This is line 10 of ten; half a second each.")
+
+
+async def test_who_mentions_it_in_an_encrypted_room_is_told_once_that_it_can_not_read(
+    tmp_path: Path,
+) -> None:
+    async with RocketChatDouble.open() as rocketchat:
+        rocketchat.rooms[DM]["encrypted"] = True
+
+        def ciphertext(rid: str, *mentioned: str) -> None:
+            named = [{"_id": user, "username": "x"} for user in mentioned]
+            rocketchat.say("", rid=rid, t="e2e", e2e="pending", mentions=named)
+
+        async with service(tmp_path, CONFIG.format(url=rocketchat.base), **SECRETS) as moot:
+            await rocketchat.sockets.listening(CLAUDE)
+            ciphertext(SECRET)
+            for _ in range(2):
+                ciphertext(SECRET, CLAUDE)
+                ciphertext(DM)
+            await until(lambda: "encryption.not_told" in moot.log())
+            await moot.kill()
+            await moot.start()
+            await rocketchat.sockets.listening(CLAUDE, 2)
+            ciphertext(SECRET, CLAUDE)
+            rocketchat.say("@claude echo word 1")
+            await answered(rocketchat, {"word 1"})
+        (told,) = rocketchat.texts(SECRET)
+        assert told.startswith("What is said here is end-to-end encrypted")
+        assert rocketchat.texts(DM) == []
+
+
+async def test_who_sends_a_file_that_is_too_large_is_told_and_a_smaller_one_is_read(
+    tmp_path: Path,
+) -> None:
+    async with RocketChatDouble.open() as rocketchat:
+        config = CONFIG.format(url=rocketchat.base).replace(
+            "[agents.demo]", "file_mb = 1\n[agents.demo]"
+        )
+        async with service(tmp_path, config, **SECRETS):
+            await rocketchat.sockets.listening(CLAUDE)
+            large, small = (
+                rocketchat.file(name, bytes(size), "application/zip")
+                for name, size in (("big_one.zip", 1_500_000), ("small.zip", 900_000))
+            )
+            rocketchat.say("@claude echo word 1", files=(large, small))
+            await until(lambda: len(rocketchat.texts()) == 2)
+        notice, answer = rocketchat.texts()
+        assert notice.startswith("📎 big")
+        assert "did not reach me: " in notice
+        assert answer.startswith("word 1")
+        assert [path.name for path in (tmp_path / "data" / "files").rglob("*.zip")] == ["small.zip"]

@@ -77,8 +77,19 @@ class OptionReaction:
     is_news: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class EncryptedMessage:
+    """A person's message that is ciphertext to the account. mentioned: its sender's client says
+    whom it names."""
+
+    rid: str
+    thread_id: str | None
+    mentioned: bool
+
+
 PlatformEvent = (
     NewMessage
+    | EncryptedMessage
     | EditedMessage[str]
     | DeletedMessage[str]
     | PinChange[str, str | None]
@@ -122,12 +133,23 @@ def parse_message(
     """
     if is_gone(message):
         return [DeletedMessage(message.rid, message.id)]
+    if message.t == "e2e":
+        return _encrypted(message, before, own, since=since)
     if message.t:
         return _pin_notice(message)
     found: list[PlatformEvent] = []
     if message.u.id != own.user_id:
         found += _new_or_edited(message, before, own, since=since, missed=missed)
     return [*found, *_reacted(message, before, own)]
+
+
+def _encrypted(
+    message: WireMessage, before: SeenMessage | None, own: Account, *, since: datetime
+) -> list[PlatformEvent]:
+    is_news = before is None and message.ts >= since and not message.edited_at
+    if not is_news or message.bot or message.u.id == own.user_id:
+        return []
+    return [EncryptedMessage(message.rid, message.tmid, _mentions(message, own))]
 
 
 def is_gone(message: WireMessage) -> bool:

@@ -12,6 +12,7 @@ from bots.kit.recent import Recent
 from bots.rocketchat.directory import Directory
 from bots.rocketchat.events import (
     SOURCE,
+    EncryptedMessage,
     NewMessage,
     OptionReaction,
     PlatformEvent,
@@ -64,6 +65,10 @@ class EventHandler:
         match found:
             case NewMessage():
                 return await self._message(found, room)
+            case EncryptedMessage():
+                if found.mentioned or room.kind == "dm":
+                    await self._posts.explain(Destination(room, found.thread_id))
+                return None
             case EditedMessage():
                 return Edited(room, found.id, found.content, found.at)
             case DeletedMessage():

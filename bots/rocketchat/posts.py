@@ -24,6 +24,10 @@ _ALPHABET = "23456789ABCDEFGHJKLMNPQRSTWXYZabcdefghijkmnopqrstuvwxyz"
 _ID_CHARS = 17
 _REMEMBERED = 500
 _LABEL_CHARS = 60  # of a button; the question itself shows the whole label
+ENCRYPTED = (
+    "What is said here is end-to-end encrypted, and I can't read it. Ask me in another room, or "
+    "have the encryption of this one turned off."
+)
 _SIGNED_OUT_S = 30.0  # somebody has to make a new token
 
 
@@ -71,6 +75,7 @@ class Posts:
         self._api, self._directory = api, directory
         self._plain = False  # the account may speak under its own name only
         self._questions: Recent[str, Question] = Recent(_REMEMBERED)
+        self._explained: Recent[str, None] = Recent(_REMEMBERED)  # ids of rooms
         self._sent_at: Recent[str, Any] = Recent(_REMEMBERED)  # as the server writes it
 
     async def note(self, place: Destination, text: str, key: str) -> str:
@@ -162,6 +167,17 @@ class Posts:
         self._learn_time(message_id, told)
         user = told.get("u") if isinstance(told, dict) else None
         return str(user.get("_id")) if isinstance(user, dict) else None
+
+    async def explain(self, place: Destination) -> None:
+        """Say in an encrypted room that nothing can be read there: once, for its key is one message
+        also for the next process."""
+        if place.room.id in self._explained:
+            return
+        self._explained[place.room.id] = None
+        try:
+            await self.post(place, ENCRYPTED, "encrypted")
+        except PlatformError as error:  # servers may refuse what isn't encrypted there
+            log.warning("encryption.not_told", room=place.room.id, reason=error)
 
     # ── Questions ───────────────────────────────────────────────────────────────────────
 

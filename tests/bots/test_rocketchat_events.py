@@ -8,6 +8,7 @@ import pytest
 from bots.kit.events import DeletedMessage, EditedMessage, FileRef, PinChange
 from bots.rocketchat.events import (
     Account,
+    EncryptedMessage,
     NewMessage,
     PlatformEvent,
     SeenMessage,
@@ -112,7 +113,7 @@ def test_an_edit_is_news_when_its_text_is() -> None:
 
 def test_what_the_room_says_of_itself_is_nobody_s_message() -> None:
     assert told(msg="olivia", t="uj") == []
-    assert told(msg="cipher", t="e2e") == []
+    assert told(msg="cipher", t="e2e") == [EncryptedMessage("r1", None, mentioned=False)]
     assert told(msg="", t="rm") == [DeletedMessage("r1", "m1")]
     assert told(msg="", _hidden=True) == [DeletedMessage("r1", "m1")]
     link = {"message_link": "https://chat.example/channel/general?msg=abc"}

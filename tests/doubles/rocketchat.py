@@ -359,6 +359,8 @@ class RocketChatDouble:
         rid = str(given.get("rid") or "")
         if not self.is_member(rid, user):
             raise Refusal("error-not-allowed", "Not allowed")
+        if self.rooms[rid].get("encrypted"):  # E2E_Allow_Unencrypted_Messages is off
+            raise Refusal("error-not-allowed", "Not allowed")
         if len(str(given.get("msg") or "").encode("utf-16-le")) // 2 > self.most_chars:
             raise Refusal("error-message-size-exceeded", "Message size exceeds the limit")
         speaks_as = {k: given[k] for k in ("alias", "avatar", "emoji") if given.get(k)}
