@@ -2,6 +2,7 @@
 // Inline Markdown to DOM nodes: code, emphasis, links, mentions. Never HTML.
 
 import { h } from "./dom.js";
+import { formulaAt } from "./maths.js";
 import { LABEL, LONGEST_LABEL, PUNCTUATION, destination, known, safeUrl } from "./links.js";
 
 const SPACE = /[\s\u00a0]/;
@@ -76,7 +77,9 @@ class Inline {
   special(character) {
     switch (character) {
       case "\\":
-        return this.escape();
+        return this.formula() || this.escape();
+      case "$":
+        return this.formula();
       case "`":
         return this.code();
       case "*":
@@ -113,6 +116,13 @@ class Inline {
     this.flush();
     this.parts.push(part);
     return true;
+  }
+
+  formula() {
+    const found = formulaAt(this.text, this.at);
+    if (!found) return false;
+    this.at = found.end;
+    return this.push(found.node);
   }
 
   escape() {

@@ -21,6 +21,7 @@ import {
   words,
 } from "./lines.js";
 import { definition } from "./links.js";
+import { formulaLines } from "./maths.js";
 
 /**
  * @typedef {import("./inline.js").Mentions} Mentions
@@ -138,6 +139,11 @@ class Blocks {
     if (bullet) return this.list(bullet);
     const aligned = columns(line, this.lines[this.at + 1]);
     if (aligned) return this.table(aligned);
+    const formula = formulaLines(this.lines, this.at);
+    if (formula) {
+      this.at = formula.end;
+      return formula.node;
+    }
     if (indent(line) >= 4) return this.indented();
     return this.paragraph();
   }
@@ -298,7 +304,7 @@ class Blocks {
         this.at += 1;
         return title(under[1][0] === "=" ? 1 : 2, this.text(above));
       }
-      if (starts(line) || columns(line, this.lines[this.at + 1])) break;
+      if (starts(line) || columns(line, this.lines[this.at + 1]) || formulaLines(this.lines, this.at)) break;
       body.push(words(line));
     }
     const text = this.withoutDefinitions(body.join("\n").trim());
