@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from operator import not_
@@ -316,4 +316,17 @@ class Pinned:
     pinned: bool = True
 
 
-Event = Inbound | Edited | Deleted | Chosen | Pinned
+ShowHome = Callable[[Mapping[str, str]], Awaitable[None]]
+"""Shows a person texts in Markdown, each below its heading. Raises PlatformError."""
+
+
+@dataclass(frozen=True, slots=True)
+class HomeOpened:
+    """Somebody opened the bot's own tab, which they alone see. room: their direct message."""
+
+    room: Room
+    by: Speaker
+    show: ShowHome = field(compare=False)
+
+
+Event = Inbound | Edited | Deleted | Chosen | Pinned | HomeOpened

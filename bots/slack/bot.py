@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any, Literal
 
 import structlog
@@ -27,6 +28,7 @@ from bots.slack.events import (
     Account,
     ButtonPress,
     CommandUse,
+    HomeUse,
     NewMessage,
     QuestionAbout,
     ShortcutUse,
@@ -187,6 +189,9 @@ class SlackBot(PlatformBot):
                     return
                 case RenamedRoom():
                     self._directory.forget_room(found.room)
+                case HomeUse():
+                    show = partial(self._posts.show_home, found.user_id)
+                    await self._delivery.give(await self._converter.home(found, show))
                 case ShortcutUse():
                     await self._posts.open_modal(found)
                 case QuestionAbout():

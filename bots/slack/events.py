@@ -31,6 +31,7 @@ from bots.slack.wire import (
     WireEvent,
     WireFile,
     WireFlag,
+    WireHome,
     WireMessageAction,
     WirePress,
     WireRename,
@@ -146,6 +147,14 @@ class ButtonPress:
 
 
 @dataclass(frozen=True, slots=True)
+class HomeUse:
+    """Somebody opened the app's Home tab. room: the direct message with them."""
+
+    room: Channel
+    user_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class CommandUse:
     """A slash command. It is no message of Slack's: nothing can be answered in a thread of it.
 
@@ -174,6 +183,7 @@ PlatformEvent = (
     | ButtonPress
     | CommandUse
     | ShortcutUse
+    | HomeUse
 )
 
 
@@ -196,6 +206,8 @@ def parse_event(payload: Mapping[str, Any], own: Account) -> PlatformEvent | Non
             return None
         if event.get("type") in ("channel_rename", "group_rename"):
             return RenamedRoom(WireRename.model_validate(event).channel.id)
+        if event.get("type") == "app_home_opened":
+            return _home(WireHome.model_validate(event))
         if event.get("type") == "agent_session_stopped":
             return _stopped(WireStop.model_validate(event))
         if event.get("type") in _PIN_EVENTS:
@@ -245,6 +257,12 @@ def _commanded(given: WireCommand) -> CommandUse:
     content = f"/moot {words}".rstrip()
     id_ = f"{SLASH}{given.user_id}:{given.trigger_id}"
     return CommandUse(_channel(given.channel_id), given.user_id, id_, content)
+
+
+def _home(opened: WireHome) -> HomeUse | None:
+    if opened.tab != "home" or not opened.channel:
+        return None
+    return HomeUse(_channel(opened.channel, "im"), opened.user)
 
 
 def _stopped(stop: WireStop) -> CommandUse:

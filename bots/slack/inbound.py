@@ -16,19 +16,23 @@ from bots.slack.events import (
     ButtonPress,
     Channel,
     CommandUse,
+    HomeUse,
     NewMessage,
     QuestionAbout,
 )
 from bots.slack.files import Files
 from contract.chat import (
+    SLASH,
     Attachment,
     Chosen,
     Deleted,
     Destination,
     Edited,
     Event,
+    HomeOpened,
     Inbound,
     Pinned,
+    ShowHome,
     stands,
 )
 
@@ -55,7 +59,11 @@ class EventConverter:
                 by = await self._directory.speaker(found.user_id)
                 place = None
                 if found.room is not None:
-                    place = Destination(await self._directory.room(found.room), found.thread_id)
+                    alone = (
+                        f"{SLASH}{found.user_id}:{found.question_id}"  # who is told they may not
+                    )
+                    room = await self._directory.room(found.room)
+                    place = Destination(room, found.thread_id, only_for=alone)
                 return Chosen(found.question_id, found.option, by, found.digest, place)
         room = await self._directory.room(found.room)
         match found:
@@ -82,6 +90,11 @@ class EventConverter:
             )
         found = MessageContext(said.mentioned, said.at, said.thread_id, attachments, context)
         return inbound(self._setup, SOURCE, said, named_dm(room, by), by, found)
+
+    async def home(self, found: HomeUse, show: ShowHome) -> HomeOpened:
+        """Somebody looks at their own tab."""
+        by = await self._directory.speaker(found.user_id)
+        return HomeOpened(named_dm(await self._directory.room(found.room), by), by, show)
 
     async def question(self, asked: QuestionAbout) -> Inbound:
         """A question of a message, as one that was said just now in its thread."""

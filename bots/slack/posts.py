@@ -9,6 +9,7 @@ from typing import Any
 
 import structlog
 
+from bots.markdown.split import split
 from bots.markdown.writer import quiet
 from bots.slack.api import SlackApi, SlackRefused
 from bots.slack.directory import Directory
@@ -25,7 +26,7 @@ _NAME = 80  # the longest name that Slack gives people
 # What Slack says where the app lacks chat:write.customize, or a workspace's rules forbid a name.
 _NOT_ALLOWED = {"missing_scope", "invalid_arguments", "invalid_arg_name", "restricted_action"}
 
-_EVENT = "moot_post"  # the metadata's event type; its payload holds the post's key
+EVENT = "moot_post"  # the metadata's event type; its payload holds the post's key
 
 # Slack's clock and ours may differ; a post that says its key is ours, however early it seems.
 _SKEW_S = 120.0
@@ -33,7 +34,7 @@ _FIND_PAGES = 50
 
 # Block Kit: docs.slack.dev/reference/block-kit, read 2026-11.
 _SECTION, _BUTTON_TEXT, _BUTTON_VALUE, _BUTTONS_A_ROW, _ROWS = 3_000, 75, 2_000, 5, 10
-_TITLE, _DETAIL = 200, 2_000
+_TITLE, _DETAIL, _HOME_BLOCKS = 200, 2_000, 100
 _NOTIFIED = 900  # characters of a `markdown` block that stand in notifications
 
 # What Slack says of a block that it doesn't take; the text alone is taken then.
@@ -80,11 +81,13 @@ class Posts:
 
     async def post(self, place: Destination, text: str, key: str) -> str:
         """Post a Markdown text; return its timestamp, which is its id."""
+        if len(text) <= LIMIT_BYTES and len((short := mrkdwn(text)).encode()) <= LIMIT_BYTES:
+            return await self._post(place, short, key)
         written, blocks = written_forms(text)
         try:
             return await self._post(place, written, key, blocks)
         except SlackRefused as error:
-            if blocks is None or error.code not in _NO_BLOCK:
+            if error.code not in _NO_BLOCK:
                 raise
             log.info("post.without_blocks", reason=error)
             return await self._post(place, mrkdwn(text), key)
@@ -96,7 +99,12 @@ class Posts:
         if place.only_for and (only := commander(place.only_for)):
             channel = place.room.external_id
             told = await self._api.call(
-                "chat.postEphemeral", channel=channel, user=only, text=text, blocks=blocks
+                "chat.postEphemeral",
+                channel=channel,
+                thread_ts=place.thread_id,
+                user=only,
+                text=text,
+                blocks=blocks,
             )
             return str(told["message_ts"])
         answer = await self._voices.call(
@@ -108,7 +116,7 @@ class Posts:
             blocks=blocks,
             unfurl_links=False,
             unfurl_media=False,
-            metadata=key_metadata(key),
+            metadata={"event_type": EVENT, "event_payload": {"key": key}},
         )
         return str(answer["ts"])
 
@@ -116,6 +124,16 @@ class Posts:
         shown = {"type": "plain_text", "text": text, "emoji": False}
         block = {"type": "context", "block_id": NOTE, "elements": [shown]}
         return await self._post(place, escape(text), key, [block])
+
+    async def show_home(self, user_id: str, parts: Mapping[str, str]) -> None:
+        """Show somebody their own Home tab. parts: Markdown, by its heading."""
+        blocks: Blocks = []
+        for heading, text in parts.items():
+            blocks.append({"type": "header", "text": _plain(heading)})
+            pieces = split(text, _SECTION, _section_chars)
+            blocks += [{"type": "section", "text": _mrkdwn(piece)} for piece in pieces]
+        view = {"type": "home", "blocks": blocks[:_HOME_BLOCKS]}
+        await self._api.call("views.publish", user_id=user_id, view=view)
 
     async def open_modal(self, use: ShortcutUse) -> None:
         """Ask somebody what they want to know of a message."""
@@ -211,6 +229,14 @@ def _plain(text: str) -> dict[str, Any]:
     return {"type": "plain_text", "text": text}
 
 
+def _mrkdwn(text: str) -> dict[str, Any]:
+    return {"type": "mrkdwn", "text": mrkdwn(text)}
+
+
+def _section_chars(text: str) -> int:
+    return len(mrkdwn(text))
+
+
 def _modal(about: str) -> dict[str, Any]:
     """The modal of "Ask Moot". about: comes back with the answer."""
     box = {"type": "plain_text_input", "action_id": "text", "multiline": True, "max_length": 3_000}
@@ -225,14 +251,9 @@ def _modal(about: str) -> dict[str, Any]:
     }
 
 
-def key_metadata(key: str) -> dict[str, Any]:
-    """The metadata by which a post is found again."""
-    return {"event_type": _EVENT, "event_payload": {"key": key}}
-
-
 def _key(message: Mapping[str, Any]) -> str | None:
     metadata = message.get("metadata") or {}
-    if metadata.get("event_type") != _EVENT:
+    if metadata.get("event_type") != EVENT:
         return None
     key = (metadata.get("event_payload") or {}).get("key")
     return str(key) if key else None

@@ -17,7 +17,7 @@ import structlog
 from bots.kit.recent import Recent
 from bots.slack.api import NO_METHOD, SlackApi, SlackRefused
 from bots.slack.directory import Directory
-from bots.slack.posts import PersonaPosts, key_metadata
+from bots.slack.posts import EVENT, PersonaPosts
 from bots.slack.text import MARKDOWN_CHARS, markdown, markdown_chars
 from contract.chat import Destination
 from contract.errors import PlatformError
@@ -148,7 +148,7 @@ class Streams:
                 channel=channel,
                 ts=ts,
                 chunks=chunks or None,
-                metadata=key_metadata(stream.key),
+                metadata={"event_type": EVENT, "event_payload": {"key": stream.key}},
             )
         except PlatformError as error:
             if error.outcome == "refused":

@@ -96,6 +96,14 @@ class WireCommand(_Wire):
     trigger_id: str
 
 
+class WireHome(_Wire):
+    """Somebody opened a tab of the app's."""
+
+    user: str
+    channel: str | None = None
+    tab: str = ""
+
+
 class WireStop(_Wire):
     """Somebody pressed Slack's stop button under an agent's work."""
 

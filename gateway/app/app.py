@@ -91,17 +91,19 @@ class App:
         self.prompts = make_prompts(context, self.memories)
         self.schedules = make_schedules(context)
         self.idle = make_idle(context, self.memories, self.queues.busy)
+        commands = self._commands()
         self.intake = make_intake(
             context,
             self.queues,
             self.memories,
             self.sessions,
+            commands=commands,
             admissions=self.admissions,
             questions=self.questions,
             accounting=self.accounting,
             programs=programs,
         )
-        self.queues.serve(self._runner(), self.intake.look)
+        self.queues.serve(self._runner(commands), self.intake.look)
         self.supervisor = make_supervisor(context)
 
     def _services(self) -> Services:
@@ -135,14 +137,14 @@ class App:
         """The page's address; "" until it is served."""
         return self._url
 
-    def _runner(self) -> TurnRunner:
+    def _runner(self, commands: Commands) -> TurnRunner:
         context = self.context
         return make_runner(
             context,
             self.sessions,
             self.memories,
             commands=CommandRunner(
-                self._commands(),
+                commands,
                 context.transcript,
                 context.personas,
                 context.accounts,

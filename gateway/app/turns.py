@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from contract.chat import Chosen, Inbound, Pinned
+from contract.chat import Chosen, HomeOpened, Inbound, Pinned
 from gateway.access.admissions import Admissions
 from gateway.access.visibility import Visibility
 from gateway.app.context import Context
 from gateway.app.memory import make_pins, make_suggestions
+from gateway.commands.home import HomeTab
 from gateway.core.clock import clock
 from gateway.limits.accounting import Accounting
 from gateway.personas.dry_run import DryRuns
@@ -21,7 +22,7 @@ from gateway.schedules.schedules import Schedules
 from gateway.sessions.pool import SessionPool
 from gateway.sessions.sessions import AgentProgram
 from gateway.turns.admission import Admission, HandOver, LongMessages
-from gateway.turns.commands import CommandRunner
+from gateway.turns.commands import CommandRunner, Commands
 from gateway.turns.delivery import Delivery
 from gateway.turns.following import FollowUps
 from gateway.turns.intake import Changes, Intake, MessageListeners
@@ -72,6 +73,7 @@ def make_intake(
     sessions: SessionPool,
     *,
     admissions: Admissions,
+    commands: Commands,
     questions: Questions,
     accounting: Accounting,
     programs: Callable[[str], AgentProgram],
@@ -99,7 +101,11 @@ def make_intake(
         queues=queues,
         voice=_make_voice(context),
         changes=Changes(context.transcript, listeners, queues, memories.hearing.changed, clock),
-        handlers={Pinned: make_pins(context, memories).take, Chosen: questions.pressed},
+        handlers={
+            Pinned: make_pins(context, memories).take,
+            Chosen: questions.pressed,
+            HomeOpened: HomeTab(commands, context.personas, clock).take,
+        },
     )
 
 

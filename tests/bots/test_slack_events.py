@@ -17,6 +17,7 @@ from bots.slack.events import (
     ButtonPress,
     Channel,
     CommandUse,
+    HomeUse,
     NewMessage,
     ShortcutUse,
     moment,
@@ -55,6 +56,8 @@ def shown(payload: dict[str, Any]) -> dict[str, Any] | None:
             return {"flagged": {**where(found), "user_id": found.by, "pinned": found.pinned}}
         case ButtonPress():
             return {"pressed": asdict(found)}
+        case HomeUse():
+            return {"home": asdict(found)}
         case CommandUse() | ShortcutUse():
             raise AssertionError("it has goldens of its own")
         case _:

@@ -6,7 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from bots.slack.bot import SlackBot
-from contract.chat import Destination, Room
+from contract.agent import Option, Question
+from contract.chat import Chosen, Destination, Room
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
 from tests.doubles.slack import ASH, BOT_USER, DM, GENERAL, OLIVIA, SlackDouble
 
@@ -113,3 +114,21 @@ async def test_an_app_that_is_no_agent_has_the_status_under_the_thread(
             await bot.typing(Destination(ROOM, root), "is working")
     assert slack.statuses == {(GENERAL, root): "is working"}
     assert len(slack.called("agents.sessions.setStatus")) == 1
+
+
+async def test_who_pressed_a_button_can_be_told_something_alone(
+    slack: SlackDouble, inbox: Inbox, slack_bot: MakeSlackBot
+) -> None:
+    bot = slack_bot()
+    question = Question("q1", "Run?", "", (Option("Yes"), Option("No", refuses=True)))
+    async with running(bot, inbox):
+        await slack.delivery.connected()
+        posted = await bot.ask(Destination(ROOM), question, "k1")
+        await slack.press(GENERAL, posted, "Yes", ASH)
+        await inbox.kept(1)
+        (chosen,) = inbox.events
+        assert isinstance(chosen, Chosen)
+        assert chosen.place is not None
+        await bot.post(chosen.place, "Ash, you may not.", "k2")
+    assert slack.whispers == [(GENERAL, ASH, "Ash, you may not.")]
+    assert len(slack.texts()) == 1

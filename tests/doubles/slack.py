@@ -43,6 +43,7 @@ class SlackDouble:
     statuses: dict[tuple[str, str], str] = field(default_factory=dict)
     sessions: dict[tuple[str, str], str] = field(default_factory=dict)
     prompts: dict[str, list[Json]] = field(default_factory=dict)
+    homes: dict[str, Json] = field(default_factory=dict)
     views: list[Json] = field(default_factory=list)
     no_streams: set[str] = field(default_factory=set)  # channels
     faults: dict[str, list[Fault]] = field(default_factory=lambda: defaultdict(list))
@@ -248,6 +249,11 @@ class SlackDouble:
                 ],
             }
         )
+
+    def open_home(self, user: str = OLIVIA, channel: str = DM, tab: str = "home") -> Envelope:
+        """Somebody opens a tab of the app."""
+        event = {"type": "app_home_opened", "user": user, "channel": channel, "tab": tab}
+        return self.apps[0].delivery.event({**event, "event_ts": self.new_ts()})
 
     def stop(self, channel: str, thread_ts: str, user: str = OLIVIA) -> Envelope:
         """Somebody presses Slack's stop button under the work of an agent: its streams end."""

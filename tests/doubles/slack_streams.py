@@ -136,6 +136,21 @@ def session(slack: SlackDouble, app: App, args: Json) -> Json:
     return {"status": args["status"]}
 
 
+def publish_home(slack: SlackDouble, app: App, args: Json) -> Json:
+    """views.publish"""
+    view, user = args.get("view"), str(args.get("user_id") or "")
+    if user not in slack.users or not isinstance(view, dict) or view.get("type") != "home":
+        raise Refusal("invalid_arguments")
+    for block in view["blocks"]:
+        most = {"header": 150, "section": 3_000}.get(block["type"])
+        if most is None or not 0 < len(block["text"]["text"]) <= most:
+            raise Refusal("invalid_arguments")
+    if len(view["blocks"]) > 100:
+        raise Refusal("invalid_arguments")
+    slack.homes[user] = view
+    return {"view": view}
+
+
 def open_view(slack: SlackDouble, app: App, args: Json) -> Json:
     """views.open"""
     view = args.get("view")

@@ -251,6 +251,7 @@ METHODS: dict[str, Callable[[SlackDouble, App, Json], Json]] = {
     "chat.startStream": slack_streams.start,
     "chat.appendStream": slack_streams.append,
     "chat.stopStream": slack_streams.stop,
+    "views.publish": slack_streams.publish_home,
     "views.open": slack_streams.open_view,
     "agents.sessions.setStatus": slack_streams.session,
     "assistant.threads.setStatus": _status,
