@@ -25,7 +25,7 @@ from gateway.turns.admission import Admission, HandOver, LongMessages
 from gateway.turns.commands import CommandRunner, Commands
 from gateway.turns.delivery import Delivery
 from gateway.turns.following import FollowUps
-from gateway.turns.intake import Changes, Intake, MessageListeners
+from gateway.turns.intake import Changes, Handlers, Intake, MessageListeners
 from gateway.turns.progress import TurnProgress, TurnReactions
 from gateway.turns.prompt import Prompts, PromptSettings
 from gateway.turns.queue import TurnQueues
@@ -101,12 +101,18 @@ def make_intake(
         queues=queues,
         voice=_make_voice(context),
         changes=Changes(context.transcript, listeners, queues, memories.hearing.changed, clock),
-        handlers={
-            Pinned: make_pins(context, memories).take,
-            Chosen: questions.pressed,
-            HomeOpened: HomeTab(commands, context.personas, clock).take,
-        },
+        handlers=_handlers(context, memories, questions, commands),
     )
+
+
+def _handlers(
+    context: Context, memories: Memories, questions: Questions, commands: Commands
+) -> Handlers:
+    return {
+        Pinned: make_pins(context, memories).take,
+        Chosen: questions.pressed,
+        HomeOpened: HomeTab(commands, context.personas, clock).take,
+    }
 
 
 def _listeners(context: Context, memories: Memories, sessions: SessionPool) -> MessageListeners:
