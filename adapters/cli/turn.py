@@ -198,7 +198,8 @@ class TurnState:
 
     def _works_on(self) -> bool:
         """True while its title shows it busy behind such an end."""
-        return self._wordless() and "title" in self._busy_seen - self._idle_since.keys()
+        titled = "title" in self._busy_seen - self._idle_since.keys()
+        return titled and self._wordless()
 
     def _note_use(self, event: ToolUsed) -> None:
         self._last = None

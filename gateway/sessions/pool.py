@@ -30,7 +30,8 @@ from store.transcript import StoredMessage
 class SessionSlots:
     """Places for living programs, and the line of those who wait for one.
 
-    make_room: called when the line grows; True when enough places are about to be left.
+    make_room: called when the line grows; True when enough places are about to be left. line: of
+    those who wait, and of those who got a place just now.
     """
 
     def __init__(self, most: int, make_room: Callable[[], bool]) -> None:
@@ -38,12 +39,12 @@ class SessionSlots:
         self._make_room = make_room
         self.leaving = 0  # places of programs that are being ended
         self._taken = 0
-        self._line: deque[asyncio.Future[None]] = deque()
+        self.line: deque[asyncio.Future[None]] = deque()
 
     @property
     def waiting(self) -> int:
         """The number of those that wait for a place."""
-        return sum(not place.done() for place in self._line)
+        return sum(not place.done() for place in self.line)
 
     async def take(self, waits: Callable[[], Awaitable[None]]) -> None:
         """Take a place. `waits` is called first when none is about to be left."""
@@ -51,22 +52,22 @@ class SessionSlots:
             self._taken += 1
             return
         mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._line.append(mine)
+        self.line.append(mine)
         try:
             if not self._make_room():
                 await waits()
             await mine
         except BaseException:
-            if mine in self._line:
-                self._line.remove(mine)
+            if mine in self.line:
+                self.line.remove(mine)
             else:  # it got one in the moment in which it was stopped
                 self.leave()
             raise
 
     def leave(self) -> None:
         """Hand a place to the first in the line."""
-        while self._line:
-            first = self._line.popleft()
+        while self.line:
+            first = self.line.popleft()
             if not first.done():
                 first.set_result(None)
                 return
@@ -179,7 +180,8 @@ class SessionPool:
             live.used_at = self._clock()
             if self._live.get(key) is live:
                 self._live[key] = self._live.pop(key)
-            self._make_room()
+            if self._seats.line:
+                self._make_room()
 
     async def _open_unless_stopped(
         self, key: SessionKey, persona: Persona, room: Room, waits: Waits
