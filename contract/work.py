@@ -51,13 +51,16 @@ class ToolStep:
         return self.tool
 
     @property
+    def done(self) -> str:
+        """The same with what it changed, e.g. `Edit app.py +3 −1`."""
+        if len(self.changes) == 1 and self.changes[0].path == self.detail:
+            return f"{self.text}{self.changes[0].words.removeprefix(self.detail)}"
+        return " ".join([self.text, ", ".join(one.words for one in self.changes)]).rstrip()
+
+    @property
     def line(self) -> str:
         """For people, e.g. `✗ Bash make test → exit 1`."""
-        shown = f"{STEP_MARKS[self.state]} {self.text}"
-        if len(self.changes) == 1 and self.changes[0].path == self.detail:
-            shown += self.changes[0].words.removeprefix(self.detail)
-        elif self.changes:
-            shown += f" {', '.join(change.words for change in self.changes)}"
+        shown = f"{STEP_MARKS[self.state]} {self.done}"
         return f"{shown} → {self.note}" if self.note else shown
 
 

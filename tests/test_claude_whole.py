@@ -95,7 +95,7 @@ async def test_a_mention_in_slack_gets_the_models_words_and_a_restart_keeps_the_
         ) as moot:
             await slack.delivery.connected()
             await slack.say(f"<@{BOT_USER}> why is the token expiry only 15 minutes?")
-            said = await posts(slack, 3)
+            said = await posts(slack, 2)
             turn = await last_turn(moot.url)
             assert turn["answer"]["text"] == LONG  # type: ignore[index]
             assert turn["header"].strip() in api.prompt.replace("\u2060", "")  # type: ignore[attr-defined]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,13 +32,6 @@ WORK = {
     ],
     "left_out": 0,
 }  # fmt: skip
-DRAFT = """```
-✓ Read app.py
-✓ Edit app.py +2 −1
-✗ Bash exit 3 → exit 3
-☑ Raise the price
-☐ Run the tests
-```"""
 ANSWER = "The price is 4 now, and the tests fail."
 
 
@@ -89,6 +83,36 @@ def is_ended(work: Mapping[str, Any]) -> bool:
     return len(steps) == 3 and all(step["state"] != "running" for step in steps)
 
 
+@dataclass(frozen=True)
+class StreamedDraft:
+    """What stands in a message that grows: the tasks with their states, and the words."""
+
+    cards: Mapping[str, str]
+    words: str
+
+
+def draft_of(slack: SlackDouble) -> StreamedDraft | None:
+    """The one that grows now."""
+    for message in slack.messages["C0GENERAL"].values():
+        if message.get("streaming_state") == "in_progress":
+            cards = (block for block in message["blocks"] if block["type"] == "task_card")
+            told = {card["title"]: card["status"] for card in cards}
+            return StreamedDraft(told, message["text"])
+    return None
+
+
+DRAFT = StreamedDraft(
+    {
+        "Read app.py": "complete",
+        "Edit app.py +2 −1": "complete",
+        "Bash exit 3": "error",
+        "Raise the price": "complete",
+        "Run the tests": "pending",
+    },
+    "I change it.",
+)
+
+
 async def timeline(client: aiohttp.ClientSession) -> Mapping[str, Any]:
     async with client.get("/api/rooms/slack:C0GENERAL/messages") as response:
         found: Mapping[str, Any] = await response.json()
@@ -120,9 +144,9 @@ async def test_three_tools_and_an_edit_are_shown_while_they_run_and_with_the_ans
             await api.holding.wait()
             while not is_ended(work_of(await timeline(client))):
                 await asyncio.sleep(0.05)
-            while not (drafts := [text for text in slack.texts() if "✗ Bash" in text]):
+            while not (draft := draft_of(slack)) or draft.cards.get("Bash exit 3") != "error":
                 await asyncio.sleep(0.05)
-            assert drafts == [f"{DRAFT}\n\nI change it."]
+            assert draft == DRAFT
             api.release.set()
             while not (said := (await timeline(client))["messages"])[-1]["turn_id"]:
                 await asyncio.sleep(0.05)

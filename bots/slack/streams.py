@@ -193,7 +193,7 @@ def _tasks(work: Work | None) -> Iterator[Chunk]:
         return
     for number, step in enumerate(work.steps, work.left_out):
         if number < _TASKS:
-            yield _task(f"step {number}", step.text, step.state, step.note)
+            yield _task(f"step {number}", step.done, step.state, step.note)
     for number, todo in enumerate(work.todos[: max(_TASKS - work.left_out - len(work.steps), 0)]):
         yield _task(f"todo {number}", todo.text, todo.state)
 

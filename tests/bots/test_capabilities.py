@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from bots.bot import Reaction
 from bots.kit.directory import HEADING
+from bots.kit.reactions import EMOJI, SHORT_NAMES
 from contract.agent import Option, Question
-from contract.chat import Deleted, Destination, Edited
+from contract.chat import Deleted, Destination, Edited, Pinned
 from tests.doubles.grounds import Ground
 from tests.doubles.matrix_stage import Stage, until
 from tests.doubles.stages import (
@@ -32,6 +34,7 @@ GROUNDS: dict[str, Callable[[Path], AbstractAsyncContextManager[Ground]]] = {
     "mattermost": mattermost_ground,
 }
 QUESTION = Question("q", "Run this?", "ls", (Option("Yes"), Option("No", refuses=True)))
+SIGNS: tuple[Reaction, ...] = ("waiting", "working", "done")
 LINES = 481
 LONG = "Here it is:\n\n```python\n{}\n```\n\n| file | lines |\n|---|---|\n| a.py | 481 |\n".format(
     "\n".join(
@@ -225,6 +228,31 @@ async def test_signs_never_fail(ground: Ground) -> None:
     await ground.bot.typing(place, "thinks")
     await ground.bot.typing(place, "")
     assert await ground.posts() == []
+
+
+async def test_a_message_bears_the_sign_of_what_became_of_it_and_of_that_alone(
+    ground: Ground,
+) -> None:
+    if not ground.reactions:
+        assert not ground.bot.capabilities.reactions
+        return
+    sent = await ground.say(f"{ground.name} why?")
+    await ground.heard(sent)
+    for sign in SIGNS:
+        await ground.bot.react(Destination(ground.room), sent, sign)
+        assert await ground.marks(sent) <= {EMOJI[sign], SHORT_NAMES[sign]}
+        assert len(await ground.marks(sent)) == 1
+
+
+async def test_a_push_pin_is_told_as_its_persons(ground: Ground) -> None:
+    if not ground.reactions:
+        return
+    sent = await ground.say("the token expires after 15 minutes")
+    await ground.heard(sent)
+    await ground.push_pin(sent)
+    pin, *_ = await until(ground.inbox, Pinned)
+    assert (pin.room.id, pin.message_id, pin.by.id) == (ground.room.id, sent, ground.olivia.id)
+    assert pin.pinned
 
 
 async def test_nothing_is_missing_where_all_is_set_up(ground: Ground) -> None:

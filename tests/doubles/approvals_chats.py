@@ -111,6 +111,16 @@ class Discord(Platform):
     def posts(self, where: Where = "here") -> dict[str, str]:
         return {m["id"]: m["content"] for m in self.double.posts(self._channel(where))}
 
+    def texts(self, where: Where = "here") -> list[str]:
+        """What one person alone is told among them."""
+        whispered = [
+            text
+            for one in self.double.interactions.values()
+            if one.channel == self._channel(where)
+            for text in one.whispers
+        ]
+        return [*super().texts(where), *whispered]
+
     def _channel(self, where: Where) -> str:
         return discord.GENERAL if where == "here" else discord.SECRET
 
@@ -273,6 +283,12 @@ class Slack(Platform):
     def posts(self, where: Where = "here") -> dict[str, str]:
         told = self.double.messages[self._channel(where)].items()
         return {ts: post["text"] for ts, post in told if post.get("bot_id") == slack.BOT_ID}
+
+    def texts(self, where: Where = "here") -> list[str]:
+        """What one person alone is told among them."""
+        told = self.double.whispers
+        whispered = [text for channel, _, text in told if channel == self._channel(where)]
+        return [*super().texts(where), *whispered]
 
     def _channel(self, where: Where) -> str:
         return slack.GENERAL if where == "here" else slack.PRIVATE

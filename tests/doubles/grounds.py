@@ -25,7 +25,7 @@ class Ground(ABC):
     spare: one of the same account that is not at work. name: what makes a message the bot's.
     everybody: what calls all, in the platform's own writing. most: the units that a post may have,
     as `size` counts them. threads: a reply stands in a thread of its own. idempotent: a key that is
-    posted twice is one post; elsewhere `find` tells.
+    posted twice is one post; elsewhere `find` tells. reactions: it has any.
     """
 
     bot: Bot
@@ -39,6 +39,7 @@ class Ground(ABC):
     most: int
     threads: bool = True
     idempotent: bool = True
+    reactions: bool = True
 
     @abstractmethod
     async def say(
@@ -61,6 +62,14 @@ class Ground(ABC):
     @abstractmethod
     async def told(self) -> list[str]:
         """Whom the bot's last post in the room notifies."""
+
+    @abstractmethod
+    async def marks(self, message_id: str) -> set[str]:
+        """The bot's reactions on a message in the room, as the platform has them."""
+
+    @abstractmethod
+    async def push_pin(self, message_id: str) -> None:
+        """Olivia puts a 📌 on a message in the room."""
 
     def size(self, post: str) -> int:
         return len(post.encode("utf-16-le")) // 2
@@ -93,6 +102,12 @@ class SlackGround(Ground):
     async def posts(self, where: Where = "room") -> list[str]:
         return self.double.texts(slack.GENERAL if where == "room" else slack.DM)
 
+    async def marks(self, message_id: str) -> set[str]:
+        return set(self.double.messages[slack.GENERAL][message_id].get("reactions") or ())
+
+    async def push_pin(self, message_id: str) -> None:
+        await self.double.react(slack.GENERAL, message_id, "pushpin")
+
     async def told(self) -> list[str]:
         (*_, last) = self.double.texts()
         return re.findall(r"<[@!][^>|]+>", last)
@@ -121,6 +136,13 @@ class RocketChatGround(Ground):
     async def posts(self, where: Where = "room") -> list[str]:
         return self.double.texts(rocketchat.GENERAL if where == "room" else rocketchat.DM)
 
+    async def marks(self, message_id: str) -> set[str]:
+        given = self.double.messages[message_id].get("reactions") or {}
+        return {name.strip(":") for name, who in given.items() if "claude" in who["usernames"]}
+
+    async def push_pin(self, message_id: str) -> None:
+        self.double.react(message_id, "pushpin")
+
     async def told(self) -> list[str]:
         own = [m for m in self.double.messages.values() if m["u"]["_id"] == rocketchat.CLAUDE]
         return [f"@{user['username']}" for user in own[-1]["mentions"]]
@@ -148,6 +170,13 @@ class DiscordGround(Ground):
     async def posts(self, where: Where = "room") -> list[str]:
         return self.double.texts(discord.GENERAL if where == "room" else discord.DM)
 
+    async def marks(self, message_id: str) -> set[str]:
+        given = self.double.reactions[message_id].items()
+        return {emoji for emoji, who in given if discord.BOT in who}
+
+    async def push_pin(self, message_id: str) -> None:
+        await self.double.react(discord.GENERAL, message_id, "📌")
+
     async def told(self) -> list[str]:
         asked = self.double.called(discord.POST)[-1].body["allowed_mentions"]
         everybody = [f"@{kind}" for kind in asked.get("parse", ())]
@@ -174,6 +203,12 @@ class BlueBubblesGround(Ground):
         chat = bluebubbles.GROUP if where == "room" else bluebubbles.DM
         return [row["text"] for row in self.double.own(chat) if row["text"] is not None]
 
+    async def marks(self, message_id: str) -> set[str]:
+        return set()
+
+    async def push_pin(self, message_id: str) -> None:
+        """There is none."""
+
     async def told(self) -> list[str]:
         return []
 
@@ -195,6 +230,13 @@ class MattermostGround(Ground):
 
     async def posts(self, where: Where = "room") -> list[str]:
         return self.double.texts(mattermost.GENERAL if where == "room" else mattermost.DM)
+
+    async def marks(self, message_id: str) -> set[str]:
+        given = [one for one in self.double.reactions if one["post_id"] == message_id]
+        return {one["emoji_name"] for one in given if one["user_id"] == mattermost.CLAUDE}
+
+    async def push_pin(self, message_id: str) -> None:
+        self.double.react(message_id, "pushpin")
 
     async def told(self) -> list[str]:
         last = self.double.own()[-1]
@@ -242,6 +284,20 @@ class MatrixGround(Ground):
                 told[edited] = content["m.new_content"]["body"]
         return list(told.values())
 
+    async def marks(self, message_id: str) -> set[str]:
+        events = await self.stage.andi.events(self.room.external_id)
+        given = [e["content"].get("m.relates_to", {}) for e in events if _is_mark(e, self.stage)]
+        return {one["key"] for one in given if one.get("event_id") == message_id}
+
+    async def push_pin(self, message_id: str) -> None:
+        relation = {"rel_type": "m.annotation", "event_id": message_id, "key": "📌"}
+        content = {"m.relates_to": relation}
+        await self.stage.andi.send(self.room.external_id, content, "m.reaction")
+
     async def told(self) -> list[str]:
         mentions = (await self._own("room"))[-1]["content"].get("m.mentions") or {}
         return [*mentions.get("user_ids", ()), *(["@room"] if mentions.get("room") else [])]
+
+
+def _is_mark(event: dict[str, Any], stage: Stage) -> bool:
+    return bool(event["type"] == "m.reaction" and event["sender"] == stage.bot_id)

@@ -154,6 +154,7 @@ async def bluebubbles_ground(folder: Path) -> AsyncIterator[Ground]:
                 most=8_000,
                 threads=False,
                 idempotent=False,
+                reactions=False,
             )
             ground.double = double
             yield ground

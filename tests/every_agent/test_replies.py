@@ -88,6 +88,7 @@ async def test_a_prompt_arrives_as_it_is(stage: Stage, agent: CliAgent, body: st
 async def test_a_hostile_prompt_presses_no_key_and_runs_nothing(
     stage: Stage, agent: CliAgent
 ) -> None:
+    stage.work().mkdir(parents=True, exist_ok=True)
     secret = stage.work() / "secret.txt"
     secret.write_text("The secret is 4711.")
     lines = [

@@ -86,4 +86,4 @@ async def test_an_account_of_one_persona_speaks_as_itself(tmp_path: Path) -> Non
     async with gateway(tmp_path) as moot:
         await moot.hear(said("@demo hello", thread_id="t1"))
         await moot.settle()
-        assert [post.place for post in moot.bot.posted] == [Destination(ROOM, "t1")]
+        assert [post.place for post in moot.bot.posted] == [Destination(ROOM, "t1", is_answer=True)]
