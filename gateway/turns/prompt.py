@@ -199,6 +199,7 @@ class Prompts:
                 window = replace(window, lines=[*window.lines, message])
         lines = window.lines
         shown = [m for m in lines if not self._said_in_it(m, turn)] if again else lines
+        edited = session.edited - {message.seq}  # what is asked is new, however often it changed
         budget = self._settings.budget
         briefing = Briefing(
             room=asked.invocation.room,
@@ -216,7 +217,7 @@ class Prompts:
             observations=known.observations,
             thread=tuple(ThreadMessage(m.by, m.content) for m in thread),
             thread_context="" if thread else message.meta.get("thread_context") or "",
-            transcript=tuple(m.line(edited=m.seq in session.edited) for m in shown),
+            transcript=tuple(m.line(edited=m.seq in edited) for m in shown),
             since_last_reply=again,
             trigger_ids=(str(message.seq),),
             spoke_since=tuple(since),
