@@ -170,7 +170,7 @@ class MessageStreams:
         if self._cursor.since is None:
             at = datetime.now(UTC)
             with suppress(ValueError, TypeError):
-                at = parsedate_to_datetime(self._api.server_date or "")
+                at = parsedate_to_datetime(self._api.server_date)
             self._cursor.begin(at)
             await self._cursor.save()
             return at - OVERLAP

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mimetypes
 from collections.abc import AsyncIterator, Collection, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -14,6 +13,7 @@ from pydantic import RootModel
 from bots.kit.cursor import JsonState
 from bots.kit.events import FileRef
 from bots.kit.files import PATIENCE_S, KeptFiles
+from bots.kit.rest import unseen
 from bots.rocketchat.api import RocketApi, RocketRefused
 from bots.rocketchat.backfill import HISTORY, iso
 from bots.rocketchat.directory import Directory
@@ -59,28 +59,24 @@ class Files(KeptFiles[FileRef]):
 
         Nothing is seen in the room before the last call: only its outcome can be unknown.
         """
-        mime = mimetypes.guess_type(name)[0] or "application/octet-stream"
         rid, told = place.room.external_id, _told(place, comment)
         if not self._old_server:
             try:
-                return await self._in_two(rid, name, data, mime, told, key)
+                return await self._in_two(rid, name, data, told, key)
             except _NoSuchRoute:
                 self._old_server = True
         await self._note(key, name)
-        return _made(await self._api.send(f"rooms.upload/{rid}", name, data, mime, told))
+        return _made(await self._api.send(f"rooms.upload/{rid}", name, data, told))
 
     async def _in_two(
-        self, rid: str, name: str, data: bytes, mime: str, told: Mapping[str, str], key: str
+        self, rid: str, name: str, data: bytes, told: Mapping[str, str], key: str
     ) -> str:
         try:
-            answer = await self._api.send(f"rooms.media/{rid}", name, data, mime, {})
+            with unseen():
+                answer = await self._api.send(f"rooms.media/{rid}", name, data, {})
         except RocketRefused as error:
             if error.status in (404, 405):
                 raise _NoSuchRoute from error
-            raise
-        except PlatformError as error:
-            if error.outcome == "unknown":
-                raise PlatformError(str(error), outcome="retry") from error
             raise
         file_id = str((answer.get("file") or {}).get("_id") or "")
         if not file_id:
