@@ -1,28 +1,21 @@
-"""The websocket of a Mattermost server, what it didn't bring, and the webhook.
-
-One connection after the other. Each asks for what was missed since the last one, and a channel's
-events wait until that is handed on, so that they come in their order.
-"""
+"""The websocket of a Mattermost server, what it didn't bring, and the webhook."""
 
 from __future__ import annotations
 
 import asyncio
 import hmac
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
 
 import structlog
 from aiohttp import ClientWebSocketResponse, WSMsgType, web
 from pydantic import ValidationError
 
+from bots.kit.backfill import CatchUp
 from bots.kit.cursor import Cursor
-from bots.kit.events import EditedMessage, RenamedRoom
+from bots.kit.events import EditedMessage, PinChange, RenamedRoom
 from bots.kit.http_pool import call_errors
 from bots.kit.inbound import Delivery
-from bots.kit.lanes import first_failure
 from bots.kit.retry import stay_connected
 from bots.kit.webhook import SecretPath, answer, body_of
 from bots.mattermost.api import MattermostApi
@@ -32,6 +25,7 @@ from bots.mattermost.events import (
     ButtonPress,
     CommandUse,
     NewMessage,
+    PostEvent,
     parse_command,
     parse_event,
     parse_press,
@@ -42,13 +36,8 @@ from contract.errors import MootError, PlatformError
 
 log = structlog.stdlib.get_logger("moot.bots")
 
-# Posts are told in no strict order, and the first start knows the server's time to a second.
-OVERLAP = timedelta(seconds=15)
-
 _HELLO_S = 20.0
 _HEARTBEAT_S = 20.0
-_SAVE_S = 1.0
-_ABREAST = 8  # channels that are asked side by side
 _MOST_FRAME_BYTES = 16_000_000
 
 
@@ -66,9 +55,8 @@ class EventStream:
         directory: Directory,
     ) -> None:
         self._api, self._enter, self._converter = api, enter, converter
-        self._missed, self._cursor = missed, cursor
+        self._missed, self._order = missed, CatchUp(cursor, delivery)
         self._delivery, self._directory = delivery, directory
-        self._abreast = asyncio.Semaphore(_ABREAST)
 
     async def listen(self) -> None:
         """Listen for ever. Raises MootError when the account is refused."""
@@ -113,56 +101,23 @@ class EventStream:
         raise PlatformError("Mattermost: the connection is lost", outcome="retry")
 
     async def _attend(self, frames: AsyncIterator[WireFrame]) -> None:
-        """One connection, until it is lost. What is under way then comes again with the next."""
-        since = await self._since()
-        waiting = set(rooms := await self._missed.rooms())
-        for room in rooms:
-            await self._delivery.in_room(room).acquire()  # free: nothing runs between two
-        try:
-            async with asyncio.TaskGroup() as group:
-                group.create_task(self._save(), name="save Mattermost's cursor")
-                log.info("bot.connected", rooms=len(rooms))
-                missed = self._catch_up(rooms, waiting, since)
-                group.create_task(missed, name="ask Mattermost for what was missed")
-                async for frame in frames:
-                    group.create_task(self._take(frame), name="take an event")
-        except BaseExceptionGroup as failed:
-            raise first_failure(failed) from failed
-        finally:
-            for room in waiting:
-                self._delivery.in_room(room).release()
-            self._cursor.settle(self._cursor.since)
-            await self._cursor.save()
+        """One connection, until it is lost."""
+        since = await self._order.since(self._api.server_date)
+        rooms = await self._missed.rooms()
 
-    async def _since(self) -> datetime:
-        """The time from which messages count, by the server's clock."""
-        if self._cursor.since is None:
-            at = datetime.now(UTC)
-            with suppress(ValueError, TypeError):
-                at = parsedate_to_datetime(self._api.server_date)
-            self._cursor.begin(at)
-            await self._cursor.save()
-        return (self._cursor.since or datetime.now(UTC)) - OVERLAP
+        async def ask(room: str) -> Sequence[PostEvent]:
+            return await self._missed.of(room, since)
 
-    async def _save(self) -> None:
-        while True:
-            await self._cursor.save()
-            await asyncio.sleep(_SAVE_S)
+        async with self._order.connected(rooms) as group:
+            missed = self._order.missed(rooms, since, ask, self._give)
+            group.create_task(missed, name="ask Mattermost for what was missed")
+            async for frame in frames:
+                group.create_task(self._take(frame), name="take an event")
 
-    async def _catch_up(self, rooms: Sequence[str], waiting: set[str], since: datetime) -> None:
-        with self._cursor.taking(since + OVERLAP, moves=False):
-            async with asyncio.TaskGroup() as group:
-                for room in rooms:
-                    group.create_task(self._hand_on(room, waiting, since), name=f"missed in {room}")
-
-    async def _hand_on(self, room: str, waiting: set[str], since: datetime) -> None:
-        """What was missed in a channel, before what is told there meanwhile."""
-        async with self._abreast:
-            for found in await self._missed.of(room, since):
-                if (event := await self._converter.event(found)) is not None:
-                    await self._delivery.give(event)
-        waiting.discard(room)
-        self._delivery.in_room(room).release()
+    async def _give(self, room: str, found: Sequence[PostEvent | PinChange[str, str]]) -> None:
+        for one in found:
+            if (event := await self._converter.event(one)) is not None:
+                await self._delivery.give(event)
 
     async def _take(self, frame: WireFrame) -> None:
         if frame.event == "user_updated":
@@ -174,20 +129,12 @@ class EventStream:
         except ValueError as error:
             log.warning("event.unreadable", reason=error)
             return
-        match found:
-            case None:
-                return
-            case RenamedRoom():
-                self._directory.forget_room(found.room)
-                return
-            case NewMessage() | EditedMessage():
-                at, moves = found.at, True
-            case _:
-                at, moves = self._cursor.since or datetime.now(UTC), False
-        with self._cursor.taking(at, moves=moves):
-            async with self._delivery.in_room(found.room):
-                if (event := await self._converter.event(found)) is not None:
-                    await self._delivery.give(event)
+        if isinstance(found, RenamedRoom):
+            self._directory.forget_room(found.room)
+        elif found is not None:
+            at = found.at if isinstance(found, NewMessage | EditedMessage) else None
+            async with self._order.told(found.room, at):
+                await self._give(found.room, [found])
 
 
 # ── By webhook ──────────────────────────────────────────────────────────────────────────────

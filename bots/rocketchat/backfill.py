@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -82,32 +81,22 @@ class Backfill:
         """The rooms in which nothing was said since then, as far as the server tells."""
         return {rid for rid in rooms if self._last_at.get(rid, since) < since}
 
-    async def of(
-        self, rooms: Mapping[str, str], since: datetime, first: Collection[str] = ()
-    ) -> AsyncIterator[tuple[str, MissedChanges]]:
-        """The changes in each room since then, some rooms side by side; those of `first`, which may
-        grow meanwhile, before the others, then those in which something was said.
+    def asked(self, rooms: Collection[str], quiet: Collection[str]) -> list[str]:
+        """The rooms that are worth a question to an account whose calls may be counted."""
+        every = self._directory.own.unlimited or len(rooms) <= _FEW_ROOMS
+        return [rid for rid in rooms if every or rid not in quiet]
 
-        Raises PlatformError while the server is away, alone or in a group.
-        """
-        free, quiet = self._directory.own.unlimited, self.quiet(rooms, since)
-        left = [rid for rid in rooms if free or len(rooms) <= _FEW_ROOMS or rid not in quiet]
-        while left:
-            left.sort(key=lambda rid: (rid not in first, rid in quiet))
-            asked, left = (left[:_ABREAST], left[_ABREAST:]) if free else (left[:1], left[1:])
-            async with asyncio.TaskGroup() as group:
-                found = [
-                    group.create_task(self._of(rid, rooms[rid], since), name=f"ask for {rid}")
-                    for rid in asked
-                ]
-            for rid, task in zip(asked, found, strict=True):
-                yield rid, task.result()
+    @property
+    def abreast(self) -> int:
+        """So many rooms may be asked side by side."""
+        return _ABREAST if self._directory.own.unlimited else 1
 
     async def deleted(self, rid: str, since: datetime) -> Sequence[str]:
         """Ids of the room's messages that were deleted since then. Raises PlatformError."""
         return (await self._synced(rid, since)).deleted
 
-    async def _of(self, rid: str, kind: str, since: datetime) -> MissedChanges:
+    async def of(self, rid: str, kind: str, since: datetime) -> MissedChanges:
+        """The changes in a room since then. Raises PlatformError while the server is away."""
         try:
             return await self._synced(rid, since)
         except RocketRefused as error:

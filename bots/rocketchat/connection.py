@@ -1,25 +1,21 @@
 """The streams of a Rocket.Chat server, and what they didn't bring.
 
-One connection after the other. Each logs in, subscribes to all messages of the account's rooms,
-asks for what was missed since the last one, and only then hands on what the stream has told
-meanwhile, so that a room's messages come in their order.
+Each connection logs in and subscribes to all messages of the account's rooms.
 """
 
 from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
-from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 import structlog
 from pydantic import ValidationError
 
+from bots.kit.backfill import OVERLAP, CatchUp
 from bots.kit.inbound import Delivery
-from bots.kit.lanes import first_failure
 from bots.kit.retry import stay_connected
 from bots.rocketchat.api import RocketApi
 from bots.rocketchat.backfill import Backfill, MissedChanges
@@ -39,11 +35,6 @@ _REST_S = 0.5
 _FEW, _MOST = 8, 300  # rooms
 
 MESSAGES = "stream-room-messages"
-
-# Messages are told in no strict order, and the first start knows the server's time to a second.
-OVERLAP = timedelta(seconds=15)
-
-_SAVE_S = 1.0
 
 
 class Subscriptions:
@@ -107,10 +98,9 @@ class MessageStreams:
         delivery: Delivery,
     ) -> None:
         self._api, self._timeouts, self._login = api, timeouts, login
-        self._missed, self._cursor, self._delivery = missed, missed.cursor, delivery
+        self._missed, self._cursor = missed, missed.cursor
+        self._order = CatchUp(missed.cursor, delivery)
         self._watch = Subscriptions()
-        self._stale: set[str] = set()  # rooms of a lost connection
-        self._live: set[str] = set()  # rooms in which something was said since it stands
         self.ddp: Ddp | None = None  # while it is connected and logged in
 
     async def listen(self, handler: EventHandler) -> None:
@@ -131,104 +121,35 @@ class MessageStreams:
 
     async def _attend(self, ddp: Ddp, own_id: str, handler: EventHandler) -> None:
         """One connection, until it is lost. What a handler raises ends it, and is raised."""
-        since = await self._since()
+        since = await self._order.since(self._api.server_date)
         rooms = await self._missed.rooms()
         self._cursor.rooms.update(rooms)
         self._watch.clear()
-        self._stale.clear()
-        self._live.clear()
-        waiting = set(rooms)
         for rid in rooms:
             self._watch.add(rid)
-            await self._delivery.in_room(
-                rid
-            ).acquire()  # free: nothing runs between two connections
-        try:
-            async with asyncio.TaskGroup() as group:
-                own = [
-                    group.create_task(self._save(), name="save Rocket.Chat's cursor"),
-                    group.create_task(self._watch.rooms(ddp), name="watch the rooms"),
-                    group.create_task(self._watch.own(ddp, own_id), name="watch our rooms' names"),
-                ]
-                log.info("bot.connected", rooms=len(rooms))
-                missed = self._catch_up(rooms, waiting, since, handler, group)
-                own.append(group.create_task(missed, name="ask Rocket.Chat for what was missed"))
-                while (told := await ddp.next()) is not None:
-                    group.create_task(self._take(told, since, handler), name="take a message")
-                for task in own:
-                    task.cancel()
-                self._give_up(waiting)
-        except BaseExceptionGroup as failed:
-            raise first_failure(failed) from failed
-        finally:
-            self._give_up(waiting)
-            self._cursor.settle(self._cursor.since)
-            await self._cursor.save()
-
-    async def _since(self) -> datetime:
-        """The time from which messages count, by the server's clock."""
-        if self._cursor.since is None:
-            at = datetime.now(UTC)
-            with suppress(ValueError, TypeError):
-                at = parsedate_to_datetime(self._api.server_date)
-            self._cursor.begin(at)
-            await self._cursor.save()
-            return at - OVERLAP
-        return self._cursor.since - OVERLAP
-
-    async def _save(self) -> None:
-        while True:
-            await self._cursor.save()
-            await asyncio.sleep(_SAVE_S)
-
-    # ── What was missed ─────────────────────────────────────────────────────────────────
+        async with self._order.connected(rooms) as group:
+            group.create_task(self._watch.rooms(ddp), name="watch the rooms")
+            group.create_task(self._watch.own(ddp, own_id), name="watch our rooms' names")
+            missed = self._catch_up(rooms, since, handler)
+            group.create_task(missed, name="ask Rocket.Chat for what was missed")
+            while (told := await ddp.next()) is not None:
+                group.create_task(self._take(told, since, handler), name="take a message")
 
     async def _catch_up(
-        self,
-        rooms: dict[str, str],
-        waiting: set[str],
-        since: datetime,
-        handler: EventHandler,
-        group: asyncio.TaskGroup,
+        self, rooms: Mapping[str, str], since: datetime, handler: EventHandler
     ) -> None:
-        """Every room's missed messages; what the stream tells of a room waits for them, unless
-        nothing was said there meanwhile: then no more than edits and deletions can be missing.
+        async def ask(rid: str) -> MissedChanges:
+            return await self._missed.of(rid, rooms[rid], since)
 
-        It ends with the connection: the next one begins again where this one began. But what is
-        being handed on is let finish.
-        """
-        with self._cursor.taking(since + OVERLAP, moves=False):
-            for rid in waiting & self._missed.quiet(rooms, since):
-                waiting.discard(rid)
-                self._delivery.in_room(rid).release()
-            async for rid, found in self._missed.of(rooms, since, self._live):
-                if rid not in waiting:
-                    await self._delivery.in_room(rid).acquire()
-                waiting.discard(rid)
-                handing = self._hand_on(rid, found, since, handler)
-                await asyncio.shield(group.create_task(handing, name=f"take {rid}'s missed"))
-        for rid in waiting:  # nothing was missed there
-            self._delivery.in_room(rid).release()
-        waiting.clear()
-
-    def _give_up(self, waiting: set[str]) -> None:
-        """Leave these rooms to the next connection: what was missed there never came, and what the
-        stream told later may not go before it."""
-        self._stale |= waiting
-        for rid in waiting:
-            self._delivery.in_room(rid).release()
-        waiting.clear()
-
-    async def _hand_on(
-        self, rid: str, found: MissedChanges, since: datetime, handler: EventHandler
-    ) -> None:
-        try:
+        async def give(rid: str, found: MissedChanges) -> None:
             for wire in found.updated:
                 await handler.message(wire, None, since=since, missed=True)
             for message_id in found.deleted:
                 await handler.removed(rid, message_id)
-        finally:
-            self._delivery.in_room(rid).release()
+
+        quiet, abreast = self._missed.quiet(rooms, since), self._missed.abreast
+        asked = self._missed.asked(rooms, quiet)
+        await self._order.missed(asked, since, ask, give, quiet=quiet, abreast=abreast)
 
     # ── What is told ────────────────────────────────────────────────────────────────────
 
@@ -254,12 +175,8 @@ class MessageStreams:
         told = {"rid": wire.rid, "t": kind, "name": about.get("roomName")}
         room = WireRoom.model_validate(told)
         self._watch.add(wire.rid, first=True)
-        self._live.add(wire.rid)
-        with suppress(_GivenUp), self._cursor.taking(wire.updated_at or wire.ts):
-            async with self._delivery.in_room(wire.rid):
-                if wire.rid in self._stale:
-                    raise _GivenUp
-                await handler.message(wire, room, since=since, missed=False)
+        async with self._order.told(wire.rid, wire.updated_at or wire.ts):
+            await handler.message(wire, room, since=since, missed=False)
         self._cursor.rooms.setdefault(wire.rid, kind or "")
 
     async def _removed(
@@ -271,7 +188,7 @@ class MessageStreams:
         if what == PRUNED and not ids:
             ids = await self._pruned(rid, since)
         for message_id in ids:
-            async with self._delivery.in_room(rid):
+            async with self._order.told(rid):
                 await handler.removed(rid, str(message_id))
 
     async def _pruned(self, rid: str, since: datetime) -> Sequence[str]:
@@ -294,10 +211,6 @@ class MessageStreams:
                 self._watch.add(rid)
                 self._cursor.rooms[rid] = room.t or ""
             handler.room_changed(room)
-
-
-class _GivenUp(Exception):
-    """The next connection asks for this message."""
 
 
 def _flat(args: Sequence[Any]) -> Sequence[Any]:
