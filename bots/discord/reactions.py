@@ -11,8 +11,7 @@ import structlog
 from bots.bot import Reaction
 from bots.discord.api import DiscordApi, DiscordRefused
 from bots.discord.posts import Posts
-from bots.kit.reactions import EMOJI
-from bots.kit.recent import ShownReactions
+from bots.kit.reactions import EMOJI, ShownReactions
 from contract.chat import Destination
 from contract.errors import PlatformError
 

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from typing import TypeVar
+
 from bots.bot import Reaction
+from bots.kit.recent import Recent
+
+K = TypeVar("K", bound=Hashable)
+
+_MESSAGES = 1_000  # whose reaction is remembered
 
 EMOJI: dict[Reaction, str] = {"waiting": "⏳", "working": "👀", "done": "✅", "failed": "❌"}
 
@@ -33,3 +41,18 @@ def option_of(emoji: str) -> int | None:
     plain = emoji.replace("\ufe0f", "")
     keycaps = [digit.replace("\ufe0f", "") for digit in DIGITS]
     return keycaps.index(plain) if plain in keycaps else None
+
+
+class ShownReactions(Recent[K, Reaction]):
+    """The reaction that stands on each of the last messages."""
+
+    def __init__(self) -> None:
+        super().__init__(_MESSAGES)
+
+    def change(self, message: K, reaction: Reaction) -> tuple[Reaction, ...] | None:
+        """The reactions to take back once the new one stands; None: it stands there already."""
+        last = self.get(message)
+        if last == reaction:
+            return None
+        self[message] = reaction
+        return (last,) if last else BEFORE[reaction]

@@ -1,4 +1,4 @@
-"""Entries that are kept for a while: the newest, answers that are slow to get, reactions shown."""
+"""Entries that are kept for a while: the newest, and answers that are slow to get."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from typing import Generic, TypeVar
 
 import structlog
 
-from bots.bot import Reaction
-from bots.kit.reactions import BEFORE
 from contract.errors import PlatformError
 
 log = structlog.stdlib.get_logger("moot.bots")
@@ -22,8 +20,6 @@ V = TypeVar("V")
 # After a failure the question isn't asked again for so long.
 _REST_S = 30.0
 _TOLD = 100
-
-_MESSAGES = 1_000  # whose reaction is remembered
 
 
 class Recent(OrderedDict[K, V]):
@@ -38,21 +34,6 @@ class Recent(OrderedDict[K, V]):
         self.move_to_end(key)
         if len(self) > self._limit:
             self.popitem(last=False)
-
-
-class ShownReactions(Recent[K, Reaction]):
-    """The reaction that stands on each of the last messages."""
-
-    def __init__(self) -> None:
-        super().__init__(_MESSAGES)
-
-    def change(self, message: K, reaction: Reaction) -> tuple[Reaction, ...] | None:
-        """The reactions to take back once the new one stands; None: it stands there already."""
-        last = self.get(message)
-        if last == reaction:
-            return None
-        self[message] = reaction
-        return (last,) if last else BEFORE[reaction]
 
 
 class Lookup(Generic[K, V]):

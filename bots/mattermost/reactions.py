@@ -8,8 +8,7 @@ from typing import Any
 import structlog
 
 from bots.bot import Reaction
-from bots.kit.reactions import SHORT_NAMES
-from bots.kit.recent import ShownReactions
+from bots.kit.reactions import SHORT_NAMES, ShownReactions
 from bots.mattermost.api import MattermostApi
 from bots.mattermost.directory import Directory
 from contract.chat import Destination

@@ -5,8 +5,7 @@ from __future__ import annotations
 import structlog
 
 from bots.bot import Reaction
-from bots.kit.reactions import SHORT_NAMES
-from bots.kit.recent import ShownReactions
+from bots.kit.reactions import SHORT_NAMES, ShownReactions
 from bots.rocketchat.api import RocketApi
 from bots.rocketchat.ddp import Ddp
 from bots.rocketchat.directory import Directory

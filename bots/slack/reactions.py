@@ -7,8 +7,8 @@ import re
 import structlog
 
 from bots.bot import Reaction
-from bots.kit.reactions import SHORT_NAMES
-from bots.kit.recent import Recent, ShownReactions
+from bots.kit.reactions import SHORT_NAMES, ShownReactions
+from bots.kit.recent import Recent
 from bots.slack.api import SlackApi, SlackRefused
 from contract.chat import Destination
 from contract.errors import PlatformError
