@@ -21,7 +21,8 @@ _CELL = re.compile(r"(?<!\\)\|")
 # A formula as LaTeX and the models set it off. Brackets and `$$` stand around other things, too: a
 # source `\[1\]`, a price, a process's number. What has no sign of a formula is none.
 _FORMULA = re.compile(
-    r"\\\((?P<inline>[^\n]*?)\\\)|\\\[(?P<bracketed>[^\n]*?)\\\](?![(\[])"
+    r"\\\((?P<inline>(?:[^\\\n]|\\[^(\n])*?)\\\)"
+    r"|\\\[(?P<bracketed>(?:[^\\\n]|\\[^\[\n])*?)\\\](?![(\[])"
     r"|(?<!\$)\$\$(?P<dollars>[^\n$]+)\$\$(?!\$)"
 )
 _FORMULA_SIGN = re.compile(r"[\^_=+<>{}|*/\u0370-\u03ff\u2190-\u22ff]|\\[A-Za-z,;]")
@@ -109,6 +110,8 @@ def _formula_block(state: StateBlock, start: int, end: int, silent: bool) -> boo
         words = state.src[state.bMarks[line] : state.eMarks[line]].rstrip()
         if closer in (first[2:] if line == start else words):
             break
+        if line > start and words.lstrip().startswith(first[:2]):
+            return False  # another one begins: no search from each of many to the text's end
     else:
         return False
     source = state.getLines(start, line + 1, state.blkIndent, False).strip()

@@ -21,7 +21,7 @@ from bots.markdown.seams import FORBIDDEN, TORN, Seams
 # Links, formulas, code spans and platform tokens: a line is not cut inside one.
 _ATOM = re.compile(
     r"!?\[[^\[\]\n]*\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+\"[^\"\n]*\")?\)"
-    r"|\\\([^\n]*?\\\)|<[^<>\s]+>|(?P<ticks>`+)[^`\n]*(?P=ticks)|https?://\S+"
+    r"|\\\((?:[^\\\n]|\\[^(\n])*?\\\)|<[^<>\s]+>|(?P<ticks>`+)[^`\n]*(?P=ticks)|https?://\S+"
 )
 _SENTENCE_END = re.compile(r"[.!?…]['\")\]]*\s+|[。！？]")
 _WORD_END = re.compile(r"\s+")

@@ -57,8 +57,9 @@ quiet: Callable[[str], str] = partial(_BROADCAST.sub, "@" + ZERO_WIDTH)
 """The text with `@here`, `@all` and their like made harmless, invisibly."""
 
 _CODE = re.compile(
-    r"^[ \t>]*(?P<fence>`{3,}|~{3,})[^\n]*\n(?:.*\n)*?[ \t>]*(?P=fence)[`~]*[ \t]*$"
-    r"|(?<!`)(?P<ticks>`+)(?!`)[^\n]*?(?<!`)(?P=ticks)(?!`)",
+    r"^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?P<fence>`{3,}+(?=[^`\n]*$)|~{3,}+)[^\n]*+"
+    r"(?s:.*?)(?:^[ \t>]*(?P=fence)[`~]*[ \t]*$|(?P<unclosed>\Z))"
+    r"|(?<![`\\])(?P<ticks>`++)[^\n]*?(?<!`)(?P=ticks)(?!`)",
     re.MULTILINE,
 )
 
@@ -67,10 +68,12 @@ def outside_code(
     text: str, change: Callable[[str], str], inside: Callable[[str], str] = str
 ) -> str:
     """The Markdown text with what isn't code changed in one way, and code, marks and all, in
-    another: by default not at all."""
+    another: by default not at all. A block that nothing closes is no code, to be safe.
+    """
     parts, end = [], 0
     for code in _CODE.finditer(text):
-        parts += [change(text[end : code.start()]), inside(code[0])]
+        known = code["unclosed"] is None
+        parts += [change(text[end : code.start()]), (inside if known else change)(code[0])]
         end = code.end()
     return "".join([*parts, change(text[end:])])
 

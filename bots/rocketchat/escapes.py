@@ -6,6 +6,7 @@ A backslash where the parser takes one, outside of spans; else a zero-width spac
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import groupby
@@ -34,7 +35,7 @@ _ESCAPES = re.compile(r"\\(?=[*_~`#.])")
 _START = re.compile(r"^(?:[-*](?=[ \t])|>|(?=[ \t]*-{3,}[ \t]*$)|\|(?=.*\|$))")
 _BLOCK = re.compile(r"#(?=#{0,3}[ \t])|\d+\.(?=[ \t])")
 _NAME = re.compile(r"[A-Za-z0-9]+(?:__?[A-Za-z0-9]+)*_{0,2}")
-_NAME_SIGN = re.compile(r"[A-Za-z0-9_]")
+_NAME_SIGNS = re.compile(r"[A-Za-z0-9_]+")
 _WORD = re.compile(r"\S+")
 _DOT = re.compile(
     r"(?<=[^\s.,!%~*\"':;()=$@&+#?\\/|><`\[\]])\.(?=[^\s.,!%~*\"':;()=$@&+#?\\/|><`\[\]]|$)"
@@ -155,11 +156,11 @@ def _signs(bit: Bit, counts: dict[str, int], *, start: str, followed: bool) -> I
 def _misread(bit: Bit, counts: dict[str, int], *, start: str, followed: bool) -> list[int]:
     """The offsets of the signs that need a backslash."""
     text = bit.text
-    spots = {
-        mark.start()
-        for mark in MARK.finditer(text)
-        if counts[mark[0]] > 1 and not (mark[0] == "_" and _in_word(bit, mark.start(), start))
-    }
+    spots = {mark.start() for mark in MARK.finditer(text) if counts[mark[0]] > 1 and mark[0] != "_"}
+    if counts["_"] > 1:
+        spots.update(
+            at for word in _NAME_SIGNS.finditer(text) for at in _underlines(bit, word, start)
+        )
     if start == "line" and (block := _BLOCK.match(text)):
         spots.add(block.end() - 1)
     if not bit.styles and "." in text:
@@ -170,27 +171,26 @@ def _misread(bit: Bit, counts: dict[str, int], *, start: str, followed: bool) ->
 def _dots(text: str, spots: set[int], *, followed: bool) -> set[int]:
     """The dots that make a domain of a word, from which on no mark is read up to the next blank."""
     dots: set[int] = set()
+    marks = sorted(spots)
     for word in _WORD.finditer(text):
         last = followed and word.end() == len(text)
-        if last or any(word.start() <= spot < word.end() for spot in spots):
+        if last or bisect_left(marks, word.start()) < bisect_left(marks, word.end()):
             dots |= {dot.start() for dot in _DOT.finditer(text, *word.span())}
     return dots
 
 
-def _in_word(bit: Bit, at: int, line_start: str) -> bool:
-    """True if a `_` stands in a name in snake case, where it is no mark."""
-    if "emphasis" in bit.styles or "strike" in bit.styles:
-        return False
-    start = at
-    while start and _NAME_SIGN.match(bit.text, start - 1):
-        start -= 1
-    name = _NAME.match(bit.text, start)
-    before = bit.text[start - 1 : start]
-    if not name or not name.start() < at < name.end() or (not before and line_start == "mark"):
-        return False
-    if bit.styles:
-        return before in ("", " ", "\t") and bit.text[at + 1 : at + 2].isalnum()
-    return before in ("", " ", "\t") or before in "([:!<)]|"
+def _underlines(bit: Bit, word: re.Match[str], line_start: str) -> Iterator[int]:
+    """The underscores of a word but those within a name in snake case, which are no marks."""
+    before = bit.text[word.start() - 1 : word.start()]
+    name = _NAME.match(word[0])
+    free = before in ("", " ", "\t") or (not bit.styles and before in "([:!<)]|")
+    if "emphasis" in bit.styles or "strike" in bit.styles or (not before and line_start == "mark"):
+        free = False
+    end = name.end() if name and free else 0
+    for at, sign in enumerate(word[0]):
+        inside = 0 < at < end and (not bit.styles or word[0][at + 1 : at + 2].isalnum())
+        if sign == "_" and not inside:
+            yield word.start() + at
 
 
 def encoded_url(url: str) -> str:

@@ -23,6 +23,7 @@ from bots.markdown.writer import (
     Dialect,
     MarkdownWriter,
     WrittenRow,
+    outside_code,
     quiet,
     spelled_out,
 )
@@ -43,12 +44,7 @@ _MARKS = {"strong": "*", "emphasis": "_", "strike": "~"}
 _FORMATTING = re.compile(r"[*_~`]")
 _MISREAD = re.compile(r"[*_~`]|&gt;")
 _CLOSING = {m: re.compile(rf"[^\s{m}]{re.escape(m)}(?![\w{m}])") for m in "*_~`"}
-_CODE = re.compile(
-    r"^[ \t>]*(?P<fence>`{3,}|~{3,}).*?(?:^[ \t>]*(?P=fence)|\Z)"
-    r"|(?P<ticks>`+)(?!`)[^\n]+?(?<!`)(?P=ticks)(?!`)",
-    re.MULTILINE | re.DOTALL,
-)
-_FORMULA = re.compile(r"\\\([^`\n]+?\\\)|\\\[[^`\n]+?\\\]")
+_FORMULA = re.compile(r"\\\((?:[^`\\\n]|\\[^`(\n])+?\\\)|\\\[(?:[^`\\\n]|\\[^`\[\n])+?\\\]")
 _CALL = re.compile(r"<(?=!(?:here|channel|everyone|subteam\^))")
 _QUOTE_SIGN = re.compile(r"^[ \t]*(?=&gt;)", re.MULTILINE)
 
@@ -66,11 +62,7 @@ def markdown(text: str) -> str:
 
     A formula, which Slack doesn't know, is shown as code; all else stays as it is.
     """
-    parts, end = [], 0
-    for code in _CODE.finditer(text):
-        parts += [_harmless(text[end : code.start()]), code[0]]
-        end = code.end()
-    return _CALL.sub(f"<{ZERO_WIDTH}", "".join([*parts, _harmless(text[end:])])).strip("\n")
+    return _CALL.sub(f"<{ZERO_WIDTH}", outside_code(text, _harmless)).strip("\n")
 
 
 def _harmless(text: str) -> str:

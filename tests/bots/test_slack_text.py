@@ -163,7 +163,8 @@ def test_whatever_is_written_no_token_but_people_channels_and_links_comes_out(te
             "@¦here <¦!channel> <¦!subteam^S1> `<¦!here>`",
         ),
         (r"so \( E=mc^2 \) and \[ a_1 * b_2 \]", r"so `\( E=mc^2 \)` and `\[ a_1 * b_2 \]`"),
-        ("~~~\nopen, @here", None),
+        ("~~~\nopen, @here", "~~~\nopen, @¦here"),
+        ("`a \\`@here\\` `@all`", "`a \\`@¦here\\` `@all`"),
     ],
 )
 def test_markdown_for_slack_stays_as_it_is_but_calls_nobody(text: str, shown: str | None) -> None:
