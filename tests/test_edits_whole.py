@@ -86,3 +86,31 @@ async def test_a_new_session_is_shown_the_text_as_it_is(tmp_path: Path) -> None:
         await room.edits(first, "staging is on port 5434")
         await slack.say("!new", channel=CHANNEL)
         assert "staging is on port 5434" in await room.asks("echo two")
+
+
+async def test_what_waits_for_its_own_turn_is_in_no_other_one(tmp_path: Path) -> None:
+    async with (
+        SlackDouble.open() as slack,
+        service(
+            tmp_path, CONFIG.format(api_url=slack.api_url).replace('"0"', '"1"'), **secrets(slack)
+        ),
+    ):
+        await slack.delivery.connected()
+        room = Room(slack, tmp_path)
+        at = f"<@{BOT_USER}>"
+        await slack.say(f"{at} echo one {'word ' * 12}", channel=CHANNEL)
+        for text in ("two", "three", "four"):
+            waits = await slack.say(f"{at} echo {text} {'word ' * 12}", channel=CHANNEL)
+        await slack.say("by the way", channel=CHANNEL)
+        running = "SELECT content FROM messages JOIN turns ON turns.message_seq = messages.seq "
+        running += "WHERE turns.state = 'running'"
+        async with asyncio.timeout(60):
+            while not any("echo two" in content for (content,) in room.rows(running)):
+                await asyncio.sleep(0.05)
+        await room.edits(waits, f"{at} echo changed")
+        query = "SELECT header FROM turns WHERE state = 'posted' AND kind = 'ask' ORDER BY seq"
+        async with asyncio.timeout(120):
+            while len(headers := room.rows(query)) < 4:
+                await asyncio.sleep(0.05)
+        assert [index for index, (text,) in enumerate(headers) if "changed" in text] == [3]
+        assert "(edited)" not in headers[3][0]

@@ -148,7 +148,7 @@ class Prompts:
             elif all(line.seq != turn.message_seq for line in window.lines):
                 raise MessageGone("the message that asked was deleted")
             if session.edited:
-                window = await self._windows.with_edited(session, window)
+                window = await self._windows.with_edited(turn, session, window)
             briefing, known, window = await self._brief(turn, asked, session, window, reading)
             brief.made = (window, known)
         with step("compose") as composed:

@@ -68,12 +68,17 @@ class Windows:
         """The same when the summary could not be had: nothing is left out for it."""
         after = session.given if window.again else 0
         found = self._window(await self._after(turn, after), after, window.again)
-        return await self.with_edited(session, found) if session.edited else found
+        return await self.with_edited(turn, session, found) if session.edited else found
 
-    async def with_edited(self, session: SessionContext, window: Window) -> Window:
-        """The same with the messages that the agent knows by another text."""
-        new = {line.seq for line in window.lines}
-        found = [await self.transcript.get(seq) for seq in sorted(session.edited - new)]
+    async def with_edited(self, turn: Turn, session: SessionContext, window: Window) -> Window:
+        """The same with the messages that the agent knows by another text; not those that wait for
+        a turn of their own in its session, which it was never shown."""
+        old = session.edited.difference(line.seq for line in window.lines)
+        if not old:
+            return window
+        thread = turn.session_thread
+        within = self.transcript.seqs_within(turn.scope, min(old), max(old), turn.persona, thread)
+        found = [await self.transcript.get(seq) for seq in sorted(old.intersection(await within))]
         edited = [message for message in found if message is not None and not message.deleted]
         return replace(window, lines=[*edited, *window.lines])
 
