@@ -63,21 +63,14 @@ class Addressing(Generic[Named]):
         return whole or self.names.get(re.split(r"[^\w-]", bare, maxsplit=1)[0])
 
 
-def route(
+def said_to(
     inbound: Inbound, personas: Sequence[Persona], *, require_mention: bool = True
 ) -> list[Persona]:
-    """The personas (of those that the bot serves) that must answer a message; often none.
+    """The personas (of those that the bot serves) that a message is for; often none.
 
     A bot's account that serves several personas answers with the first one when no name was
     said. In a direct message exactly one answers: its scope is that one's alone.
     """
-    return [] if inbound.meta.passive else said_to(inbound, personas, require_mention)
-
-
-def said_to(
-    inbound: Inbound, personas: Sequence[Persona], require_mention: bool = True
-) -> list[Persona]:
-    """The personas that a message is for, answered or not."""
     if not personas:
         return []
     if inbound.meta.recipient_id:

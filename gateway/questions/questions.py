@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from secrets import token_hex
-from typing import TypedDict, TypeVar
+from typing import TypedDict
 
 import structlog
 
 from bots.bot import Bot
 from bots.kit.questions import ALONE, NOBODY, refused_markdown
+from bots.kit.recent import Recent
 from contract.agent import GONE, Question
 from contract.chat import Chosen, Destination, Room, Speaker
 from contract.errors import MootError, PlatformError, Rejected
@@ -66,8 +66,8 @@ class Questions:
         self._timeout_s = timeout_s
         self._danger = Danger.of(access.table.dangerous)
         self._open: dict[str, PendingQuestion] = {}
-        self._closed: OrderedDict[str, PendingQuestion] = OrderedDict()
-        self._told: OrderedDict[tuple[str, str, str], None] = OrderedDict()
+        self._closed: Recent[str, PendingQuestion] = Recent(REMEMBERED)
+        self._told: Recent[tuple[str, str, str], None] = Recent(REMEMBERED)
         self._codes = codes()
 
     # ── Asking ──────────────────────────────────────────────────────────────────────────
@@ -123,7 +123,7 @@ class Questions:
             raise
         finally:
             del self._open[entry.question.id]
-            _keep(self._closed, entry.question.id, entry)
+            self._closed[entry.question.id] = entry
             entry.close()
             shown = by.proven if by else None
             self._counted(reason)
@@ -355,7 +355,7 @@ class Questions:
     def _is_first(self, what: str, question_id: str, by: Speaker) -> bool:
         key = (what, question_id, by.id)
         known = key in self._told
-        _keep(self._told, key, None)
+        self._told[key] = None
         return not known
 
     # ── What is open ────────────────────────────────────────────────────────────────────
@@ -388,13 +388,3 @@ def _where(turn: Turn) -> _Where:
 
 def _agent(turn: Turn) -> Speaker:
     return Speaker(f"bot:{turn.persona}", turn.persona, "bot")
-
-
-K = TypeVar("K")
-V = TypeVar("V")
-
-
-def _keep(memory: OrderedDict[K, V], key: K, value: V) -> None:
-    memory[key] = value
-    if len(memory) > REMEMBERED:
-        memory.popitem(last=False)

@@ -4,7 +4,6 @@ an edit or a deletion is made, also one that a platform tells before its message
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import structlog
 
 from bots.bot import Bot
+from bots.kit.recent import Recent
 from contract.chat import Chosen, Deleted, Edited, Event, Inbound, SenderType, stands
 from contract.errors import Rejected
 from gateway.access.accounts import Accounts
@@ -94,7 +94,7 @@ class Changes:
         self._queues = queues
         self._changed = changed
         self._clock = clock
-        self.early: OrderedDict[tuple[str, str], Edited | Deleted] = OrderedDict()
+        self.early: Recent[tuple[str, str], Edited | Deleted] = Recent(_REMEMBERED)
 
     async def edit(self, event: Edited) -> None:
         """A message's text was changed."""
@@ -125,8 +125,6 @@ class Changes:
         key = (event.room.id, event.message_id)
         if not isinstance(self.early.get(key), Deleted):  # a deletion stays one
             self.early[key] = event
-        if len(self.early) > _REMEMBERED:
-            self.early.popitem(last=False)
 
 
 Handlers = Mapping[type[Any], Callable[[Any, Bot], Awaitable[None]]]
@@ -157,8 +155,8 @@ class Intake:
         self._changes = changes
         self._voice = voice
         self._handlers = handlers
-        self._on_disk: OrderedDict[tuple[str, ...], int] = OrderedDict()
-        self._deliveries: OrderedDict[tuple[str, str, str], tuple[Inbound, int]] = OrderedDict()
+        self._on_disk: Recent[tuple[str, ...], int] = Recent(_REMEMBERED)
+        self._deliveries: Recent[tuple[str, str, str], tuple[Inbound, int]] = Recent(_REMEMBERED)
 
     async def receive(self, event: Event, bot: Bot) -> None:
         """Take one event of a platform; returns when it is on disk."""
@@ -216,8 +214,8 @@ class Intake:
         )
         if not accepted.turns and admitted.requests:
             self._admission.give_back(route, admitted)
-        _remember(self._on_disk, asked, accepted.seq)
-        _remember(self._deliveries, delivery, (given, accepted.seq))
+        self._on_disk[asked] = accepted.seq
+        self._deliveries[delivery] = given, accepted.seq
         await self._dispatch(route, admitted, accepted, received_ns)
         return accepted
 
@@ -234,12 +232,6 @@ class Intake:
         for turn in accepted.turns:
             self._queues.start(turn, marked, route.reading, received_ns)
         await self._admission.stored(route, admitted, accepted)
-
-
-def _remember(known: OrderedDict[Any, Any], key: tuple[str, ...], value: object) -> None:
-    known[key] = value
-    if len(known) > _REMEMBERED:
-        known.popitem(last=False)
 
 
 def _check(inbound: Inbound) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable
 from datetime import datetime
 
 import structlog
 
 from bots.bot import Bot
+from bots.kit.recent import Recent
 from contract.chat import Pinned
 from gateway.access.access import Access
 from gateway.access.accounts import Accounts
@@ -55,7 +55,7 @@ class PlatformPins:
         self._access = access
         self._changed = changed
         self._clock = clock
-        self._pinned_by: OrderedDict[int, dict[str, bool]] = OrderedDict()
+        self._pinned_by: Recent[int, dict[str, bool]] = Recent(_REMEMBERED)
 
     async def take(self, event: Pinned, _: Bot) -> None:
         """Pin the message, or take its landmark away; twice is once."""
@@ -120,8 +120,5 @@ class PlatformPins:
 
     def _by(self, seq: int) -> dict[str, bool]:
         """The people who have pinned a message (True), and who have taken it back."""
-        known = self._pinned_by.setdefault(seq, {})
-        self._pinned_by.move_to_end(seq)
-        if len(self._pinned_by) > _REMEMBERED:
-            self._pinned_by.popitem(last=False)
+        known = self._pinned_by[seq] = self._pinned_by.get(seq, {})
         return known

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from bots.bot import Bot
 from contract.chat import Inbound, stands
 from gateway.access.accounts import AccountPeer, Accounts
-from gateway.core.addressing import named, route, said_to
+from gateway.core.addressing import named, said_to
 from gateway.core.reading import Reading, parse_command
 from gateway.core.sql_ledger import SqlLedger
 from gateway.sessions.room_settings import RoomSettings
@@ -79,6 +79,8 @@ class MessageRouter:
         self, inbound: Inbound, bot: Bot, reading: Reading, here: Sequence[Persona]
     ) -> list[Persona]:
         """The personas that must answer; a command that names nobody goes to the first one here."""
+        if inbound.meta.passive:
+            return []
         alone = inbound.reply_to is None and inbound.thread_id is None
         if not alone and await self._is_for_siblings(inbound, bot):
             return []
@@ -87,8 +89,8 @@ class MessageRouter:
         needs_mention = bot.name not in self.settings.mention_free
         if inbound.room.id in self.settings.of_rooms:
             needs_mention = self.settings.needs_mention(inbound.room, bot.name)
-        addressed = route(inbound, here, require_mention=needs_mention)
-        if addressed or inbound.meta.passive or inbound.meta.sender_type == "bot":
+        addressed = said_to(inbound, here, require_mention=needs_mention)
+        if addressed or inbound.meta.sender_type == "bot":
             return addressed
         return await self._unnamed(inbound, bot, reading, here)
 
@@ -114,7 +116,7 @@ class MessageRouter:
         """The persona of an account that said what a message replies to, where it names nobody."""
         if not (inbound.reply_to and inbound.room.is_shared and inbound.mentioned):
             return []
-        if len(here) < 2 or inbound.meta.passive or named(inbound.content, here):
+        if len(here) < 2 or named(inbound.content, here):
             return []
         asked = await self.follow_ups.threads.question_of(inbound.room.id, inbound.reply_to)
         return [persona for persona in here if asked and persona.name == asked.turns[0].persona]

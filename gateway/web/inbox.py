@@ -13,7 +13,7 @@ from bots.bot import Bot
 from contract.chat import Inbound, Room, Speaker
 from contract.errors import Rejected
 from gateway.core import views
-from gateway.core.addressing import route
+from gateway.core.addressing import said_to
 from gateway.core.events import AppEvent, EventBus, TurnChanged
 from gateway.core.ledger import SessionKey, Turn, TurnState
 from gateway.core.sql_ledger import SqlLedger
@@ -138,7 +138,7 @@ class InboxService:
         """The bot that serves a room's platform, the one among several whose persona is addressed;
         the page for every other source."""
         served = [bot for bot in self._bots.values() if bot.platform == inbound.room.source]
-        wanted = (bot for bot in served if route(inbound, self._personas.of(bot.personas)))
+        wanted = (bot for bot in served if said_to(inbound, self._personas.of(bot.personas)))
         return next(wanted, served[0] if served else self._bots["web"])
 
     async def _reply(self, turn_id: str, wait_s: float) -> TurnReply:

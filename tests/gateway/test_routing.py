@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from contract.chat import Room, unaddressed
-from gateway.core.addressing import named, route
+from gateway.core.addressing import named, said_to
 from gateway.settings.personas.personas import FrontMatter, Persona
 from tests.doubles.platform import ROOM, said
 
@@ -27,25 +27,21 @@ def test_code_mail_addresses_and_longer_names_address_nobody() -> None:
 
 
 def test_a_room_needs_a_mention_unless_told_otherwise() -> None:
-    assert route(said("hello"), BOTH) == []
-    assert names(route(said("hello"), BOTH, require_mention=False)) == ["claude"]
-    assert names(route(replace(said("hello"), mentioned=True), BOTH)) == ["claude"]
-    assert names(route(replace(said("hello @codex"), mentioned=True), BOTH)) == ["codex"]
+    assert said_to(said("hello"), BOTH) == []
+    assert names(said_to(said("hello"), BOTH, require_mention=False)) == ["claude"]
+    assert names(said_to(replace(said("hello"), mentioned=True), BOTH)) == ["claude"]
+    assert names(said_to(replace(said("hello @codex"), mentioned=True), BOTH)) == ["codex"]
 
 
 def test_a_direct_message_goes_to_exactly_one() -> None:
     dm = Room("fake:d1", "Ash", "dm")
-    assert names(route(said("hello", room=dm), BOTH)) == ["claude"]
-    assert names(route(said("@codex @claude hello", room=dm), BOTH)) == ["codex"]
+    assert names(said_to(said("hello", room=dm), BOTH)) == ["claude"]
+    assert names(said_to(said("@codex @claude hello", room=dm), BOTH)) == ["codex"]
 
 
 def test_a_recipient_that_is_set_wins_and_an_unknown_one_is_nobody() -> None:
-    assert names(route(said("@claude hi", recipient_id="bot:codex"), BOTH)) == ["codex"]
-    assert route(said("@claude hi", recipient_id="bot:nemo"), BOTH) == []
-
-
-def test_a_passive_message_never_runs_anybody() -> None:
-    assert route(said("@claude hi", passive=True), BOTH) == []
+    assert names(said_to(said("@claude hi", recipient_id="bot:codex"), BOTH)) == ["codex"]
+    assert said_to(said("@claude hi", recipient_id="bot:nemo"), BOTH) == []
 
 
 def test_leading_mentions_are_not_part_of_a_command() -> None:
