@@ -341,3 +341,11 @@ model_calls = Table(  # what the model behind the memory was called for, and wha
     Index("ix_model_calls_at", "at"),
     sqlite_autoincrement=True,
 )
+
+tombstones = Table(  # people who were deleted: what they said before is not stored again
+    "tombstones",
+    metadata,
+    Column("who", String, primary_key=True),  # hash of the sender id with the salt
+    Column("salt", String, nullable=False),  # the same in every row
+    Column("until", BigInteger, nullable=False),  # by the time when a message was sent
+)

@@ -225,6 +225,7 @@ class App:
         config = self.context.config
         await self.admissions.load()
         await self.context.settings.load()
+        await self.context.tombstones.load()
         await self.visitors.load()
         await self.audit.started(config.file)
         self.context.spawn(self.audit.report(), "audit check")

@@ -26,6 +26,7 @@ from gateway.settings.config import Config
 from gateway.settings.personas.personas import Personas
 from gateway.turns.voice import Transcriber
 from store.database import Store
+from store.tombstones import Tombstones
 from store.transcript import Transcript
 
 
@@ -66,6 +67,7 @@ class Context:
         self.telemetry = instruments.telemetry
         self.bus = EventBus()
         self.transcript = Transcript(store)
+        self.tombstones = Tombstones(store)
         free = (bot.name or bot.platform for bot in config.bots if not bot.require_mention)
         self.settings = RoomSettings(
             store, clock, config.rooms, frozenset(free), config.agents, access.is_owner

@@ -86,7 +86,6 @@ def make_intake(
             return False
         return context.config.memory.mcp or programs(persona.front.agent).runs
 
-    listeners = _listeners(context, memories, sessions)
     return Intake(
         accounts=context.accounts,
         router=make_router(context),
@@ -100,7 +99,7 @@ def make_intake(
         ledger=context.ledger,
         queues=queues,
         voice=_make_voice(context),
-        changes=Changes(context.transcript, listeners, queues, memories.hearing.changed, clock),
+        changes=_make_changes(context, queues, memories, sessions),
         handlers=_handlers(context, memories, questions, commands),
     )
 
@@ -115,12 +114,18 @@ def _handlers(
     }
 
 
-def _listeners(context: Context, memories: Memories, sessions: SessionPool) -> MessageListeners:
+def _make_changes(
+    context: Context, queues: TurnQueues, memories: Memories, sessions: SessionPool
+) -> Changes:
+    hearing = memories.hearing
+
     def edited(message: StoredMessage) -> None:
-        memories.hearing.changed(message)
+        hearing.changed(message)
         sessions.edited(message)
 
-    return MessageListeners(context.bus, context.metrics.stored, memories.hearing.heard, edited)
+    listeners = MessageListeners(context.bus, context.metrics.stored, hearing.heard, edited)
+    transcript, tombstones = context.transcript, context.tombstones
+    return Changes(transcript, listeners, queues, hearing.changed, clock, tombstones)
 
 
 def _make_voice(context: Context) -> VoiceMessages:

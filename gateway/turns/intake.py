@@ -28,6 +28,7 @@ from gateway.turns.routing import MessageRouter, Route
 from gateway.turns.typos import likely_typos
 from gateway.turns.voice import VoiceMessages
 from store.timestamps import moment
+from store.tombstones import Tombstones
 from store.transcript import StoredMessage, Transcript
 
 log = structlog.stdlib.get_logger("moot.door")
@@ -88,8 +89,10 @@ class Changes:
         queues: TurnQueues,
         changed: Callable[[StoredMessage], None],
         clock: Callable[[], datetime],
+        tombstones: Tombstones,
     ) -> None:
         self._transcript = transcript
+        self.tombstones = tombstones
         self.listeners = listeners
         self._queues = queues
         self._changed = changed
@@ -111,6 +114,14 @@ class Changes:
             self._changed(stored)
         else:
             await self._keep_early(event)
+
+    async def refuse_erased(self, inbound: Inbound) -> None:
+        """Raise Rejected for what somebody said before all of theirs was deleted; the files that
+        the platform sent along go, unless another message has them."""
+        if not self.tombstones.cover(inbound.meta.sender_id, inbound.sent_at):
+            return
+        await self.tombstones.drop_files(inbound.attachments)
+        raise Rejected("sent_at", "all that its sender said until later than that was deleted")
 
     async def came(self, inbound: Inbound) -> None:
         """A message is stored: the edit that came before it is made."""
@@ -198,6 +209,8 @@ class Intake:
         if before is not None and before[0] == inbound:  # Slack tells every mention twice
             return Accepted(before[1], new=False, turns=())
         given = inbound
+        if self._changes.tombstones.until:
+            await self._changes.refuse_erased(inbound)
         if inbound.attachments:
             inbound, unheard = await self._voice.written(inbound)
             notice = "\n".join(filter(None, (notice, unheard)))

@@ -44,6 +44,7 @@ from store.schema import (
     rooms,
     sessions,
     staging,
+    tombstones,
     tool_uses,
     turns,
 )
@@ -53,6 +54,7 @@ COVERED: tuple[Table, ...] = (
     page_links, page_sessions, page_subjects, page_tokens, page_users,
     posts, decisions, tool_uses, observations, insights, landmarks, episodes, staging,
     fact_speakers, facts, sessions, agent_sessions, pointers, model_calls, turns, messages, rooms,
+    tombstones,
 )  # fmt: skip
 """Every table there is, in the order in which rows may go."""
 

@@ -23,7 +23,8 @@ from memory.erasure.person import erase_person, erased_rows, person_ids, plan_er
 from memory.erasure.plan import ErasurePlan
 from memory.recall.facts import fact_ids
 from memory.transfer.rows import is_person
-from store.timestamps import micros
+from store.timestamps import micros, moment
+from store.tombstones import bury
 
 STAYS = "what other people wrote stays, also where it mentions them"
 
@@ -92,7 +93,8 @@ async def _carry_out(on: MemoryContext, plan: ErasurePlan, on_disk: OnDisk) -> N
 
 def erase_noted(connection: Connection, plan: ErasurePlan, now: int, known: str = "") -> str:
     """Erase, and note in the same commit which rows of the audit log lost a half; its new head.
-    known: see `append`."""
+    What is told again of it isn't taken any more. known: see `append`."""
+    bury(connection, person_ids(plan.person), moment(now))
     erase_person(connection, plan)
     head = ""
     for half, seqs in erased_rows(plan).items():

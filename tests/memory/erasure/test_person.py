@@ -131,6 +131,7 @@ HANGS: dict[str, list[dict[str, Any]]] = {
     "persona_versions": [],  # of one file, which is the house's
     "room_settings": [{"scope": DM}],
     "schedules": [{"by_id": ANDI}],
+    "tombstones": [],  # of who was deleted before
 }
 """How a row of each table can hang on Andi."""
 
@@ -171,6 +172,7 @@ STAYS: dict[str, dict[str, Any]] = {
     "persona_versions": {"by_id": BUDI},
     "room_settings": {"scope": ELSEWHERE},
     "schedules": {"by_id": BUDI},
+    "tombstones": {},
 }  # fmt: skip
 """A row of each table beside it that is Budi's."""
 
