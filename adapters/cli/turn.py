@@ -261,9 +261,10 @@ class TurnState:
     # ── What comes of it ────────────────────────────────────────────────────────────────
 
     def draft(self) -> str:
-        """The reply so far, "" when only the screen can tell."""
+        """The reply so far, "" when only the screen can tell; blanks are no word of it."""
         parts = "\n\n".join(part.text() for part in self._parts)
-        return max(parts, self._streamed.strip("\n"), key=len)
+        said = max(parts, self._streamed.strip("\n"), key=len)
+        return said if said.strip() else ""
 
     def uses(self) -> tuple[ToolUse, ...]:
         """The tools that were used, as exactly as the program tells."""

@@ -209,6 +209,12 @@ def test_a_draft_is_the_longer_of_what_was_said_and_streamed() -> None:
     assert turn.draft() == "Hello."
 
 
+def test_blanks_are_no_draft() -> None:
+    turn = TurnState(BOTH)
+    turn.note(ReplyBlock(" \n\t\u00a0\n"), "record", 0.0)
+    assert turn.draft() == ""
+
+
 def test_a_hook_behind_the_record_ends_it_at_once_and_mends_its_text() -> None:
     turn = TurnState(BOTH)
     turn.note(ReplyBlock("ab"), "record", 0.0)
