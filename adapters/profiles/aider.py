@@ -142,6 +142,11 @@ DIALOGS = (
         say="aider: the conversation is too long for the model. Say `!new` to begin a new one.",
     ),
     signs.DialogRule(
+        re.compile(r"possibly exceeded output limit!(?![\s\S]*exhausted context window!)"),
+        fault="api",
+        say="aider: the answer was longer than its model may write. Ask for a shorter one.",
+    ),
+    signs.DialogRule(
         re.compile(r"has (?:possibly )?hit a token limit!", re.MULTILINE),
         fault="context",
         say="aider: the conversation is too long for the model. Say `!new` to begin a new one.",

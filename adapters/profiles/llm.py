@@ -151,7 +151,8 @@ DIALOGS = (
         say="llm cannot reach its API. Ask again in a moment.",
     ),
     signs.DialogRule(
-        last(r"Error code: \d+"),
+        # one that came in a stream has no code
+        re.compile(r"^(?:openai\.\w+: |Error: Error code: \d)[^\0]*\Z", re.MULTILINE),
         fault="api",
         say="llm: the API failed. Ask again; if that fails too, say `!new`.",
     ),
@@ -168,7 +169,9 @@ LOOK = ScreenProfile(
     asides=AsideRows(
         fault=re.compile(r"Error: (.+)"),
         report=re.compile(
-            r'^Traceback \(most recent call last\):\n +File "[^"\n]*(?:llm|runpy)[^"\n]*", line \d'
+            # a stream that breaks off leaves it behind the last word, with the HTTP client's on top
+            r'Traceback \(most recent call last\):\n +File "[^"\n]*'
+            r'(?:llm|runpy|site-packages)[^"\n]*", line \d'
             r"|^Error: .*\s*\Z",
             re.MULTILINE,
         ),

@@ -94,10 +94,14 @@ def _messages(
 
 
 def _before_report(rows: list[VisibleRow], look: ScreenProfile) -> list[VisibleRow]:
-    """The rows before the program's own report of a failure."""
+    """The rows before the program's own report of a failure, which may begin behind a word."""
     text = "\n".join(row.text for row in rows)
     report = look.asides.report.search(text)
-    return rows[: text.count("\n", 0, report.start())] if report else rows
+    if report is None:
+        return rows
+    number = text.count("\n", 0, report.start())
+    words = text[: report.start()].rpartition("\n")[2]
+    return [*rows[:number], *([rows[number]._replace(text=words)] if words else [])]
 
 
 def _behind_gap(rows: Sequence[VisibleRow]) -> list[VisibleRow]:

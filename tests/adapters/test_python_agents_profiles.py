@@ -70,6 +70,27 @@ def test_llm_without_a_key_is_told_with_the_remedy() -> None:
     assert "OPENAI_API_KEY" in rule.say
 
 
+def test_an_error_in_a_stream_of_llm_is_the_api_s() -> None:
+    ended = "Traceback (most recent call last):\nopenai.APIError: Internal server error\n"
+    rule = next(rule for rule in llm.DIALOGS if rule.pattern.search(ended))
+    assert rule.fault == "api"
+    assert "the API failed" in rule.say
+
+
+def test_an_answer_over_aider_s_limit_is_no_full_conversation() -> None:
+    told = (
+        "Model gpt has hit a token limit!\nInput tokens: ~100 of 8,000\n"
+        "Output tokens: ~4,000 of 4,096 -- possibly exceeded output limit!\n"
+        "Total tokens: ~4,100 of 8,000"
+    )
+    full = f"{told} -- possibly exhausted context window!"
+    found = [
+        next(rule.fault for rule in aider.DIALOGS if rule.pattern.search(shown))
+        for shown in (told, full)
+    ]
+    assert found == ["api", "context"]
+
+
 def test_a_turn_of_llm_is_exact_or_left_to_the_screen() -> None:
     row = {"thread_id": "t", "parts": '[{"type": "text", "text": "a\\n\\n>"}]'}
     assert llm.read_row(row) == (SessionNamed("t"), ReplyEnded("a\n\n>"))

@@ -285,3 +285,10 @@ def test_a_question_above_the_input_box_is_over() -> None:
 def test_a_question_is_no_part_of_the_reply() -> None:
     shown = asking("   ls", " Proceed?", " ❯ 1. Yes", "   2. No")
     assert read_reply(shown, CLAUDE_CODE) == "Let me."
+
+
+def test_what_llm_reports_behind_a_word_is_none_of_the_reply() -> None:
+    client = "/v/site-packages/httpcore/_exceptions.py"
+    rows = ("Two.", "", "half aTraceback (most recent call last):", f'  File "{client}", line 12')
+    shown = screen("> !multi", "hello", "!end", "One.", *rows, "    yield", "oops", cols=80)
+    assert read_reply(shown, LLM, "hello") == "One.\nTwo.\n\nhalf a"
