@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -36,7 +37,19 @@ class Dialogs:
 
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
-        self._answered: set[int] = set()
+        self._answered: dict[int, float] = {}
+        self._time = asyncio.get_running_loop().time
+
+    def stand(self, text: str, phase: Phase) -> bool:
+        """True while a rule answers what stands on the screen, so that nobody is asked.
+
+        One that stands long after its keys were pressed did not take them.
+        """
+        return any(
+            self._time() < self._answered.get(number, math.inf) + AGAIN_S
+            for number, dialog in enumerate(self._profile.shown.dialogs)
+            if dialog.keys and dialog.when in (phase, "always") and dialog.pattern.search(text)
+        )
 
     def keys(self, text: str, phase: Phase) -> bytes:
         """The keys for dialogs that newly stand on the screen."""
@@ -45,9 +58,9 @@ class Dialogs:
             if not dialog.keys or dialog.when not in (phase, "always"):
                 continue
             if not dialog.pattern.search(text):
-                self._answered.discard(number)
+                self._answered.pop(number, None)
             elif number not in self._answered:
-                self._answered.add(number)
+                self._answered[number] = self._time()
                 pressed += dialog.keys
         return pressed
 
@@ -129,17 +142,26 @@ class ScreenPrompt:
         """True when the room's answer waits to be pressed, or something must be looked at again."""
         return (self._task is not None and self._task.done()) or self.stands
 
-    def see(self, screen: Screen, text: str, state: State | None, *, typing: bool = False) -> bytes:
+    def see(
+        self,
+        screen: Screen,
+        text: str,
+        state: State | None,
+        *,
+        typing: bool = False,
+        ruled: bool = False,
+    ) -> bytes:
         """Look at the screen; ask the room; return the keys of its answer when it is there.
 
-        typing: a prompt is in the input box, whose words ask nothing.
+        typing: a prompt is in the input box, whose words ask nothing. ruled: a rule answers what
+        stands there.
         """
         permission = self._profile.shown.permission
         if permission is None:
             return b""
         look = self._settled.unechoed if typing else self._settled.standing
         self._standing = look(screen, self._profile) if permission.certain else None
-        choice = self._choice(screen, text, state)
+        choice = None if ruled else self._choice(screen, text, state)
         if choice is None or not self._stays(choice):
             self._withdraw()
             self._known, self._since = self._identity(choice), self._time()

@@ -64,8 +64,7 @@ class PromptRun:
         on_named: Callable[[str], None],
     ) -> None:
         self.turn = TurnState(profile.signs, past)
-        self.typed = False
-        self.submitted = False
+        self.typed = self.submitted = False
         self.follower = follower
         self._profile = profile
         self._console = console
@@ -262,7 +261,8 @@ class PromptRun:
         self._seen_bytes = console.output_bytes
         screen = await console.screen()
         text = text_on(screen)
-        if keys := self._screen_prompt().see(screen, text, turn.state):
+        ruled = self._ending.dialogs.stand(text, "turn")
+        if keys := self._screen_prompt().see(screen, text, turn.state, ruled=ruled):
             await console.write(keys)
         turn.blocked = self._screen_prompt().stands or turn.state == "blocked"
         if fault := self._ending.dialogs.fault(text, "turn", breaks=True):

@@ -139,10 +139,13 @@ def refused(words: str, fault: AgentFault, remedy: str) -> signs.DialogRule:
 
 
 DIALOGS = (
-    # what it asks when a request was refused again and again: Stop is the last of 2 or 3 choices
+    # What it asks when a request was refused again and again: Stop is the last of 2 or 3 choices.
+    # Above the choices of a permission the same words are those of a command.
     *(
         signs.DialogRule(
-            re.compile(rf"^│\s+{n}\. Stop\s+│$", re.MULTILINE), str(n).encode(), when="turn"
+            re.compile(rf"^│\s+{n}\. Stop\s+│$(?![\s\S]*^│ +●? *1\. )", re.MULTILINE),
+            str(n).encode(),
+            when="turn",
         )
         for n in (2, 3)
     ),
@@ -162,6 +165,11 @@ DIALOGS = (
         r"API[ _]key|UNAUTHENTICATED|PERMISSION_DENIED|API_KEY_INVALID|\b40[13]\b",
         "login",
         "Gemini's API does not accept the login. An administrator must check GEMINI_API_KEY.",
+    ),
+    refused(
+        r"no\s+final\s+response\s+text|empty\s+text\s+response",  # it guesses at a full context
+        "api",
+        "Gemini's model gave no answer. Ask again; if that fails too, say `!new`.",
     ),
     refused(
         r"token\s+count|number\s+of\s+tokens|context\s+window|too\s+long",

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.agent import MemoryServer
+from adapters.cli.permission import Dialogs
 from adapters.cli_profile import Setting
 from adapters.profiles.gemini import DIALOGS, GEMINI, PERSONA_FILE, harmless, settings_file
 from adapters.records.gemini import from_hook, from_record, restored
@@ -34,6 +35,33 @@ def setting(**changes: Any) -> Setting:
         "env": {"GEMINI_API_KEY": "k"},
     }
     return Setting(**given_ | changes)
+
+
+HIGH_DEMAND = """\
+╭──────────────────────────────────────────────╮
+│ We are currently experiencing high demand.   │
+│                                              │
+│ ● 1. Keep trying                             │
+│   2. Stop                                    │
+╰──────────────────────────────────────────────╯"""
+PERMISSION = """\
+│ cat <<EOF                                    │
+│   2. Stop                                    │
+│ ● 1. Allow once                              │
+│   2. Allow for this session                  │
+│   3. No, suggest changes (esc)               │"""
+
+
+async def test_what_it_asks_when_its_api_fails_is_stopped_and_nobody_is_asked() -> None:
+    dialogs = Dialogs(GEMINI)
+    assert dialogs.stand(HIGH_DEMAND, "turn")
+    assert dialogs.keys(HIGH_DEMAND, "turn") == b"2"
+
+
+async def test_a_command_s_words_are_no_answer_to_its_permission() -> None:
+    dialogs = Dialogs(GEMINI)
+    assert not dialogs.stand(PERMISSION, "turn")
+    assert dialogs.keys(PERMISSION, "turn") == b""
 
 
 # ── Start files ─────────────────────────────────────────────────────────────────────────
