@@ -5,16 +5,20 @@ import os
 import re
 import signal
 import socket
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 
 import psutil
 import pytest
 
 from adapters.cli.session import CliAgent
+from contract.agent import Answer
 from contract.errors import AgentError
 from tests.doubles.model_steps import Fault, Message, Text
 from tests.doubles.replies import Replies
 from tests.every_agent.stage import HEADER, Stage, asked, failed, held, works_again
+from tests.every_agent.test_permission import outcome
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -80,6 +84,45 @@ async def test_a_stop_ends_it_within_a_second(stage: Stage, agent: CliAgent) -> 
     assert caught.value.kind == "stopped"
     assert "said" not in caught.value.partial
     await works_again(stage, agent)
+
+
+async def test_a_stream_that_breaks_off_leaves_its_words_alone(
+    stage: Stage, agent: CliAgent
+) -> None:
+    stage.api.queue(Message((Text("Half of it, and then no more."),), delta=5, cut=3))
+    stage.api.default = "The whole of it."
+    end = await outcome(agent, "break it", Replies())
+    if isinstance(end, Answer):
+        assert end.text.removeprefix("Half of it, and") in ("", "The whole of it.")
+    else:
+        assert "Half of it, and then".startswith(end.partial)
+        assert_is_one_line(AgentError(end.kind, "", say=end.say))
+    await works_again(stage, agent)
+
+
+async def test_a_stop_ends_what_its_command_left_behind(stage: Stage, agent: CliAgent) -> None:
+    if stage.cli.shell is None:
+        pytest.skip("it runs no commands")
+    mark, file = str(100_000 + os.getpid()), stage.work() / "left"
+    command = f"setsid -f sleep {mark} >/dev/null 2>&1; touch {file}"
+    stage.api.hold()
+    stage.api.when("leave it", stage.cli.shell(command), Message((Text("Never."),), hold=0))
+    asking = asyncio.create_task(agent.ask(f"{HEADER}leave it", Replies((0,))))
+    await held(stage, asking)
+    assert file.exists()
+    await agent.interrupt()
+    with pytest.raises(AgentError):
+        await asking
+    async with asyncio.timeout(10):
+        while any(mark in words for words in commands()):
+            await asyncio.sleep(0.05)
+
+
+def commands() -> Iterator[list[str]]:
+    """Those of all processes."""
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            yield process.cmdline()
 
 
 async def test_it_is_resumed_after_a_kill(stage: Stage) -> None:

@@ -15,8 +15,9 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 SILENCE = {
     "empty": Message(()),
-    "whitespace": Message((Text("  \n \n"),)),
+    "whitespace": Message((Text("  \n\t\u00a0\n"),)),
     "only-thinking": Message((Thinking("I wonder."),)),
+    "cut-off": Message((), stop="max_tokens"),
 }
 QUOTED = f"""I was asked this:
 
@@ -74,6 +75,11 @@ async def test_what_comes_when_it_asks_again_by_itself_is_the_answer(
 async def test_a_quoted_header_is_posted_as_it_is(stage: Stage, agent: CliAgent) -> None:
     stage.api.when("what was", QUOTED)
     assert (await asked(agent, "what was I asked?")).text == QUOTED
+
+
+async def test_an_answer_may_be_the_prompt(stage: Stage, agent: CliAgent) -> None:
+    stage.api.when("repeat me", f"{HEADER}repeat me")
+    assert (await asked(agent, "repeat me")).text == f"{HEADER}repeat me"
 
 
 async def test_a_stop_before_a_word_posts_none(stage: Stage, agent: CliAgent) -> None:
