@@ -209,7 +209,7 @@ async def test_a_slash_command_is_answered_to_who_gave_it_and_needs_its_token(
         assert double.texts() == []
         double.command_token = "somebody else's"
         assert await double.command("/moot status", OLIVIA) == 400
-        assert "token is not MATTERMOST_COMMAND_TOKEN" in moot.log()
+        await until(lambda: "token is not MATTERMOST_COMMAND_TOKEN" in moot.log())
 
 
 async def test_check_says_plainly_that_a_token_is_refused_and_what_is_missing(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -30,12 +29,11 @@ from bots.bluebubbles.inbound import EventConverter
 from bots.bluebubbles.posts import OwnPostDetector, Posts
 from bots.bluebubbles.reactions import Reactions
 from bots.bluebubbles.text import DIALECT
-from bots.bot import PlatformCapabilities, Reaction, Receive
+from bots.bot import PlatformCapabilities, Receive
 from bots.kit.events import EditedMessage, RenamedRoom
 from bots.kit.inbound import Delivery
 from bots.kit.platform_bot import BotSetup, PlatformBot
 from bots.kit.recent import Recent
-from bots.kit.webhook import SECRET, kept_secret
 from contract.chat import Destination, Room, Speaker
 from contract.errors import ConfigError
 
@@ -59,6 +57,7 @@ class BlueBubblesBot(PlatformBot):
     )
 
     _posts: Posts
+    _reactions: Reactions
 
     def __init__(
         self,
@@ -72,13 +71,8 @@ class BlueBubblesBot(PlatformBot):
     ) -> None:
         if not password:
             raise ConfigError(f"BlueBubbles bot {setup.name!r}: the server's password is missing")
-        if secret is not None and not SECRET.fullmatch(secret):
-            raise ConfigError(
-                f"BlueBubbles bot {setup.name!r}: BLUEBUBBLES_SECRET must be 16 to 128 letters, "
-                "digits, _ or -: it stands in an address"
-            )
         super().__init__(setup, DIALECT)
-        self._secret, now = secret, setup.now
+        now = setup.now
         self._api = BlueBubblesApi(url, password)
         self._directory = Directory(self._api, now=now)
         self._own_posts = OwnPostDetector(setup.own_dir)
@@ -88,8 +82,9 @@ class BlueBubblesBot(PlatformBot):
         self._uploads = self._posts
         self._reactions = Reactions(self._api, self._directory)
         self._delivery = Delivery(setup.name)
+        self._parts = (self._delivery, self._directory, self._api)
         history = Backfill(self._api, setup.own_dir, self._hand_on, now=now)
-        self._webhook = Webhook(setup.name, self._take, lambda: self._catch_up.missed())
+        self._webhook = Webhook(setup, secret, self._take, lambda: self._catch_up.missed())
         self._catch_up = CatchUp(
             setup.name, self._api, history, self._webhook, own, poll_s=poll_s, now=now
         )
@@ -113,10 +108,7 @@ class BlueBubblesBot(PlatformBot):
         """Deliver events until cancelled. Raises ConfigError when the password is wrong."""
         try:
             await self._own_posts.load()
-            if self._secret is None:
-                self._secret = await asyncio.to_thread(kept_secret, self.setup.own_dir)
-                self.setup.secret_found(self._secret)
-            self._webhook.open(self._secret)
+            await self._webhook.open()
             self._delivery.open(receive)
             await self._directory.is_own_address("")  # asks the server who we are
             await self._catch_up.follow()
@@ -128,19 +120,15 @@ class BlueBubblesBot(PlatformBot):
     async def close(self) -> None:
         """Let go of what is open. A call after that opens it again."""
         self._catch_up.end()
-        await self._delivery.close()
-        await self._directory.close()
-        await self._api.close()
+        await super().close()
 
-    async def check(self) -> Sequence[str]:
+    async def findings(self) -> Sequence[str]:
         """One line for each thing that is missing at the server. It changes nothing there."""
         try:
             base = await self._catch_up.own_address()
             return await findings(self._api, self._directory, base, self._webhook.folder)
         except WrongPassword:
             raise self._wrong_password() from None
-        finally:
-            await self.close()
 
     def _wrong_password(self) -> ConfigError:
         return ConfigError(
@@ -197,9 +185,6 @@ class BlueBubblesBot(PlatformBot):
     async def typing(self, place: Destination, status: str) -> None:
         """The three dots, where the private API is there ("" ends them). Never raises."""
         await self._reactions.typing(place, begins=bool(status))
-
-    async def react(self, place: Destination, message_id: str, reaction: Reaction) -> None:
-        """Do nothing: a tapback would stay on the person's message and notify them."""
 
     async def roster(self, room: Room) -> Sequence[Speaker]:
         return await self._directory.members(room)

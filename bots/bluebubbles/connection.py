@@ -15,9 +15,9 @@ from aiohttp import web
 
 from bots.bluebubbles.api import BlueBubblesApi, BlueBubblesRefused
 from bots.bluebubbles.wire import WireWebhook
-from bots.kit.webhook import SecretPath, answer, body_of
+from bots.kit.platform_bot import BotSetup
+from bots.kit.webhook import SecretPath
 from bots.kit.wire import readable
-from contract.errors import MootError
 
 log = structlog.stdlib.get_logger("moot.bots")
 
@@ -31,41 +31,36 @@ Take = Callable[[Mapping[str, Any]], Awaitable[None]]
 class Webhook(SecretPath):
     """take: told every payload that proves to be the server's. missed: called when one was lost."""
 
-    def __init__(self, bot: str, take: Take, missed: Callable[[], None]) -> None:
-        super().__init__("bluebubbles", bot)
+    platform = "BlueBubbles"
+
+    def __init__(
+        self, setup: BotSetup, secret: str | None, take: Take, missed: Callable[[], None]
+    ) -> None:
+        super().__init__(setup, secret)
         self._take, self._missed = take, missed
         self.registered: str | None = None  # the address that the server has from us
 
     async def handle(self, request: web.Request) -> web.Response:
-        body = await body_of(request)
-        if body is None:
-            log.warning("webhook.refused", bot=self._bot, reason="its body is too large")
-            self._missed()
-            return answer(413, "the body is too large")
+        """Take a payload; what isn't taken is looked for in the history."""
+        status = 0
+        try:
+            answered = await super().handle(request)
+            status = answered.status
+        finally:
+            if status != 200:
+                self._missed()
+        return answered
+
+    async def take(self, mime: str, body: bytes) -> None:
         try:
             payload = json.loads(body)
-            if not isinstance(payload, dict):
-                raise ValueError("it is no object")
-        except (ValueError, RecursionError) as error:
-            log.warning("webhook.refused", bot=self._bot, reason=f"no JSON: {type(error).__name__}")
-            return answer(400, "the body is no JSON object")
-        return await self._taken(payload)
-
-    async def _taken(self, payload: Mapping[str, Any]) -> web.Response:
-        taken = False
-        try:
-            await self._take(payload)
-            taken = True
+        except RecursionError:
+            raise ValueError("no JSON: RecursionError") from None
         except ValueError as error:
-            log.warning("webhook.failed", bot=self._bot, reason=error)
-            return answer(400, "the body is no event of BlueBubbles")
-        except MootError as error:
-            log.warning("webhook.waiting", bot=self._bot, reason=error)
-            return answer(503, "not now")
-        finally:
-            if not taken:
-                self._missed()
-        return answer(200, "")
+            raise ValueError(f"no JSON: {type(error).__name__}") from None
+        if not isinstance(payload, dict):
+            raise ValueError("no JSON: it is no object")
+        await self._take(payload)
 
     # ── The server's list ───────────────────────────────────────────────────────────────
 

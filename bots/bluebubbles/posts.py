@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from bots.bluebubbles.api import BlueBubblesApi, BlueBubblesRefused, part
 from bots.bluebubbles.directory import Directory
 from bots.bluebubbles.events import NewMessage, address_of, millis, native, read_message
+from bots.bluebubbles.text import DIALECT
 from bots.bluebubbles.wire import Millis, WireMessage
 from bots.kit.cursor import JsonState
 from bots.kit.doubt import oldest
@@ -164,6 +165,10 @@ class Posts:
         self._api, self._directory, self._own_posts = api, directory, own_posts
         self._now = now
         self._rows: Recent[str, int] = Recent(_ORDERED)
+
+    async def note(self, place: Destination, text: str, key: str) -> str:
+        """Send a line like any other: there is nothing smaller."""
+        return await self.post(place, DIALECT.write(text), key)
 
     async def post(self, place: Destination, text: str, key: str) -> str:
         """Send a plain text; return its guid."""

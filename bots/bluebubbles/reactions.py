@@ -7,6 +7,7 @@ import structlog
 from bots.bluebubbles.api import BlueBubblesApi, part
 from bots.bluebubbles.directory import Directory
 from bots.bluebubbles.events import native
+from bots.bot import Reaction
 from contract.chat import Destination
 from contract.errors import PlatformError
 
@@ -27,3 +28,6 @@ class Reactions:
                 await (self._api.send(path) if begins else self._api.delete(path))
         except PlatformError as error:
             log.info("sign.failed", reason=error)
+
+    async def react(self, place: Destination, message_id: str, reaction: Reaction) -> None:
+        """Do nothing: see above."""

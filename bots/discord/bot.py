@@ -126,6 +126,7 @@ class DiscordBot(PlatformBot):
     own_ids: frozenset[str] = frozenset()
 
     _posts: Posts
+    _reactions: Reactions
 
     def __init__(
         self,
@@ -158,6 +159,7 @@ class DiscordBot(PlatformBot):
             self._posts,
             UpdateTracker(),
         )
+        self._parts = (self._cursors, self._directory, self._context.threads, self._api)
 
     # ── Life ────────────────────────────────────────────────────────────────────────────
 
@@ -203,25 +205,11 @@ class DiscordBot(PlatformBot):
         self._directory.rosters = own.members
         return own
 
-    async def close(self) -> None:
-        """Let go of what is open. `run` does it at its end; a call after that opens it again."""
-        await self._cursors.close()
-        await self._directory.close()
-        await self._context.threads.close()
-        await self._api.close()
-
-    async def check(self) -> Sequence[str]:
+    async def findings(self) -> Sequence[str]:
         """One line for each thing that is missing: an intent, a guild, a permission."""
-        try:
-            return await missing(self._api, self.name, threads=self._threads)
-        finally:
-            await self.close()
+        return await missing(self._api, self.name, threads=self._threads)
 
     # ── Posts ───────────────────────────────────────────────────────────────────────────
-
-    async def note(self, place: Destination, text: str, key: str) -> str:
-        """Post an embed that is nothing but its footer."""
-        return await self._posts.note(place, text, key)
 
     async def find(
         self, place: Destination, key: str, since: datetime, known: Collection[str]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import structlog
 
-from bots.bot import SecretSink, forget
+from bots.bot import Reaction, SecretSink, forget
 from bots.kit.naming import Named, by_names
 from bots.kit.questions import question_markdown
 from bots.markdown.writer import Dialect
@@ -71,6 +71,19 @@ class OwnPosts(Protocol):
     async def post(self, place: Destination, text: str, key: str) -> str: ...
     async def edit(self, place: Destination, message_id: str, text: str) -> None: ...
     async def delete(self, place: Destination, message_id: str) -> None: ...
+    async def note(self, place: Destination, text: str, key: str) -> str: ...
+
+
+class OwnReactions(Protocol):
+    """A bot's signs on somebody's messages. They never raise."""
+
+    async def react(self, place: Destination, message_id: str, reaction: Reaction) -> None: ...
+
+
+class OpenPart(Protocol):
+    """A part of a bot that holds something open."""
+
+    async def close(self) -> None: ...
 
 
 class OwnUploads(Protocol):
@@ -86,9 +99,11 @@ class PlatformBot:
 
     _posts: OwnPosts
     _uploads: OwnUploads
+    _reactions: OwnReactions
+    _parts: Sequence[OpenPart] = ()
 
     def __init__(self, setup: BotSetup, dialect: Dialect) -> None:
-        self.setup = setup
+        self.setup, self._widest = setup, dialect
         self.name: str = setup.name
         self.personas: Sequence[str] = setup.personas
         self.speak(dialect)
@@ -96,6 +111,31 @@ class PlatformBot:
     def speak(self, dialect: Dialect) -> None:
         """Cut and write posts in this dialect from now on."""
         self.dialect, self.split = dialect, dialect.split
+
+    def fit(self, most_chars: int | None, spare_chars: int) -> None:
+        """Cut posts so that they fit what the server takes; None: it doesn't tell.
+
+        spare_chars: what it may add to a post of ours.
+        """
+        if most_chars:
+            limit = max(min(self._widest.limit, most_chars - spare_chars), most_chars // 2)
+            self.speak(replace(self._widest, limit=limit))
+
+    async def close(self) -> None:
+        """Let go of what is open. `run` does it at its end; a call after that opens it again."""
+        for part in self._parts:
+            await part.close()
+
+    async def check(self) -> Sequence[str]:
+        """One line with its remedy for each thing that is missing. Raises MootError."""
+        try:
+            return await self.findings()
+        finally:
+            await self.close()
+
+    async def findings(self) -> Sequence[str]:
+        """The same, from the platform; what is open then stays so."""
+        raise NotImplementedError
 
     def routes(self) -> list[web.RouteDef]:
         """Nothing: most platforms are called, and never call."""
@@ -114,8 +154,8 @@ class PlatformBot:
         await self.edit(place, message_id, draft.text)
 
     async def note(self, place: Destination, text: str, key: str) -> str:
-        """Post a plain line on the answer above it; return its id."""
-        return await self.post(place, text, key)
+        """Post a plain line on the answer above it, as the least that the platform has."""
+        return await self._posts.note(place, text, key)
 
     async def edit(self, place: Destination, message_id: str, text: str) -> None:
         """Replace an own message's text; a question loses its buttons."""
@@ -142,6 +182,10 @@ class PlatformBot:
     async def changed(self, room: Room, message_id: str) -> Edited | Deleted | None:
         """None: most platforms tell at once."""
         return None
+
+    async def react(self, place: Destination, message_id: str, reaction: Reaction) -> None:
+        """A reaction on somebody's message. Never raises."""
+        await self._reactions.react(place, message_id, reaction)
 
     async def members(self, room: Room) -> Sequence[Speaker]:
         """The first hundred in the room, this bot left out; empty when the platform doesn't say."""

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Awaitable, Hashable
 from typing import TypeVar
+
+import structlog
 
 from bots.bot import Reaction
 from bots.kit.recent import Recent
+from contract.errors import PlatformError
+
+log = structlog.stdlib.get_logger("moot.bots")
 
 K = TypeVar("K", bound=Hashable)
 
@@ -41,6 +46,16 @@ def option_of(emoji: str) -> int | None:
     plain = emoji.replace("\ufe0f", "")
     keycaps = [digit.replace("\ufe0f", "") for digit in DIGITS]
     return keycaps.index(plain) if plain in keycaps else None
+
+
+async def tried(call: Awaitable[object]) -> bool:
+    """True if a call succeeded. A sign is worth no error: its failure stands in the log alone."""
+    try:
+        await call
+    except PlatformError as error:
+        log.info("sign.failed", reason=error)
+        return False
+    return True
 
 
 class ShownReactions(Recent[K, Reaction]):

@@ -5,6 +5,7 @@ For servers that sign nothing, or nothing that we can check.
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import re
 import secrets
@@ -12,12 +13,17 @@ import socket
 from collections.abc import Mapping
 from ipaddress import ip_address
 from pathlib import Path
+from typing import ClassVar
 
+import structlog
 from aiohttp import web
 from yarl import URL
 
 from bots.kit.files import write
-from contract.errors import ConfigError
+from bots.kit.platform_bot import BotSetup
+from contract.errors import ConfigError, MootError
+
+log = structlog.stdlib.get_logger("moot.bots")
 
 # A message with everything around it takes a few thousand bytes; its files don't travel here.
 _MOST_BODY_BYTES = 1_000_000
@@ -28,19 +34,34 @@ SECRET = re.compile(r"[A-Za-z0-9_-]{16,128}")
 
 
 class SecretPath:
-    """The base of a platform's webhook: nobody gets in without the secret."""
+    """The base of a platform's webhook: nobody gets in without the secret.
 
-    def __init__(self, platform: str, bot: str) -> None:
-        self._bot = bot
+    platform: its name to people. secret: None: one is made at the first start, and kept. Raises
+    ConfigError when it can't stand in an address.
+    """
+
+    platform: ClassVar[str]
+
+    def __init__(self, setup: BotSetup, secret: str | None) -> None:
+        name = self.platform.lower()
+        if secret is not None and not SECRET.fullmatch(secret):
+            raise ConfigError(
+                f"{self.platform} bot {setup.name!r}: {name.upper()}_SECRET must be 16 to 128 "
+                "letters, digits, _ or -: it stands in an address"
+            )
+        self._setup, self._given, self._bot = setup, secret, setup.name
         self._secret = ""
-        self.folder = f"/{platform}/{re.sub(r'[^A-Za-z0-9_-]', '-', bot)}/"
+        self.folder = f"/{name}/{re.sub(r'[^A-Za-z0-9_-]', '-', setup.name)}/"
 
     def routes(self) -> list[web.RouteDef]:
         return [web.post(self.folder + "{secret}", self._enter)]
 
-    def open(self, secret: str) -> None:
-        """Let in whoever has the secret; nobody came in before."""
-        self._secret = secret
+    async def open(self) -> None:
+        """Let in whoever has the secret; nobody came in before. Raises ConfigError, OSError."""
+        if self._given is None:
+            self._given = await asyncio.to_thread(kept_secret, self._setup.own_dir)
+            self._setup.secret_found(self._given)
+        self._secret = self._given
 
     def url(self, base: str) -> str:
         """The address at which the server finds us, as it reaches `base`."""
@@ -57,11 +78,26 @@ class SecretPath:
         return await self.handle(request)
 
     async def handle(self, request: web.Request) -> web.Response:
-        """Answer who has the secret."""
+        """Answer who has the secret: 200 means that the payload was taken."""
+        if (body := await _body_of(request)) is None:
+            log.warning("webhook.refused", bot=self._bot, reason="its body is too large")
+            return answer(413, "the body is too large")
+        try:
+            await self.take(request.content_type, body)
+        except ValueError as error:
+            log.warning("webhook.failed", bot=self._bot, reason=error)
+            return answer(400, f"the body is no event of {self.platform}")
+        except MootError as error:
+            log.warning("webhook.waiting", bot=self._bot, reason=error)
+            return answer(503, "not now")
+        return answer(200, "")
+
+    async def take(self, mime: str, body: bytes) -> None:
+        """Hand a payload on; return when it is on disk. Raises ValueError when it can't be read."""
         raise NotImplementedError
 
 
-async def body_of(request: web.Request) -> bytes | None:
+async def _body_of(request: web.Request) -> bytes | None:
     """The body, or None when it is too large."""
     if (request.content_length or 0) > _MOST_BODY_BYTES:
         return None

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError, ValidatorFunctionWrapHandler
 
+from contract.errors import PlatformError
+
+Outcome = Literal["refused", "retry", "unknown"]
 M = TypeVar("M", bound=BaseModel)
 
 
@@ -23,6 +26,17 @@ def or_none(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
         return read(value)
     except ValidationError:
         return None
+
+
+def demanded(model: type[M], found: object, what: str, outcome: Outcome = "retry") -> M:
+    """The value of an answer that is good for nothing without it. Raises PlatformError.
+
+    what: the answer, for the log. outcome: of a call that gave another one.
+    """
+    try:
+        return model.model_validate(found)
+    except ValidationError:
+        raise PlatformError(f"{what} can't be read", outcome=outcome) from None
 
 
 def readable(model: type[M], found: object) -> list[M]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import structlog
 
-from bots.bot import PlatformCapabilities, Reaction, Receive
+from bots.bot import PlatformCapabilities, Receive
 from bots.kit.inbound import Delivery
 from bots.kit.platform_bot import MAX_MEMBERS, BotSetup, PlatformBot
 from bots.matrix.api import CLIENT, MatrixApi, MatrixRefused, SendBudget
@@ -21,14 +21,14 @@ from bots.matrix.crypto.backup import KeyBackup
 from bots.matrix.crypto.identity import Identity
 from bots.matrix.crypto.secret_storage import KeptRecoveryKey
 from bots.matrix.crypto.verification import Verifications
-from bots.matrix.directory import NOTE, Directory
+from bots.matrix.directory import Directory
 from bots.matrix.encryption import Encryption
 from bots.matrix.events import SOURCE
 from bots.matrix.files import Files
 from bots.matrix.inbound import EventHandler
 from bots.matrix.invites import Invites, Welcome
 from bots.matrix.keys import EncryptionKeys
-from bots.matrix.posts import TOO_LARGE, Posts, text_content
+from bots.matrix.posts import TOO_LARGE, Posts
 from bots.matrix.reactions import Reactions
 from bots.matrix.text import DIALECT
 from contract.agent import Question
@@ -60,6 +60,7 @@ class MatrixBot(PlatformBot):
     own_ids: frozenset[str] = frozenset()
 
     _posts: Posts
+    _reactions: Reactions
 
     def __init__(
         self,
@@ -233,11 +234,6 @@ class MatrixBot(PlatformBot):
             log.warning("post.as_file", bot=self.name, reason=error)
             return await self.upload(place, "answer.md", text.encode("utf-8", "replace"), "", key)
 
-    async def note(self, place: Destination, text: str, key: str) -> str:
-        """Post a notice, which clients show pale and no bot answers."""
-        content = text_content(text, msgtype="m.notice") | {NOTE: True}
-        return await self._posts.post_content(place, content, key)
-
     async def find(
         self, place: Destination, key: str, since: datetime, known: Collection[str]
     ) -> str | None:
@@ -266,10 +262,6 @@ class MatrixBot(PlatformBot):
     async def typing(self, place: Destination, status: str) -> None:
         """Show in the room that it types ("" ends it). Never raises."""
         await self._reactions.typing(place.room.external_id, status)
-
-    async def react(self, place: Destination, message_id: str, reaction: Reaction) -> None:
-        """A reaction on somebody's message. Never raises."""
-        await self._reactions.react(place, message_id, reaction)
 
     async def roster(self, room: Room) -> Sequence[Speaker]:
         own = self._directory.own.user_id

@@ -20,7 +20,7 @@ from bots.kit.questions import question_markdown
 from bots.kit.reactions import DIGITS
 from bots.kit.recent import Recent
 from bots.matrix.api import CLIENT, MatrixApi, MatrixRefused, RateLimited, SendBudget, path
-from bots.matrix.directory import Directory
+from bots.matrix.directory import NOTE, Directory
 from bots.matrix.encryption import Encryption
 from bots.matrix.text import plain, written
 from contract.agent import Question
@@ -140,6 +140,11 @@ class Posts:
     async def post(self, place: Destination, text: str, key: str) -> str:
         """Post a Markdown text once for a key; return the event's id."""
         return await self.post_content(place, text_content(text), key)
+
+    async def note(self, place: Destination, text: str, key: str) -> str:
+        """Post a notice, which clients show pale and no bot answers."""
+        content = text_content(text, msgtype="m.notice") | {NOTE: True}
+        return await self.post_content(place, content, key)
 
     async def post_content(self, place: Destination, content: Mapping[str, Any], key: str) -> str:
         """Post once for a key; return the event's id."""

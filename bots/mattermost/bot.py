@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from datetime import datetime
 
 from aiohttp import web
 
-from bots.bot import PlatformCapabilities, Reaction, Receive
+from bots.bot import PlatformCapabilities, Receive
 from bots.kit.cursor import Cursor
 from bots.kit.inbound import Delivery
 from bots.kit.platform_bot import MAX_MEMBERS, BotSetup, PlatformBot
-from bots.kit.webhook import SECRET, kept_secret
 from bots.mattermost.api import MattermostApi
 from bots.mattermost.backfill import Backfill
 from bots.mattermost.check import ServerRules, account, findings, rules
@@ -24,10 +21,9 @@ from bots.mattermost.files import Files
 from bots.mattermost.inbound import EventConverter
 from bots.mattermost.posts import Posts
 from bots.mattermost.reactions import Reactions
-from bots.mattermost.text import DIALECT, LIMIT
+from bots.mattermost.text import DIALECT
 from contract.agent import Question
 from contract.chat import Destination, Room, Speaker, stands
-from contract.errors import ConfigError
 
 _MAX_FILE_BYTES = 20_000_000
 _SPARE_CHARS = 80  # between what the server takes and what we send
@@ -40,6 +36,7 @@ class MattermostBot(PlatformBot):
     own_ids: frozenset[str] = frozenset()
 
     _posts: Posts
+    _reactions: Reactions
 
     def __init__(
         self,
@@ -48,11 +45,6 @@ class MattermostBot(PlatformBot):
         token: str,
         callbacks: Callbacks = Callbacks(),  # noqa: B008 - frozen
     ) -> None:
-        if callbacks.secret is not None and not SECRET.fullmatch(callbacks.secret):
-            raise ConfigError(
-                f"Mattermost bot {setup.name!r}: MATTERMOST_SECRET must be 16 to 128 letters, "
-                "digits, _ or -: it stands in an address"
-            )
         super().__init__(setup, DIALECT)
         self._callbacks, self._rules = callbacks, ServerRules()
         self._api = MattermostApi(url, token, now=setup.now)
@@ -63,7 +55,8 @@ class MattermostBot(PlatformBot):
         self._reactions = Reactions(self._api, self._directory)
         self._delivery = Delivery(setup.name)
         self._converter = EventConverter(setup, self._directory, files)
-        self._webhook = Webhook(setup.name, callbacks.token, self._take)
+        self._webhook = Webhook(setup, callbacks, self._take)
+        self._parts = (self._delivery, self._directory, self._api)
         self._stream = EventStream(
             self._api,
             self._enter,
@@ -90,27 +83,18 @@ class MattermostBot(PlatformBot):
         """Connect and deliver events until cancelled. Raises MootError when it isn't let in."""
         try:
             if self._callbacks.base:
-                await self._open_webhook()
+                await self._webhook.open()
+                self._posts.press_url = self._webhook.url(self._callbacks.base)
             self._delivery.open(receive)
             await self._stream.listen()
         finally:
             await self.close()
 
-    async def _open_webhook(self) -> None:
-        secret = self._callbacks.secret
-        if secret is None:
-            secret = await asyncio.to_thread(kept_secret, self.setup.own_dir)
-            self.setup.secret_found(secret)
-        self._webhook.open(secret)
-        self._posts.press_url = self._webhook.url(self._callbacks.base)
-
     async def _enter(self) -> None:
         """Learn who we are, and what the server allows."""
         await self._introduced()
         self._rules = told = await rules(self._api)
-        if told.most_chars:
-            limit = max(min(LIMIT, told.most_chars - _SPARE_CHARS), told.most_chars // 2)
-            self.speak(replace(DIALECT, limit=limit))
+        self.fit(told.most_chars, _SPARE_CHARS)
 
     async def _introduced(self) -> Account:
         own = await account(self._api, self.name)
@@ -122,18 +106,9 @@ class MattermostBot(PlatformBot):
         own = self._directory.own
         return own if own.user_id else await self._introduced()
 
-    async def close(self) -> None:
-        """Let go of what is open. `run` does it at its end; a call after that opens it again."""
-        await self._delivery.close()
-        await self._directory.close()
-        await self._api.close()
-
-    async def check(self) -> Sequence[str]:
+    async def findings(self) -> Sequence[str]:
         """One line for each thing that the server says is missing."""
-        try:
-            return await findings(self._api, self._directory, self.name, self.personas)
-        finally:
-            await self.close()
+        return await findings(self._api, self._directory, self.name, self.personas)
 
     # ── By webhook ──────────────────────────────────────────────────────────────────────
 
@@ -147,10 +122,6 @@ class MattermostBot(PlatformBot):
                 await self._delivery.give(event)
 
     # ── Posts ───────────────────────────────────────────────────────────────────────────
-
-    async def note(self, place: Destination, text: str, key: str) -> str:
-        """Post an attachment without a message."""
-        return await self._posts.note(place, text, key)
 
     async def find(
         self, place: Destination, key: str, since: datetime, known: Collection[str]
@@ -173,10 +144,6 @@ class MattermostBot(PlatformBot):
         """That the account types. Never raises."""
         if status:
             await self._reactions.typing(place)
-
-    async def react(self, place: Destination, message_id: str, reaction: Reaction) -> None:
-        """A reaction on somebody's post. Never raises."""
-        await self._reactions.react(message_id, reaction)
 
     async def roster(self, room: Room) -> Sequence[Speaker]:
         return await self._directory.members(room.external_id, MAX_MEMBERS)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import structlog
-from pydantic import ValidationError
 
+from bots.kit.wire import demanded
 from bots.mattermost.api import MattermostApi, MattermostRefused
 from bots.mattermost.directory import Directory
 from bots.mattermost.events import Account
@@ -20,7 +20,7 @@ log = structlog.stdlib.get_logger("moot.bots")
 async def account(api: MattermostApi, bot: str) -> Account:
     """The token's account. Raises ConfigError when the token is no good."""
     try:
-        user = WireUser.model_validate(await api.get("users", "me"))
+        user = demanded(WireUser, await api.get("users", "me"), "Mattermost: its own account")
     except MattermostRefused as error:
         if error.status == 401:
             raise ConfigError(
@@ -31,8 +31,6 @@ async def account(api: MattermostApi, bot: str) -> Account:
         raise ConfigError(
             f"Mattermost bot {bot!r}: there is no Mattermost at {api.url} ({error.code}): set url"
         ) from error
-    except ValidationError:
-        raise PlatformError("Mattermost: an answer without a user", outcome="retry") from None
     return Account(user.id, user.username, user.nickname or user.first_name)
 
 

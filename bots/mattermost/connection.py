@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 import structlog
-from aiohttp import ClientWebSocketResponse, WSMsgType, web
+from aiohttp import ClientWebSocketResponse, WSMsgType
 from pydantic import ValidationError
 
 from bots.kit.backfill import CatchUp
@@ -16,8 +16,9 @@ from bots.kit.cursor import Cursor
 from bots.kit.events import EditedMessage, PinChange, RenamedRoom
 from bots.kit.http_pool import call_errors
 from bots.kit.inbound import Delivery
+from bots.kit.platform_bot import BotSetup
 from bots.kit.retry import stay_connected
-from bots.kit.webhook import SecretPath, answer, body_of
+from bots.kit.webhook import SecretPath
 from bots.mattermost.api import MattermostApi
 from bots.mattermost.backfill import Backfill
 from bots.mattermost.directory import Directory
@@ -32,7 +33,7 @@ from bots.mattermost.events import (
 )
 from bots.mattermost.inbound import EventConverter
 from bots.mattermost.wire import WireFrame
-from contract.errors import MootError, PlatformError
+from contract.errors import PlatformError
 
 log = structlog.stdlib.get_logger("moot.bots")
 
@@ -154,29 +155,23 @@ class Callbacks:
 class Webhook(SecretPath):
     """Buttons tell in JSON, slash commands in a form."""
 
-    def __init__(self, bot: str, token: str, take: Callable[..., Awaitable[None]]) -> None:
-        super().__init__("mattermost", bot)
-        self._token, self._take = token, take
+    platform = "Mattermost"
 
-    async def handle(self, request: web.Request) -> web.Response:
-        body = await body_of(request)
-        if body is None:
-            log.warning("webhook.refused", bot=self._bot, reason="its body is too large")
-            return answer(413, "the body is too large")
-        try:
-            await self._take(self._read(request.content_type, body))
-        except ValueError as error:
-            log.warning("webhook.failed", bot=self._bot, reason=error)
-            return answer(400, "the body is no event of Mattermost")
-        except MootError as error:
-            log.warning("webhook.waiting", bot=self._bot, reason=error)
-            return answer(503, "not now")
-        return web.json_response({})
+    def __init__(
+        self,
+        setup: BotSetup,
+        callbacks: Callbacks,
+        take: Callable[[ButtonPress | CommandUse], Awaitable[None]],
+    ) -> None:
+        super().__init__(setup, callbacks.secret)
+        self._token, self._take = callbacks.token, take
 
-    def _read(self, mime: str, body: bytes) -> ButtonPress | CommandUse:
+    async def take(self, mime: str, body: bytes) -> None:
+        found: ButtonPress | CommandUse
         if mime == "application/json":
-            return parse_press(body)
-        found, token = parse_command(body)
-        if self._token and not hmac.compare_digest(token.encode(), self._token.encode()):
-            raise ValueError("the command's token is not MATTERMOST_COMMAND_TOKEN")
-        return found
+            found = parse_press(body)
+        else:
+            found, token = parse_command(body)
+            if self._token and not hmac.compare_digest(token.encode(), self._token.encode()):
+                raise ValueError("the command's token is not MATTERMOST_COMMAND_TOKEN")
+        await self._take(found)

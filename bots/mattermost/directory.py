@@ -4,34 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-from pydantic import ValidationError
-
-from bots.kit.directory import SHOWN, LookupDirectory, thread_block
-from bots.kit.wire import readable
+from bots.kit.directory import SHOWN, ThreadDirectory, ThreadEnd, thread_block
+from bots.kit.wire import demanded, readable
 from bots.mattermost.api import MattermostApi, MattermostRefused
 from bots.mattermost.events import NOTE, SOURCE, Account, NewMessage, content, millis, speaker
 from bots.mattermost.wire import WireChannel, WirePost, WireUser
 from contract.chat import Room, Speaker
-from contract.errors import PlatformError
 
 _KINDS = {"O": "room", "P": "room", "D": "dm", "G": "gdm"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Thread:
-    """The end of a thread's summary: before the message `until`, whose text no log may show."""
-
-    id: str
-    until: NewMessage
-
-    def __str__(self) -> str:
-        return self.id
-
-
-class Directory(LookupDirectory):
+class Directory(ThreadDirectory[NewMessage]):
     """Names of people and channels, and summaries of threads."""
 
     def __init__(
@@ -43,7 +29,6 @@ class Directory(LookupDirectory):
         self._people = self.lookup("user", self._fetch_person)
         self._ids = self.lookup("user name", self._fetch_id)
         self._channels = self.lookup("channel", self._fetch_channel)
-        self._threads = self.lookup("thread's messages", self._fetch_thread, entries=256)
 
     def introduce(self, own: Account) -> None:
         """The bot's own account."""
@@ -90,10 +75,7 @@ class Directory(LookupDirectory):
             return ""  # nobody's name
 
     async def _user(self, *path: str) -> WireUser:
-        try:
-            return WireUser.model_validate(await self._api.get(*path))
-        except ValidationError:
-            raise PlatformError("Mattermost: an answer without a user", outcome="retry") from None
+        return demanded(WireUser, await self._api.get(*path), "Mattermost: a user")
 
     # ── Channels ────────────────────────────────────────────────────────────────────────
 
@@ -115,21 +97,12 @@ class Directory(LookupDirectory):
         self._channels.forget(channel)
 
     async def _fetch_channel(self, channel: str) -> WireChannel:
-        try:
-            return WireChannel.model_validate(await self._api.get("channels", channel))
-        except ValidationError:
-            why = "Mattermost: an answer without a channel"
-            raise PlatformError(why, outcome="retry") from None
+        told = await self._api.get("channels", channel)
+        return demanded(WireChannel, told, "Mattermost: a channel")
 
     # ── Threads ─────────────────────────────────────────────────────────────────────────
 
-    async def thread_context(self, said: NewMessage) -> str | None:
-        """The block of the thread's messages before this one, or None."""
-        if said.thread_id is None:
-            return None
-        return await self._threads.get(_Thread(said.thread_id, said)) or None
-
-    async def _fetch_thread(self, thread: _Thread) -> str:
+    async def _fetch_thread(self, thread: ThreadEnd[NewMessage]) -> str:
         until = thread.until
         told = await self._api.get(
             "posts",

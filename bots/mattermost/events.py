@@ -8,10 +8,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from urllib.parse import parse_qsl
 
 from pydantic import ValidationError
 
+from bots.kit.directory import account_speaker
 from bots.kit.events import (
     DeletedMessage,
     EditedMessage,
@@ -24,7 +26,7 @@ from bots.kit.events import (
 from bots.kit.files import mime_of
 from bots.mattermost.text import names
 from bots.mattermost.wire import WireCommand, WireFrame, WirePost, WirePress, WireReaction
-from contract.chat import SLASH, Speaker
+from contract.chat import SLASH
 
 SOURCE = "mattermost"
 KEY = "moot"  # the property of an own post that names its key
@@ -231,7 +233,4 @@ def millis(at: datetime) -> int:
     return round(at.timestamp() * 1000)
 
 
-def speaker(external_id: str, name: str, username: str, *, is_bot: bool) -> Speaker:
-    mention = f"@{username}" if username and not is_bot else None
-    shown = name.strip() or username or external_id
-    return Speaker(f"{SOURCE}:{external_id}", shown, "bot" if is_bot else "human", mention)
+speaker = partial(account_speaker, SOURCE)

@@ -6,11 +6,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from pydantic import ValidationError
-
 from bots.kit.doubt import oldest
 from bots.kit.questions import question_markdown
 from bots.kit.recent import Recent
+from bots.kit.wire import demanded
 from bots.mattermost.api import MattermostApi, MattermostRefused
 from bots.mattermost.directory import posts_of
 from bots.mattermost.events import KEY, NOTE, Account, hook_of, millis
@@ -18,7 +17,6 @@ from bots.mattermost.text import written
 from bots.mattermost.wire import WirePost
 from contract.agent import Question
 from contract.chat import SLASH, Destination
-from contract.errors import PlatformError
 
 _REMEMBERED = 500
 _LABEL_CHARS = 75  # a longer button breaks the row
@@ -89,10 +87,7 @@ class Posts:
         return None
 
     def _learn(self, told: object) -> WirePost:
-        try:
-            made = WirePost.model_validate(told)
-        except ValidationError:
-            raise PlatformError("Mattermost: a garbled post", outcome="unknown") from None
+        made = demanded(WirePost, told, "Mattermost: a post", "unknown")
         self._made[made.id] = made
         return made
 

@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
-from typing import Any
-
-import structlog
-
 from bots.bot import Reaction
-from bots.kit.reactions import SHORT_NAMES, ShownReactions
+from bots.kit.reactions import SHORT_NAMES, ShownReactions, tried
 from bots.mattermost.api import MattermostApi
 from bots.mattermost.directory import Directory
 from contract.chat import Destination
-from contract.errors import PlatformError
-
-log = structlog.stdlib.get_logger("moot.bots")
 
 
 class Reactions:
@@ -25,21 +17,15 @@ class Reactions:
     async def typing(self, place: Destination) -> None:
         """Its clients forget it after some seconds."""
         where = {"channel_id": place.room.external_id, "parent_id": place.thread_id or ""}
-        await self._tried(self._api.post("users", "me", "typing", body=where))
+        await tried(self._api.post("users", "me", "typing", body=where))
 
-    async def react(self, post_id: str, reaction: Reaction) -> None:
+    async def react(self, place: Destination, message_id: str, reaction: Reaction) -> None:
         """Put the reaction, then take back the one before."""
-        own = self._directory.own.user_id
-        if (before := self._shown.change(post_id, reaction)) is None:
+        if (before := self._shown.change(message_id, reaction)) is None:
             return
-        made = {"user_id": own, "post_id": post_id, "emoji_name": SHORT_NAMES[reaction]}
-        await self._tried(self._api.post("reactions", body=made))
+        made = {"user_id": self._directory.own.user_id, "post_id": message_id}
+        made["emoji_name"] = SHORT_NAMES[reaction]
+        await tried(self._api.post("reactions", body=made))
         for old in before:
-            where = ("users", "me", "posts", post_id, "reactions", SHORT_NAMES[old])
-            await self._tried(self._api.delete(*where))
-
-    async def _tried(self, call: Coroutine[Any, Any, object]) -> None:
-        try:
-            await call
-        except PlatformError as error:
-            log.info("sign.failed", reason=error)
+            where = ("users", "me", "posts", message_id, "reactions", SHORT_NAMES[old])
+            await tried(self._api.delete(*where))

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from datetime import datetime
 
 import structlog
 
-from bots.bot import PlatformCapabilities, Reaction, Receive
+from bots.bot import PlatformCapabilities, Receive
 from bots.kit.cursor import Cursor
 from bots.kit.inbound import Delivery
-from bots.kit.platform_bot import BotSetup, PlatformBot
+from bots.kit.platform_bot import MAX_MEMBERS, BotSetup, PlatformBot
 from bots.rocketchat.api import RocketApi
 from bots.rocketchat.backfill import Backfill
 from bots.rocketchat.check import ROLE_REMEDY, Credentials, SignIn, lacks, rules
@@ -24,7 +23,7 @@ from bots.rocketchat.files import Files
 from bots.rocketchat.inbound import EventHandler
 from bots.rocketchat.posts import Posts
 from bots.rocketchat.reactions import Reactions
-from bots.rocketchat.text import DIALECT, LIMIT
+from bots.rocketchat.text import DIALECT
 from contract.agent import Question
 from contract.chat import Deleted, Destination, Edited, Room, Speaker
 from contract.errors import ConfigError, PlatformError
@@ -45,6 +44,7 @@ class RocketChatBot(PlatformBot):
     own_ids: frozenset[str] = frozenset()
 
     _posts: Posts
+    _reactions: Reactions
 
     def __init__(
         self,
@@ -74,6 +74,7 @@ class RocketChatBot(PlatformBot):
         self._posts = Posts(self._api, self._directory)
         self._reactions = Reactions(self._api, self._directory)
         self._delivery = Delivery(setup.name)
+        self._parts = (self._delivery, self._directory, self._api)
         self._handler = EventHandler(
             setup, self._delivery, self._directory, self._files, self._posts
         )
@@ -99,21 +100,13 @@ class RocketChatBot(PlatformBot):
         finally:
             await self.close()
 
-    async def close(self) -> None:
-        """Let go of what is open. `run` does it at its end; a call after that opens it again."""
-        await self._delivery.close()
-        await self._directory.close()
-        await self._api.close()
-
     async def _enter(self, ddp: Ddp) -> str:
         """Log a connection in, and learn who we are and what the server allows."""
         user_id = await self._sign_in.enter(ddp)
         own = await self._introduced()
         told = await rules(self._api)
         self._reactions.real_names = bool(told.real_names and own.name)
-        if told.most_chars:
-            limit = max(min(LIMIT, told.most_chars - _SPARE_CHARS), told.most_chars // 2)
-            self.speak(replace(DIALECT, limit=limit))
+        self.fit(told.most_chars, _SPARE_CHARS)
         if not own.unlimited and not self._told_limits:
             self._told_limits = True
             name = f"@{own.username}"
@@ -122,15 +115,12 @@ class RocketChatBot(PlatformBot):
             )
         return own.user_id or user_id
 
-    async def check(self) -> Sequence[str]:
+    async def findings(self) -> Sequence[str]:
         """One line for each thing that the server says is missing."""
-        try:
-            async with Ddp.open(self._api.http(), self._api.url, self._timeouts) as ddp:
-                await self._sign_in.enter(ddp)
-            own = await self._sign_in.account()
-            return await lacks(self._api, own, self.personas)
-        finally:
-            await self.close()
+        async with Ddp.open(self._api.http(), self._api.url, self._timeouts) as ddp:
+            await self._sign_in.enter(ddp)
+        own = await self._sign_in.account()
+        return await lacks(self._api, own, self.personas)
 
     # ── Posts ───────────────────────────────────────────────────────────────────────────
 
@@ -142,7 +132,7 @@ class RocketChatBot(PlatformBot):
     async def note(self, place: Destination, text: str, key: str) -> str:
         """Post an attachment without a message."""
         await self._known()
-        return await self._posts.note(place, text, key)
+        return await super().note(place, text, key)
 
     async def find(
         self, place: Destination, key: str, since: datetime, known: Collection[str]
@@ -203,9 +193,5 @@ class RocketChatBot(PlatformBot):
         """That the account types ("" ends it). Never raises."""
         await self._reactions.typing(self._streams.ddp, place, begins=bool(status))
 
-    async def react(self, place: Destination, message_id: str, reaction: Reaction) -> None:
-        """A reaction on somebody's message. Never raises."""
-        await self._reactions.react(message_id, reaction)
-
     async def roster(self, room: Room) -> Sequence[Speaker]:
-        return await self._directory.members(room.external_id)
+        return await self._directory.members(room.external_id, MAX_MEMBERS)

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from bots.kit.directory import SHOWN, LookupDirectory, thread_block
+from bots.kit.directory import SHOWN, ThreadDirectory, ThreadEnd, thread_block
 from bots.rocketchat.api import RocketApi, RocketRefused
 from bots.rocketchat.events import SOURCE, Account, NewMessage, content, is_gone, speaker
 from bots.rocketchat.wire import WireMessage, WirePerson, WireRoom, message
@@ -16,7 +16,6 @@ from contract.chat import Deleted, Edited, Room, Speaker
 from contract.errors import PlatformError
 
 _MEMBERS = {"c": "channels", "p": "groups", "d": "im"}
-_MOST_MEMBERS = 100
 _ROLES = ("owner", "moderator", "leader")  # the most telling one first
 _THREAD_PAGE = 50
 
@@ -30,18 +29,7 @@ class _RoomFacts:
     people: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Thread:
-    """The end of a thread's summary: before the message `until`, whose text no log may show."""
-
-    id: str
-    until: NewMessage
-
-    def __str__(self) -> str:
-        return self.id
-
-
-class Directory(LookupDirectory):
+class Directory(ThreadDirectory[NewMessage]):
     """Names of people and rooms, summaries of threads, and whose thread it is."""
 
     def __init__(
@@ -53,7 +41,6 @@ class Directory(LookupDirectory):
         self._people = self.lookup("user", self._fetch_person)
         self._places = self.lookup("room", self._fetch_place)
         self._subscribed: dict[str, _RoomFacts] = {}
-        self._threads = self.lookup("thread's messages", self._fetch_thread, entries=256)
 
     def introduce(self, own: Account) -> None:
         """The bot's own account."""
@@ -140,10 +127,10 @@ class Directory(LookupDirectory):
 
     # ── Who is in a room ────────────────────────────────────────────────────────────────
 
-    async def members(self, rid: str) -> list[Speaker]:
-        """The first hundred in the room, this bot left out, with their roles in it."""
+    async def members(self, rid: str, most: int) -> list[Speaker]:
+        """The first ones in the room, this bot left out, with their roles in it."""
         family = _MEMBERS.get(await self.type_of(rid), "channels")
-        answer = await self._api.get(f"{family}.members", roomId=rid, count=_MOST_MEMBERS)
+        answer = await self._api.get(f"{family}.members", roomId=rid, count=most)
         roles = await self._roles(family, rid)
         found = []
         for entry in answer.get("members") or ():
@@ -197,13 +184,7 @@ class Directory(LookupDirectory):
             return None
         return Edited(room, message_id, content(told), told.edited_at)
 
-    async def thread_context(self, said: NewMessage) -> str | None:
-        """The block of the thread's messages before this one, or None."""
-        if said.thread_id is None:
-            return None
-        return await self._threads.get(_Thread(said.thread_id, said)) or None
-
-    async def _fetch_thread(self, thread: _Thread) -> str:
+    async def _fetch_thread(self, thread: ThreadEnd[NewMessage]) -> str:
         answer = await self._api.get(
             "chat.getThreadMessages", tmid=thread.id, count=_THREAD_PAGE, sort='{"ts":-1}'
         )
@@ -213,7 +194,7 @@ class Directory(LookupDirectory):
             earlier.insert(0, await self._message(thread.id))
         return thread_block([(self._author(m), content(m)) for m in earlier]) or ""
 
-    def _belongs(self, told: WireMessage, thread: _Thread) -> bool:
+    def _belongs(self, told: WireMessage, thread: ThreadEnd[NewMessage]) -> bool:
         until, is_bot = thread.until, told.bot or told.u.id == self.own.user_id
         if told.t or (is_bot and not content(told).strip()):  # a note on an answer
             return False

@@ -10,11 +10,12 @@ import mimetypes
 import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from urllib.parse import unquote
 
+from bots.kit.directory import account_speaker
 from bots.kit.events import DeletedMessage, EditedMessage, FileRef, PinChange, SaidMessage
 from bots.rocketchat.wire import WireFile, WireMessage
-from contract.chat import Speaker
 
 SOURCE = "rocketchat"
 
@@ -294,9 +295,4 @@ def _linked(file_id: str, name: str) -> FileRef:
     return FileRef(file_id, name, mimetypes.guess_type(name)[0] or _BYTES, 0)
 
 
-def speaker(
-    external_id: str, name: str, username: str, *, is_bot: bool, role: str | None = None
-) -> Speaker:
-    shown = name.strip() or username or external_id
-    mention = f"@{username}" if username and not is_bot else None
-    return Speaker(f"{SOURCE}:{external_id}", shown, "bot" if is_bot else "human", mention, role)
+speaker = partial(account_speaker, SOURCE)

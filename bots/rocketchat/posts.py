@@ -9,6 +9,7 @@ from typing import Any
 
 import structlog
 
+from bots.kit.reactions import tried
 from bots.kit.recent import Recent
 from bots.rocketchat.api import RocketApi, RocketRefused
 from bots.rocketchat.directory import Directory
@@ -188,22 +189,14 @@ class Posts:
         An edit leaves a message's attachments as they are, so that they stand in a message of their
         own, which goes when the question is decided.
         """
-        try:
-            await self.post(place, "", _buttons(asked), [_actions(question)])
-        except PlatformError as error:
-            log.info("sign.failed", reason=error)
-            return False
-        return True
+        return await tried(self.post(place, "", _buttons(asked), [_actions(question)]))
 
     async def withdraw(self, place: Destination, asked: str) -> None:
         """Take the buttons away that stand under a message, perhaps since an earlier process."""
         if asked in self._sent_at and asked not in self._questions:
             return
         rid, own = place.room.external_id, self._directory.own.user_id
-        try:
-            await self.delete(place, message_id(_buttons(asked), rid, own))
-        except PlatformError as error:
-            log.info("sign.failed", reason=error)
+        await tried(self.delete(place, message_id(_buttons(asked), rid, own)))
 
     def remember(self, message_id: str, question: Question) -> None:
         """A reaction with a digit on this message is an answer from now on."""

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import structlog
-
 from bots.bot import Reaction
-from bots.kit.reactions import SHORT_NAMES, ShownReactions
+from bots.kit.reactions import SHORT_NAMES, ShownReactions, tried
 from bots.rocketchat.api import RocketApi
 from bots.rocketchat.ddp import Ddp
 from bots.rocketchat.directory import Directory
 from bots.rocketchat.events import DIGITS
 from contract.chat import Destination
-from contract.errors import PlatformError
-
-log = structlog.stdlib.get_logger("moot.bots")
 
 REACTIONS = {reaction: f":{name}:" for reaction, name in SHORT_NAMES.items()}
 
@@ -31,14 +26,11 @@ class Reactions:
         about = {"tmid": place.thread_id} if place.thread_id else {}
         doing = ["user-typing"] if begins else []
         event = f"{place.room.external_id}/user-activity"
-        try:
-            own = self._directory.own
-            who = own.name if self.real_names else own.username
-            await ddp.tell("stream-notify-room", [event, who, doing, about])
-        except PlatformError as error:
-            log.debug("sign.failed", reason=error)
+        own = self._directory.own
+        who = own.name if self.real_names else own.username
+        await tried(ddp.tell("stream-notify-room", [event, who, doing, about]))
 
-    async def react(self, message_id: str, reaction: Reaction) -> None:
+    async def react(self, place: Destination, message_id: str, reaction: Reaction) -> None:
         """Put the reaction, then take back the one before.
 
         An account with ten calls a minute shows how it ended, and nothing on the way there.
@@ -61,9 +53,4 @@ class Reactions:
 
     async def _react(self, message_id: str, emoji: str, *, should: bool) -> bool:
         body = {"messageId": message_id, "emoji": emoji, "shouldReact": should}
-        try:
-            await self._api.post("chat.react", body)
-        except PlatformError as error:
-            log.info("sign.failed", reason=error)
-            return False
-        return True
+        return await tried(self._api.post("chat.react", body))

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import structlog
 from aiohttp import web
 
-from bots.bot import PlatformCapabilities, Reaction, Receive
+from bots.bot import PlatformCapabilities, Receive
 from bots.kit.events import DeletedMessage, RenamedRoom
 from bots.kit.inbound import Delivery
 from bots.kit.lanes import together
@@ -90,6 +90,7 @@ class SlackBot(PlatformBot):
     own_ids: frozenset[str] = frozenset()
 
     _posts: Posts
+    _reactions: Reactions
 
     def __init__(self, setup: BotSetup, app: SlackApp) -> None:
         if key := app.missing():
@@ -108,6 +109,7 @@ class SlackBot(PlatformBot):
         self._converter = EventConverter(setup, self._directory, self._files)
         self._reactions = Reactions(self._api, began=setup.now())
         self._delivery = Delivery(setup.name)
+        self._parts = (self._delivery, self._directory, self._api)
         self._bolt = bolt(app.token, app.signing_secret, self._take)
         self._handle = http_handler(self._bolt, app.signing_secret, setup.now)
         self._quoted: Recent[str, None] = Recent(_QUOTED)
@@ -132,12 +134,6 @@ class SlackBot(PlatformBot):
         self._directory.introduce(own)
         self.own_ids = frozenset(f"{SOURCE}:{id_}" for id_ in own.ids)
         return own
-
-    async def close(self) -> None:
-        """Let go of what is open. `run` does it at its end; a call after that opens it again."""
-        await self._delivery.close()
-        await self._directory.close()
-        await self._api.close()
 
     async def check(self) -> Sequence[str]:
         """One line for each thing that Slack says is missing."""
@@ -255,10 +251,6 @@ class SlackBot(PlatformBot):
         self._streams.forget(place, message_id)
         await self._posts.delete(place, message_id)
 
-    async def note(self, place: Destination, text: str, key: str) -> str:
-        """Post a context block, which Slack shows small and grey."""
-        return await self._posts.note(place, text, key)
-
     async def find(
         self, place: Destination, key: str, since: datetime, known: Collection[str]
     ) -> str | None:
@@ -288,10 +280,6 @@ class SlackBot(PlatformBot):
     async def typing(self, place: Destination, status: str) -> None:
         """A status under the thread ("" ends it). Never raises."""
         await self._reactions.status(place, status)
-
-    async def react(self, place: Destination, message_id: str, reaction: Reaction) -> None:
-        """A reaction on somebody's message. Never raises."""
-        await self._reactions.react(place, message_id, reaction)
 
     async def roster(self, room: Room) -> Sequence[Speaker]:
         return await self._directory.members(room.external_id, MAX_MEMBERS)
