@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import threading
 from collections import Counter, OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -169,6 +170,16 @@ class RememberingEmbedder:
         self._inner = inner
         self._known: OrderedDict[str, list[float]] = OrderedDict()
         self._new: dict[str, list[float]] = {}
+        self._question = threading.local()
+
+    @contextmanager
+    def asked_as(self, text: str) -> Iterator[None]:
+        """Whatever question this thread embeds meanwhile, take the meaning of this text."""
+        self._question.text = text
+        try:
+            yield
+        finally:
+            del self._question.text
 
     @contextmanager
     def at_once(self, texts: Sequence[str]) -> Iterator[None]:
@@ -183,6 +194,7 @@ class RememberingEmbedder:
         """One text's vector."""
         if memory_action != "search":
             return self._new.get(text) or self._inner.embed(text, memory_action)
+        text = getattr(self._question, "text", text)
         vector = self._known.get(text)
         if vector is None:
             vector = self._inner.embed(text, memory_action)

@@ -126,13 +126,15 @@ class Mem0Index:
         opened.embed_soon()
 
     def _search(self, query: str, scopes: Sequence[str], limit: int) -> list[Hit]:
-        found = self._open().memory.search(
-            query,
-            filters={"agent_id": AGENT, "OR": [{"user_id": scope} for scope in scopes]},
-            top_k=limit + MOST_CHANGES,
-            threshold=0.0,
-            show_expired=True,  # no entry expires
-        )
+        opened = self._open()
+        with opened.embedder.asked_as(opened.store.meant(query, scopes)):
+            found = opened.memory.search(
+                query,
+                filters={"agent_id": AGENT, "OR": [{"user_id": scope} for scope in scopes]},
+                top_k=limit + MOST_CHANGES,
+                threshold=0.0,
+                show_expired=True,  # no entry expires
+            )
         hits = [_hit(row, row["metadata"]) for row in found["results"]]
         return sorted(hits, key=lambda hit: hit.by_change)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Literal
@@ -9,7 +10,7 @@ from typing import Literal
 import regex
 
 from memory.recall.telling import telling
-from memory.recall.words import INDEXED_CHARS, MONTHS, WEEKDAYS, fold, folded_terms, stem
+from memory.recall.words import INDEXED_CHARS, MONTHS, WEEKDAYS, fold, folded_terms, stem, terms
 
 _ASKS_WHEN = regex.compile(
     r"\b(?:when|what (?:date|day|month|year|time)|which (?:date|day|month|year|week)"
@@ -54,6 +55,20 @@ def question(text: str, now: datetime) -> SearchQuestion:
         who=_ASKS_NAME.search(folded) is not None,
         days=_days(folded, now.date()),
     )
+
+
+_WORD = regex.compile(r"(?P<word>[\p{L}\p{M}\p{N}]+)(?:['’`]s\b)?")
+
+
+def without(text: str, is_name: Callable[[str], bool]) -> str:
+    """A question without the words whose terms are names; as it is, if nothing else is left."""
+
+    def left(match: regex.Match[str]) -> str:
+        found = terms(match["word"])
+        return "" if found and all(map(is_name, found)) else match[0]
+
+    rest = _WORD.sub(left, text)
+    return rest if _WORD.search(rest) else text
 
 
 _ISO = regex.compile(r"\b(?P<y>(?:19|20)\d\d)-(?P<m>\d\d)(?:-(?P<d>\d\d))?\b")

@@ -27,9 +27,9 @@ from memory.recall.held import HELD, HeldGroup, HeldGroups
 from memory.recall.index import AGENT, MOST_CHANGES, IndexFailed, checked_id
 from memory.recall.index_file import IndexFile, IndexRow
 from memory.recall.inverted_index import InvertedIndex, Scores
-from memory.recall.question import question
+from memory.recall.question import question, without
 from memory.recall.server import Remote, VectorServer
-from memory.recall.words import entry_terms
+from memory.recall.words import PERSON, entry_terms
 
 CHOICE = 4  # as many rows as it returns Mem0 asks for, to choose from; here they are chosen
 
@@ -169,15 +169,7 @@ class SqliteVectors:
         asked = question(query, self._now())
         vector = np.asarray(vectors, np.float32)
         near = {} if self._server is None else self._server.near(query, vectors, scopes)
-        end = self._file.end()
-        with ExitStack() as locks:
-            all_held: list[HeldGroup] = []
-            # the same order for everybody: none waits for another
-            for held in self.held.of(scopes):
-                locks.enter_context(held.lock)
-                held.catch_up(self._file, end)
-                if held.lexicon.living:
-                    all_held.append(held)
+        with self._living(scopes) as all_held:
             spelled = {
                 term
                 for term in asked.terms
@@ -189,6 +181,34 @@ class SqliteVectors:
                 look = ranking.Ranking(held.lexicon, asked, limit, cosines, spelled=spelled)
                 looks.append((held.lexicon, look))
             return _ranked(looks, limit)
+
+    @contextmanager
+    def _living(self, scopes: Sequence[str]) -> Iterator[list[HeldGroup]]:
+        """The groups of these scopes that have any entries, as they are on disk now, locked."""
+        end = self._file.end()
+        with ExitStack() as locks:
+            all_held: list[HeldGroup] = []
+            # the same order for everybody: none waits for another
+            for held in self.held.of(scopes):
+                locks.enter_context(held.lock)
+                held.catch_up(self._file, end)
+                if held.lexicon.living:
+                    all_held.append(held)
+            yield all_held
+
+    def meant(self, query: str, scopes: Sequence[str]) -> str:
+        """The part of a question that its vector is made of, where vectors are compared here.
+
+        The people of these scopes are left out: a model finds all that has their name, or one like
+        it, while the ranking knows who said what.
+        """
+        if not self._dense:
+            return query
+        with self._living(scopes) as all_held:
+            return without(
+                query,
+                lambda term: any(held.lexicon.frequency(PERSON + term) for held in all_held),
+            )
 
     def keyword_search(self, query: str, top_k: int = 5, filters: object = None) -> None:
         """None: `search` has done it."""

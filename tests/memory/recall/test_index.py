@@ -8,11 +8,13 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from contract.errors import ConfigError
+from memory.recall.embedders import BuiltinEmbedder, RememberingEmbedder
 from memory.recall.held import LARGE
 from memory.recall.index import Index, IndexFailed, IndexSettings
 from memory.recall.mem0 import Mem0Index, open_index
@@ -493,3 +495,21 @@ async def test_warming_reads_what_is_there(tmp_path: Path) -> None:
     await warmed.warm()
     assert warmed._open().store.held.names() == {(AUTH,), (GARDEN,), (ANDIS,)}
     await warmed.close()
+
+
+def test_people_of_the_scopes_asked_are_left_out_of_what_a_question_means(tmp_path: Path) -> None:
+    vectors = SqliteVectors(tmp_path / "index.db", lambda: START, dense=True)
+    put(vectors, entries())
+    asked = "what do Andi and Dewi want?"
+    assert vectors.meant(asked, [AUTH]) == "what do  and Dewi want?"
+    assert vectors.meant(asked, [AUTH, GARDEN]) == "what do  and  want?"
+    assert vectors.meant(asked, ["room:slack:C9"]) == asked
+    vectors.close()
+
+
+def test_a_question_is_embedded_by_what_it_means() -> None:
+    inner = BuiltinEmbedder(SimpleNamespace())
+    embedder = RememberingEmbedder(inner)
+    with embedder.asked_as("a new job"):
+        assert embedder.embed("what new job does Andi want?", "search") == inner.embed("a new job")
+    assert embedder.embed("a new car", "search") == inner.embed("a new car")

@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from memory.recall.question import question
+from memory.recall.question import question, without
 from memory.recall.words import TIMED, entry_terms, fold, terms
 
 NOW = datetime(2026, 4, 15, 12, 0, tzinfo=UTC)  # a Wednesday
@@ -90,6 +90,19 @@ def test_a_question_names_dates(text: str, dates: set[tuple[str, int]]) -> None:
 def test_a_distance_in_time_means_days(text: str, days: tuple[date, date] | None) -> None:
     found = question(text, NOW).days
     assert found == days or (days is None and found is not None and found[1].year < 2000)
+
+
+@pytest.mark.parametrize(
+    ("text", "rest"),
+    [
+        ("What are Andi's hobbies?", "What are  hobbies?"),
+        ("where did andi go?", "where did  go?"),
+        ("Andi?", "Andi?"),
+        ("which android is it?", "which android is it?"),
+    ],
+)
+def test_a_question_is_left_without_its_names(text: str, rest: str) -> None:
+    assert without(text, {"andi"}.__contains__) == rest
 
 
 @pytest.mark.parametrize("text", ["When is it?", "what day was it", "how long have you known"])
