@@ -29,7 +29,7 @@ from gateway.turns.intake import Changes, Handlers, Intake, MessageListeners
 from gateway.turns.progress import TurnProgress, TurnReactions
 from gateway.turns.prompt import Prompts, PromptSettings
 from gateway.turns.queue import TurnQueues
-from gateway.turns.routing import MessageRouter
+from gateway.turns.routing import MessageRouter, Route
 from gateway.turns.threads import Threads
 from gateway.turns.turn import AgentCaller, TurnRunner
 from gateway.turns.voice import VoiceMessages
@@ -94,7 +94,7 @@ def make_intake(
             admissions.unknown_users,
             accounting,
             LongMessages(context.config.budget.budget().message, opens_files),
-            refused=context.metrics.refused,
+            refused=_refused(context, questions),
         ),
         ledger=context.ledger,
         queues=queues,
@@ -102,6 +102,16 @@ def make_intake(
         changes=_make_changes(context, queues, memories, sessions),
         handlers=_handlers(context, memories, questions, commands),
     )
+
+
+def _refused(context: Context, questions: Questions) -> Callable[[Route], None]:
+    def refused(route: Route) -> None:
+        context.metrics.refused(route.inbound.meta.source)
+        command = route.reading.command
+        if command is not None and command.name.isdecimal():
+            questions.turned_away(route.inbound, int(command.name) - 1)
+
+    return refused
 
 
 def _handlers(

@@ -76,6 +76,14 @@ class PendingQuestion:
                 other.rivals.append(self)
                 self.rivals.append(other)
 
+    def is_seen_in(self, room_id: str, thread_id: str | None) -> bool:
+        """True if who writes there has it before their eyes."""
+        return (
+            self.stands
+            and self.turn.room.id == room_id
+            and thread_id in (None, self.place.thread_id)
+        )
+
     def card(self) -> OpenQuestion:
         """The question as the page shows it."""
         turn = self.turn

@@ -16,7 +16,7 @@ from bots.bot import Bot
 from bots.kit.questions import ALONE, NOBODY, refused_markdown
 from bots.kit.recent import Recent
 from contract.agent import GONE, Question
-from contract.chat import Chosen, Destination, Room, Speaker
+from contract.chat import Chosen, Destination, Inbound, Room, Speaker
 from contract.errors import MootError, PlatformError, Rejected
 from gateway.access.access import Access
 from gateway.audit.audit import Audit
@@ -301,6 +301,13 @@ class Questions:
             return found.line(typed, quoted(by.name, NAME_CHARS))
         question_id = found.question.id
         return self.reply(self.choose(question_id, typed.option, by), question_id, by)
+
+    def turned_away(self, inbound: Inbound, option: int) -> None:
+        """Note the typed choice of somebody who may ask nothing here: it is refused."""
+        for entry in self._open.values():
+            is_one = 0 <= option < len(entry.question.options)
+            if is_one and entry.is_seen_in(inbound.room.id, inbound.thread_id):
+                self._deny(entry, inbound.meta.speaker(), option)
 
     def _agreed(self, entry: PendingQuestion, option: int, by: Speaker, via: str) -> None:
         """One of two people allowed it."""

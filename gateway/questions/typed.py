@@ -55,12 +55,8 @@ class TypedChoice:
     def sees(self, entry: PendingQuestion) -> bool:
         """True if the question stands where this was typed: in its room, or its thread."""
         asked = self.message
-        return (
-            entry.turn.room.id == asked.room_id
-            and entry.stands
-            and entry.turn.persona in self.personas
-            and asked.thread_id in (None, entry.place.thread_id)
-        )
+        theirs = entry.turn.persona in self.personas
+        return theirs and entry.is_seen_in(asked.room_id, asked.thread_id)
 
     def follows(self, entry: PendingQuestion) -> bool | None:
         """True if it stands after the question, by the platform's order; None: nobody knows."""

@@ -69,7 +69,7 @@ class LongMessages:
 
 
 class Admission:
-    """Asks the roles and the limits. refused: told the platform of each refusal."""
+    """Asks the roles and the limits. refused: told of each message whose sender may not ask."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class Admission:
         unknown_users: UnknownUsers,
         accounting: Accounting,
         long_messages: LongMessages,
-        refused: Callable[[str], None],
+        refused: Callable[[Route], None],
     ) -> None:
         self._long_messages = long_messages
         self._access = access
@@ -153,7 +153,7 @@ class Admission:
         """The message is on disk, and what becomes of it is known."""
         inbound = admitted.inbound
         if admitted.refusal is not None:
-            self._refused(inbound.meta.source)
+            self._refused(route)
             await self._unknown_users.answered(admitted.refusal, accepted.said)
         elif admitted.allowed and not route.trusted:
             sender, refusals = inbound.meta.sender_id, self._unknown_users.refusals

@@ -104,6 +104,14 @@ class Platform(ABC):
     async def edit(self, message: str, text: str) -> None: ...
 
     @abstractmethod
+    async def remove(self, message: str) -> None:
+        """Olivia takes back what she said."""
+
+    @abstractmethod
+    async def hand(self, text: str, name: str, data: bytes) -> None:
+        """Olivia says it beside a file."""
+
+    @abstractmethod
     async def as_bots(self, text: str) -> None:
         """Another bot says it, and Moot's own account."""
 

@@ -43,6 +43,12 @@ class RocketChat(Platform):
     async def edit(self, message: str, text: str) -> None:
         self.double.edit(message, text, self.ash)
 
+    async def remove(self, message: str) -> None:
+        self.double.remove(message)
+
+    async def hand(self, text: str, name: str, data: bytes) -> None:
+        self.double.say(text, files=(self.double.file(name, data),))
+
     async def as_bots(self, text: str) -> None:
         await self.say(text, rocketchat.CODEX)
         await self.say(text, rocketchat.CLAUDE)
@@ -91,6 +97,12 @@ class Discord(Platform):
 
     async def edit(self, message: str, text: str) -> None:
         await self.double.edit(discord.GENERAL, message, text)
+
+    async def remove(self, message: str) -> None:
+        await self.double.remove(discord.GENERAL, message)
+
+    async def hand(self, text: str, name: str, data: bytes) -> None:
+        await self.double.say(text, files=((name, data),))
 
     async def as_bots(self, text: str) -> None:
         await self.say(text, discord.CODEX)
@@ -157,6 +169,13 @@ class BlueBubbles(Platform):
     async def edit(self, message: str, text: str) -> None:
         await self.double.edit(message, text)
 
+    async def remove(self, message: str) -> None:
+        await self.double.edit(message, "")
+
+    async def hand(self, text: str, name: str, data: bytes) -> None:
+        file = (name, "text/plain", data)
+        await self.double.say(text, self.olivia, bluebubbles.GROUP, files=(file,))
+
     async def as_bots(self, text: str) -> None:
         """Moot's own words come back as its account's: see the posts of the platform's tests."""
 
@@ -202,6 +221,12 @@ class Mattermost(Platform):
 
     async def edit(self, message: str, text: str) -> None:
         self.double.edit(message, text)
+
+    async def remove(self, message: str) -> None:
+        self.double.remove(message)
+
+    async def hand(self, text: str, name: str, data: bytes) -> None:
+        self.double.say(text, files=(self.double.file(name, data),))
 
     async def as_bots(self, text: str) -> None:
         await self.say(text, mattermost.CODEX)
@@ -260,6 +285,12 @@ class Slack(Platform):
 
     async def edit(self, message: str, text: str) -> None:
         await self.double.edit(slack.GENERAL, message, text)
+
+    async def remove(self, message: str) -> None:
+        await self.double.remove(slack.GENERAL, message)
+
+    async def hand(self, text: str, name: str, data: bytes) -> None:
+        await self.double.say(text, files=(self.double.file(name, data),))
 
     async def as_bots(self, text: str) -> None:
         await self.say(text, slack.CODEX)

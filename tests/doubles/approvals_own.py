@@ -93,6 +93,17 @@ class Matrix(Looked):
         more = {"m.new_content": new, "m.relates_to": relation}
         await self.people_here["olivia"].say(self.rooms["here"], f"* {text}", **more)
 
+    async def remove(self, message: str) -> None:
+        await self.people_here["olivia"].redact(self.rooms["here"], message)
+
+    async def hand(self, text: str, name: str, data: bytes) -> None:
+        """A file is a message of its own; what is said beside it is its caption."""
+        olivia = self.people_here["olivia"]
+        url = await olivia.upload(data)
+        told = {"mimetype": "text/plain", "size": len(data)}
+        content = {"msgtype": "m.file", "filename": name, "body": text, "url": url, "info": told}
+        await olivia.send(self.rooms["here"], content)
+
     async def as_bots(self, text: str) -> None:
         """A bot's notice; and an edit of Olivia's words by somebody else."""
         ash = self.people_here["ash"]
@@ -212,6 +223,12 @@ class Page(Looked):
 
     async def edit(self, message: str, text: str) -> None:
         """Nobody edits here."""
+
+    async def remove(self, message: str) -> None:
+        """Nobody takes anything back here."""
+
+    async def hand(self, text: str, name: str, data: bytes) -> None:
+        """Files of the page have tests of their own."""
 
     async def as_bots(self, text: str) -> None:
         """A program that says it is a bot."""

@@ -205,6 +205,15 @@ class Person:
     async def say(self, room_id: str, text: str, **more: Any) -> str:
         return await self.send(room_id, {"msgtype": "m.text", "body": text, **more})
 
+    async def upload(self, data: bytes) -> str:
+        """A file; return its mxc address."""
+        headers = {"Authorization": f"Bearer {self.token}"}
+        async with (
+            aiohttp.ClientSession(headers=headers) as http,
+            http.post(f"{self._url}/_matrix/media/v3/upload", data=data) as answer,
+        ):
+            return str((await answer.json())["content_uri"])
+
     async def redact(self, room_id: str, event_id: str) -> None:
         await self.call("PUT", f"/rooms/{room_id}/redact/{event_id}/{secrets.token_hex(8)}", {})
 
