@@ -148,6 +148,25 @@ async def test_refusals_are_for_one_alone_and_a_message_is_asked_about_in_its_me
             assert "Traceback" not in moot.log()
 
 
+async def test_who_writes_a_command_is_offered_whom_they_may_name(tmp_path: Path) -> None:
+    async with DiscordDouble.open() as discord:
+        closed = config(discord).replace('rooms = "open"', f'people = ["discord:{OLIVIA}"]')
+        closed = closed.replace('personas = ["demo"]', 'personas = ["demo", "ada"]')
+        (tmp_path / "personas").mkdir()
+        for name, model in (("demo", "tiny"), ("ada", "small")):
+            text = f"---\nagent: demo\nmodel: {model}\n---\nYou work.\n"
+            (tmp_path / "personas" / f"{name}.md").write_text(text)
+        async with service(tmp_path, closed, DISCORD_TOKEN=discord.token) as moot:
+            await discord.gateway.connected()
+            await until(lambda: bool(discord.commands))
+            assert await discord.write("persona", "persona", "A") == ["ada"]
+            assert await discord.write("model", "model", "") == ["tiny", "small", "default"]
+            assert await discord.write("persona", "persona", "", ASH) == []
+            assert await discord.write("model", "model", "", ASH) == []
+            assert discord.posts() == []
+            assert "Traceback" not in moot.log()
+
+
 async def test_a_question_is_answered_in_a_thread_of_its_own_which_goes_on(tmp_path: Path) -> None:
     async with DiscordDouble.open() as discord:
         own = config(discord).replace("[access]", "threads = true\n[access]")

@@ -64,7 +64,10 @@ def described(
 
 
 def _option(option: SlashOption, personas: Sequence[str]) -> dict[str, Any]:
-    """An option as Discord takes it; one that is a persona offers the bot's."""
+    """An option as Discord takes it; one that is a persona offers the bot's.
+
+    Discord asks for suggestions while it is written, and takes no fixed choices beside them.
+    """
     offered = option.choices or (personas if option.name == _PERSONA else ())
     told = {
         "type": _STRING,
@@ -72,6 +75,8 @@ def _option(option: SlashOption, personas: Sequence[str]) -> dict[str, Any]:
         "description": _plain(option.says) or option.name,
         "required": option.required,
     }
+    if option.suggest is not None:
+        return {**told, "autocomplete": True}
     choices = [{"name": choice, "value": choice} for choice in offered]
     return {**told, "choices": choices[:_CHOICES]} if choices else told
 

@@ -33,6 +33,7 @@ from bots.discord.events import (
 from bots.discord.files import Files
 from bots.discord.interactions import (
     ButtonPress,
+    CommandDraft,
     CommandUse,
     Interaction,
     UnknownInteraction,
@@ -44,13 +45,15 @@ from bots.kit.events import PinChange
 from bots.kit.inbound import Delivery, MessageContext, inbound, named_dm
 from bots.kit.lanes import Lanes
 from bots.kit.platform_bot import BotSetup
-from bots.kit.slash import SlashCommand
+from bots.kit.slash import SlashCommand, SlashOption
 from contract.chat import SLASH, Chosen, Deleted, Destination, Edited, Event, Inbound, Pinned
 from contract.errors import PlatformError
 
 log = structlog.stdlib.get_logger("moot.bots")
 
-_MESSAGE, _NOTHING = 4, 6  # kinds of an answer: a message; the post stays as it is
+# Kinds of an answer: a message; the post stays as it is; what an option may be.
+_MESSAGE, _NOTHING, _SUGGESTIONS = 4, 6, 8
+_MOST_SUGGESTIONS, _LONGEST_SUGGESTION = 25, 100
 _EPHEMERAL = 1 << 6
 _ACK_S = 3.0
 
@@ -65,12 +68,28 @@ def in_order(given: Sequence[tuple[str, str]], names: Sequence[str]) -> tuple[tu
     return tuple(sorted(given, key=lambda option: place.get(option[0], len(place))))
 
 
-async def acknowledge(api: DiscordApi, interaction: str, token: str, text: str = "") -> None:
-    """Tell Discord that an interaction was taken. text: shown to who ran it, to nobody else."""
-    body: dict[str, Any] = {"type": _NOTHING}
-    if text:
-        data = {"content": text[:2_000], "flags": _EPHEMERAL, "allowed_mentions": {"parse": []}}
-        body = {"type": _MESSAGE, "data": data}
+def taken(text: str = "") -> dict[str, Any]:
+    """The answer that an interaction was taken. text: shown to who ran it, to nobody else."""
+    if not text:
+        return {"type": _NOTHING}
+    data = {"content": text[:2_000], "flags": _EPHEMERAL, "allowed_mentions": {"parse": []}}
+    return {"type": _MESSAGE, "data": data}
+
+
+def suggested(values: Sequence[str], typed: str) -> dict[str, Any]:
+    """The answer with what an option may be: those that hold what is typed, first those that begin
+    with it."""
+    wanted = typed.strip().casefold()
+    fitting = [v for v in values if wanted in v.casefold() and len(v) <= _LONGEST_SUGGESTION]
+    fitting.sort(key=lambda value: not value.casefold().startswith(wanted))
+    choices = [{"name": value, "value": value} for value in fitting[:_MOST_SUGGESTIONS]]
+    return {"type": _SUGGESTIONS, "data": {"choices": choices}}
+
+
+async def acknowledge(
+    api: DiscordApi, interaction: str, token: str, body: Mapping[str, Any]
+) -> None:
+    """Answer an interaction. body: see `taken` and `suggested`."""
     try:
         await api.call(
             "POST",
@@ -109,7 +128,7 @@ class EventHandler:
     ) -> None:
         self._setup, self._bot, self._context = setup, setup.name, context
         self._api, self._directory = context.api, context.directory
-        self._options = {one.name: [option.name for option in one.options] for one in commands}
+        self._commands = {one.name: one for one in commands}
         self._delivery = Delivery(setup.name)
         self._delivery.open(receive)
         self._lanes = Lanes("discord")
@@ -273,11 +292,15 @@ class EventHandler:
 
     async def _interact(self, found: Interaction) -> None:
         """Acknowledge at once (Discord waits three seconds), and hand it on."""
+        if isinstance(found, CommandDraft):
+            await self._suggest(found)
+            return
         if isinstance(found, CommandUse):
-            found = replace(found, given=in_order(found.given, self._options.get(found.name, ())))
+            names = [option.name for option in self._options(found.name)]
+            found = replace(found, given=in_order(found.given, names))
         text = f"`{found.text}`" if isinstance(found, CommandUse) else ""
         telling = asyncio.create_task(
-            acknowledge(self._api, found.interaction, found.token, text),
+            acknowledge(self._api, found.interaction, found.token, taken(text)),
             name=f"discord acknowledge {self._bot}",
         )
         if not isinstance(found, UnknownInteraction):
@@ -285,6 +308,21 @@ class EventHandler:
         if isinstance(found, CommandUse) and found.about is not None:
             self._context.posts.answers_quietly(found.about)
         await asyncio.gather(telling, self._interacted(found))
+
+    def _options(self, command: str) -> Sequence[SlashOption]:
+        known = self._commands.get(command)
+        return known.options if known else ()
+
+    async def _suggest(self, draft: CommandDraft) -> None:
+        """Offer what the option that is being written may be."""
+        room, _ = await self._directory.place(draft.room)
+        by = await self._directory.speaker(draft.by, draft.room.guild)
+        values: list[str] = []
+        for option in self._options(draft.name):
+            if option.name == draft.option and option.suggest is not None:
+                values += option.suggest(named_dm(room, by), by)
+        body = suggested(values, draft.typed)
+        await acknowledge(self._api, draft.interaction, draft.token, body)
 
     async def _interacted(self, found: Interaction) -> None:
         if isinstance(found, ButtonPress):

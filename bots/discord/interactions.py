@@ -1,4 +1,5 @@
-"""Discord's interactions as values: commands that were run, and buttons that were pressed. Pure."""
+"""Discord's interactions as values: commands that were run or are being written, and buttons that
+were pressed. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from bots.discord.events import Channel, NewMessage, Person, moment, person
-from bots.discord.wire import WireData, WireInteraction, WireMessage
+from bots.discord.wire import WireData, WireInteraction, WireMessage, WireOption
 from bots.kit.events import faulty_fields
 from contract.chat import SLASH
 
@@ -18,7 +19,7 @@ ASK = "Ask "  # begins the name of ours, before a persona's
 ABOUT = "Please answer this message."
 CHOOSE = "moot:"  # begins the custom id of a question's button
 
-_COMMAND, _COMPONENT = 2, 3  # types of an interaction
+_COMMAND, _COMPONENT, _WRITING = 2, 3, 4  # types of an interaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,19 @@ class CommandUse:
 
 
 @dataclass(frozen=True, slots=True)
+class CommandDraft:
+    """A slash command is being written. option: the one that is, typed: what there is of it."""
+
+    interaction: str
+    token: str
+    room: Channel
+    by: Person
+    name: str
+    option: str
+    typed: str
+
+
+@dataclass(frozen=True, slots=True)
 class UnknownInteraction:
     """An interaction that isn't ours to answer."""
 
@@ -80,7 +94,7 @@ class UnknownInteraction:
     token: str
 
 
-Interaction = ButtonPress | CommandUse | UnknownInteraction
+Interaction = ButtonPress | CommandUse | CommandDraft | UnknownInteraction
 
 
 def parse_interaction(data: Mapping[str, Any]) -> Interaction | None:
@@ -104,7 +118,15 @@ def _interaction(event: WireInteraction) -> Interaction | None:
         return _press(event, event.data, by, where)
     if event.type == _COMMAND and where is not None:
         return _command(event, event.data, by, where)
+    if event.type == _WRITING and where is not None:
+        return _draft(event, event.data, by, where)
     return None
+
+
+def _draft(event: WireInteraction, data: WireData, by: Person, where: Channel) -> CommandDraft:
+    option = next((one for one in data.options if one.focused), WireOption())
+    typed = str(option.value or "")
+    return CommandDraft(event.id, event.token, where, by, data.name, option.name, typed)
 
 
 def _press(

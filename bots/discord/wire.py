@@ -131,7 +131,10 @@ class WireReaction(_Wire):
 
 
 class WireOption(_Wire):
+    """focused: it is being written."""
+
     name: str = ""
+    focused: bool | None = None
     value: str | int | float | bool | None = None
 
 
@@ -153,7 +156,7 @@ class WireData(_Wire):
 
 
 class WireInteraction(_Wire):
-    """type: 2 a command, 3 a button."""
+    """type: 2 a command, 3 a button, 4 a command that is being written."""
 
     id: Snowflake
     token: str

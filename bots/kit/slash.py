@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from contract.chat import Room, Speaker
+
+Suggest = Callable[[Room, Speaker], Sequence[str]]
+"""The values that somebody may give there now; must not wait."""
 
 
 @dataclass(frozen=True, slots=True)
 class SlashOption:
-    """An argument of a command. choices: its possible values; empty: any text."""
+    """An argument of a command. choices: its possible values; empty: any text. suggest: values to
+    be offered while it is written, where it may be any text."""
 
     name: str
     says: str
     required: bool = False
     choices: tuple[str, ...] = ()
+    suggest: Suggest | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,30 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from bots.bot import Bot, SecretSink, forget
 from bots.kit.platform_bot import BotSetup
 from bots.kit.platform_spec import BotTable, Host, Secrets
-from bots.kit.slash import SlashCommand, SlashOption
+from bots.kit.slash import SlashCommand, SlashOption, Suggest
 from bots.platforms import SPECS
 from bots.web import WebBot
+from contract.chat import Room, Speaker
 from contract.errors import ConfigError
 from gateway.access.access import Access
+from gateway.commands.model import DEFAULT
 from gateway.core.addressing import named
+from gateway.core.command_spec import Argument
 from gateway.core.command_table import TABLE
 from gateway.settings.access import EVERYBODY
 from gateway.settings.config import Config, own_secret, secret
-from gateway.settings.personas.personas import Personas
+from gateway.settings.personas.personas import Persona, Personas
 
-SLASH_COMMANDS = tuple(
-    SlashCommand(
-        entry.name,
-        entry.says,
-        tuple(SlashOption(a.name, a.says, a.required, a.choices) for a in entry.arguments),
-    )
-    for entry in TABLE
-)
+
+@dataclass(frozen=True, slots=True)
+class ArgumentSuggestions:
+    """Values of commands' arguments, as they are now, for somebody in a room.
+
+    served: names of the personas of the account.
+    """
+
+    personas: Personas
+    access: Access
+    served: Sequence[str]
+
+    def commands(self) -> tuple[SlashCommand, ...]:
+        """Every command, with what its arguments suggest."""
+        return tuple(
+            SlashCommand(
+                entry.name, entry.says, tuple(self._option(entry.name, a) for a in entry.arguments)
+            )
+            for entry in TABLE
+        )
+
+    def _option(self, command: str, told: Argument) -> SlashOption:
+        suggest = None if told.choices else self._suggest(command, told.name)
+        return SlashOption(told.name, told.says, told.required, told.choices, suggest)
+
+    def _suggest(self, command: str, argument: str) -> Suggest | None:
+        def names(room: Room, by: Speaker) -> list[str]:
+            return [persona.name for persona in self._theirs(command, room, by)]
+
+        def models(room: Room, by: Speaker) -> list[str]:
+            told = [persona.front.model for persona in self._theirs(command, room, by)]
+            return [*dict.fromkeys(filter(None, told)), DEFAULT] if told else []
+
+        return {"persona": names, "model": models}.get(argument)
+
+    def _theirs(self, command: str, room: Room, by: Speaker) -> list[Persona]:
+        """The personas with whom somebody may use a command."""
+        here = self.personas.of(self.served)
+        return [one for one in here if self.access.may(command, room, by, one.name)]
 
 
 def make_bots(
@@ -47,7 +82,8 @@ def make_bots(
         if name in bots:
             raise ConfigError(f"bots.{number}.name: {name!r} is taken; give each bot its own name")
         setup = _setup(name, table, config, personas, learned)
-        host = _host(name, config, environment, access)
+        commands = ArgumentSuggestions(personas, access, table.personas).commands()
+        host = _host(name, config, environment, access, commands)
         bots[name] = SPECS[table.platform].make(setup, table, host)
     return bots
 
@@ -81,7 +117,13 @@ def _setup(
     )
 
 
-def _host(name: str, config: Config, environment: Mapping[str, str], access: Access) -> Host:
+def _host(
+    name: str,
+    config: Config,
+    environment: Mapping[str, str],
+    access: Access,
+    commands: Sequence[SlashCommand],
+) -> Host:
     secrets = Secrets(
         name,
         find=lambda key: secret(environment, key, name),
@@ -89,7 +131,7 @@ def _host(name: str, config: Config, environment: Mapping[str, str], access: Acc
     )
     return Host(
         secrets,
-        commands=SLASH_COMMANDS,
+        commands=commands,
         listen=config.gateway.webhooks_address or (config.gateway.host, config.gateway.port),
         is_listed=access.is_named,
         is_owner=lambda person_id: access.given(person_id) == "owner",

@@ -10,7 +10,7 @@ from bots.discord.bot import DiscordBot
 from bots.discord.posts import TOO_LATE
 from bots.kit.slash import SlashCommand, SlashOption
 from contract.agent import Option, Question
-from contract.chat import Chosen, Deleted, Destination, Edited, Pinned, Room, stands
+from contract.chat import Chosen, Deleted, Destination, Edited, Pinned, Room, Speaker, stands
 from tests.doubles import discord_objects as objects
 from tests.doubles.discord import (
     ASH,
@@ -375,6 +375,26 @@ async def test_an_option_that_is_a_persona_offers_those_of_the_bot(
     whose, which = discord_double.commands[0]["options"]
     assert whose["choices"] == [{"name": one, "value": one} for one in ("demo", "ada")]
     assert "choices" not in which
+
+
+async def test_what_is_being_written_is_completed_and_is_no_message(
+    discord_double: DiscordDouble, inbox: Inbox, discord_bot: MakeDiscordBot
+) -> None:
+    asked: list[tuple[str, str]] = []
+
+    def models(room: Room, by: Speaker) -> list[str]:
+        asked.append((room.id, by.id))
+        return ["gpt-6", "claude-opus-5", "opus", "x" * 101, *(f"m{n}" for n in range(40))]
+
+    options = (SlashOption("persona", "whose"), SlashOption("model", "which", suggest=models))
+    async with running(discord_bot(commands=(SlashCommand("model", "x", options),)), inbox):
+        await discord_double.gateway.connected()
+        await registered(discord_double, 1)
+        assert await discord_double.write("model", "model", "OP") == ["opus", "claude-opus-5"]
+        assert await discord_double.write("model", "model", "no such") == []
+        assert len(await discord_double.write("model", "model", "")) == 25
+    assert asked == [(ROOM.id, f"discord:{OLIVIA}")] * 3
+    assert inbox.messages == []
 
 
 async def test_a_message_is_asked_about_in_its_menu(

@@ -199,6 +199,13 @@ async def test_a_published_client_reads_a_menus_command_and_the_archive(
     assert double.texts() == ["1 archived"]
 
 
+async def test_a_published_client_suggests_what_is_being_written(
+    discord_double: DiscordDouble, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with javascript(discord_double, monkeypatch):
+        assert await discord_double.write("stop", "text", "no") == ["no"]
+
+
 async def test_a_published_client_survives_what_the_gateway_does(
     discord_double: DiscordDouble, client: Any
 ) -> None:

@@ -296,6 +296,21 @@ class DiscordDouble:
         data = {"id": snowflake(), "name": name, "type": 1, "options": options}
         return await self._interact(2, channel, by, data)
 
+    async def write(
+        self, name: str, option: str, typed: str, by: str = OLIVIA, channel: str = GENERAL
+    ) -> list[str]:
+        """Somebody writes an option of a slash command; what they are offered."""
+        (command,) = [one for one in self.commands if one["name"] == name]
+        (spec,) = [one for one in command["options"] if one["name"] == option]
+        assert spec["autocomplete"]
+        told = {"name": option, "type": 3, "value": typed, "focused": True}
+        data = {"id": snowflake(), "name": name, "type": 1, "options": [told]}
+        made = await self._interact(4, channel, by, data)
+        async with asyncio.timeout(20):
+            await made.acked.wait()
+        assert made.answer is not None
+        return [choice["value"] for choice in made.answer["data"]["choices"]]
+
     async def ask_about(
         self, name: str, message: str, by: str = ASH, channel: str = GENERAL
     ) -> Interaction:

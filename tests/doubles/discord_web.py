@@ -366,6 +366,16 @@ def _check_command(command: Json) -> None:
     if not in_menu and not 1 <= len(command["description"]) <= 100:
         raise invalid("description", "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 100.")
 
+    for option in command.get("options") or []:
+        if option.get("autocomplete") and option.get("choices"):
+            raise invalid("options", "APPLICATION_COMMAND_OPTION_CHOICES", "suggested or fixed")
+
+
+def _check_choices(choices: list[Json]) -> None:
+    texts = [text for choice in choices for text in (choice["name"], choice["value"])]
+    if len(choices) > 25 or not all(1 <= len(text) <= 100 for text in texts):
+        raise invalid("choices", "BASE_TYPE_BAD_LENGTH", "at most 25 of 1 to 100 in length.")
+
 
 def _command(discord: DiscordDouble, command: Json) -> Json:
     told = {"id": snowflake(), "application_id": discord.application_id, "version": snowflake()}
@@ -398,8 +408,10 @@ async def _callback(discord: DiscordDouble, asked: Asked) -> Json | None:
         raise Refusal(404, 10062, "Unknown interaction")
     if interaction.answer is not None:
         raise Refusal(400, 40060, "Interaction has already been acknowledged.")
-    if asked.body.get("type") not in (4, 5, 6, 7):
+    if asked.body.get("type") not in ((8,) if interaction.type == 4 else (4, 5, 6, 7)):
         raise invalid("type", "BASE_TYPE_CHOICES", "a bad type")
+    if interaction.type == 4:
+        _check_choices(asked.body["data"]["choices"])
     interaction.answer = asked.body
     interaction.acked.set()
     if asked.body["type"] == 7 and interaction.message:

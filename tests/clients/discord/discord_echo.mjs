@@ -49,6 +49,9 @@ client.on("messageCreate", async (message) => {
 client.on("interactionCreate", async (interaction) => {
   if (interaction.isButton()) {
     await interaction.update({ content: "gone", components: [] });
+  } else if (interaction.isAutocomplete()) {
+    const { name, value } = interaction.options.getFocused(true);
+    await interaction.respond([{ name: `${name} ${value}`, value }]);
   } else if (interaction.isMessageContextMenuCommand()) {
     await interaction.reply({
       content: `about ${interaction.targetMessage.content}`,
@@ -71,7 +74,7 @@ client.once("clientReady", async () => {
     {
       name: "stop",
       description: "interrupt",
-      options: [{ name: "text", description: "more", type: 3 }],
+      options: [{ name: "text", description: "more", type: 3, autocomplete: true }],
     },
     { name: "Ask claude", type: 3 },
   ]);
