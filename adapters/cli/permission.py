@@ -97,6 +97,7 @@ DRAWN_S = 1.5  # from a state that tells of a prompt to a prompt that can be rea
 RESTLESS_S = 5.0  # rows around it that change so long are no part of the question
 REFUSED_S = 3.0  # from a refusal that Moot chose itself to its effect
 MOVED_S = 0.3  # from an arrow to the mark beside another option
+MOVES_S = 5.0  # a mark that has not come there by then is moved by no arrow
 SELECTED_S = 0.5  # Copilot loses what comes with the key before it
 WORDS = b"No."
 AGAIN_S = 5.0  # a prompt that still stands so long after it was answered is asked again
@@ -129,7 +130,7 @@ class ScreenPrompt:
         self._pressed = b""
         self._pressed_at_row = ""  # the cursor's row before
         self._wanted: int | None = None  # the option that the arrows are to reach
-        self._moved_at = self._refused_at = 0.0
+        self._moved_at = self._refused_at = self._chosen_at = 0.0
         self._task: asyncio.Task[int] | None = None
         self._since = self._answered = self._send_at = 0.0
         self._by_hook = False
@@ -202,7 +203,7 @@ class ScreenPrompt:
         """
         now = self._time()
         if self._refused_at and now >= self._refused_at + REFUSED_S:
-            raise self._deaf()
+            raise self._deaf("it was refused")
         if self._wanted is not None:
             return self._move(choice)
         if self._send_at and now >= self._send_at:
@@ -239,10 +240,10 @@ class ScreenPrompt:
             return bool(letter) and row in (f"{before}{letter}", f"{before} {letter}")
         return bool(choice.typed) and choice.typed.encode() == self._pressed
 
-    def _deaf(self) -> AgentError:
+    def _deaf(self, happened: str) -> AgentError:
         profile = self._profile
-        say = f"{profile.title} went on asking after it was refused, so I ended it. Ask again."
-        return AgentError("stopped", f"{profile.name}: a question stands after a refusal", say=say)
+        say = f"{profile.title} went on asking after {happened}, so I ended it. Ask again."
+        return AgentError("stopped", f"{profile.name}: a question stands after an answer", say=say)
 
     def _stays(self, choice: ScreenChoice) -> bool:
         """True when it is the one of the last look; the words of an answer may show in it."""
@@ -270,7 +271,7 @@ class ScreenPrompt:
         if permission.worded and permission.worded.search(choice.question.options[index].label):
             self._send_at = self._time() + SELECTED_S
         if choice.moves:
-            self._wanted = index
+            self._wanted, self._chosen_at = index, self._time()
             return self._move(choice)
         self._pressed = choice.keys[index]
         return self._pressed
@@ -283,6 +284,8 @@ class ScreenPrompt:
             self._wanted = None
             return b"\r"
         self._moved_at = self._time()
+        if self._moved_at > self._chosen_at + MOVES_S:
+            raise self._deaf("it was answered by its arrows")
         return choice.keys[self._wanted]
 
 

@@ -193,7 +193,8 @@ def _longest_gap(turn: WatchedPrompt) -> float:
 
 
 _KEYS = re.compile(
-    r"(?i)\b(esc(?:ape)?|ctrl[ +-]?c|\^c)\b[^\w]*(?:to |: ?)?(?:stop|interrupt|cancel|abort|break)"
+    r"(?i)(?<!\w)(esc(?:ape)?|ctrl[ +-]?c|\^c)\b[^\w]*(?:to |: ?)?"
+    r"(?:stop|interrupt|cancel|abort|break)"
 )
 
 

@@ -10,11 +10,13 @@ from itertools import pairwise
 from adapters.describing.rows import escaped, whole_row
 from adapters.describing.watch import WatchedPrompt
 from adapters.reading.reply import letters_of
+from adapters.reading.tables import indent
 from adapters.reading.visible import columns
 
 HEAD, TAIL = 24, 12  # letters by which a prompt's line is found
 WIDE = 0.6  # of the columns: a row beyond that may be broken at the margin,
 ECHO_WIDE = 0.85  # and the echo's, which may be cut earlier
+BREAKS = 3  # of a sentence, in rows that had no room for the next one's first word
 _MARK = re.compile(r"\s*(?:[^\w\s]{1,3}|\w[\w-]{0,15}[:>])\s+(?=\S)|\s*\w[\w-]{0,15}: ")
 _NAME = re.compile(r".*(?::|\.\.\.|…)$")
 
@@ -116,18 +118,35 @@ def _trimmed(rows: Sequence[str]) -> list[str]:
 
 
 def _asides(regions: Sequence[Sequence[str]]) -> list[str]:
-    """Rows above and below each reply that are always the same, e.g. a name."""
+    """Rows above and below each reply that are always the same, e.g. a name, or the same but for
+    their numbers, e.g. a time."""
     found: list[str] = []
     if len(regions) < 2:
         return found
     for ordered in (1, -1):
         for rows in zip(*(region[::ordered] for region in regions), strict=False):
-            alike = len({escaped(row) for row in rows}) == 1
-            if not alike or (rows[0] and not _NAME.match(rows[0])):
+            if not (_is_name if ordered > 0 else _is_footer)(rows, regions):
                 break
             if rows[0] and not all(len(region) == 1 for region in regions):
                 found.append(rows[0])
     return found
+
+
+def _is_footer(rows: Sequence[str], _: Sequence[Sequence[str]]) -> bool:
+    """True for blank rows, labels, and rows that differ in their numbers alone."""
+    alike = len({escaped(row) for row in rows}) == 1
+    return alike and bool(not rows[0] or _NAME.match(rows[0]) or len({*rows}) > 1)
+
+
+def _is_name(rows: Sequence[str], regions: Sequence[Sequence[str]]) -> bool:
+    """True for blank rows, labels, and a row before the column of all that follows."""
+    first = rows[0]
+    if len({escaped(row) for row in rows}) > 1 or not first or _NAME.match(first):
+        return len({escaped(row) for row in rows}) == 1
+    below = [row for region in regions for row in region if row and row != first]
+    begin = indent(first)
+    heads = all(region[0] == first for region in regions)
+    return heads and bool(below) and all(indent(row) > begin for row in below)
 
 
 def _mark(regions: Sequence[Sequence[str]]) -> str:
@@ -151,6 +170,7 @@ def _see_width(
         line.text for turn in turns for line in turn.screen.lines(turn.since) if line.wrapped
     }
     room = cols - place.margin
+    column = max((_column(region, wrapped) for region in regions), default=0)
     sizes = [columns(row) - place.margin for region in regions for row in region]
     broken = [
         columns(row) - place.margin
@@ -161,6 +181,8 @@ def _see_width(
     echoed = [size for turn in turns for size in _echo_sizes(turn, place, chrome, cols, wrapped)]
     if broken:
         place.spare = max(0, room - max(broken))
+    elif column:
+        place.spare = cols - column
     elif any(columns(row) >= cols - 1 for turn in turns for row in turn.end.filled):
         pass  # the terminal breaks its lines
     elif echoed and max(sizes) <= max(echoed):
@@ -170,6 +192,22 @@ def _see_width(
             "no reply had a row that is broken at the right margin: if long lines come apart, "
             "run it again with a --prompt that makes it write one"
         )
+
+
+def _column(region: Sequence[str], wrapped: Container[str]) -> int:
+    """The column at which it breaks its lines, narrower than the terminal; 0: none is seen."""
+    found, run = 0, [""]
+    for row in (*region, ""):
+        if row and row not in wrapped and indent(row) == indent(run[0] or row):
+            run = [*filter(None, run), row]
+            continue
+        size = max(map(columns, run))
+        words = [below.split(maxsplit=1)[0] for below in run[1:]]
+        full = all(columns(f"{row} {word}") > size for row, word in zip(run, words, strict=False))
+        if full and sum(word[0].islower() for word in words) >= BREAKS:
+            found = max(found, size)
+        run = [row]
+    return found
 
 
 def _echo_sizes(

@@ -14,6 +14,7 @@ _BRACKETED = re.compile(rf"[(\[<](\w)[)\]>]([ :=]{{0,3}}{_WORD}|)")
 _NUMBERED = re.compile(rf"(?:^|\s\s|[|│┃❯›>●▶])\s*(\d)[.)]\s+({_WORD})")
 _EQUAL = re.compile(rf"(?:^|[\s,;|])['\"`]?(\w)['\"`]?\s?[=:)]\s?({_WORD})")
 _TO = re.compile(r"(?:^|[\s,;|])['\"`]?(\w)['\"`]? to (\w+)")
+_SPACED = re.compile(rf"(?:^|\s\s|[|│┃·,])\s*(\w) ({_WORD})(?=$|\s\s|\s*[|│┃·,])")
 
 
 def keys_on(rows: Sequence[str]) -> list[tuple[Option, bytes]]:
@@ -48,7 +49,7 @@ def _numbered(rows: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _named(rows: Sequence[str]) -> list[tuple[str, str]]:
-    for pattern in (_EQUAL, _TO):
+    for pattern in (_EQUAL, _TO, _SPACED):
         found = [(match[1], match[2]) for row in rows for match in pattern.finditer(row)]
         if any(REFUSAL.match(label) for _, label in found):
             return found

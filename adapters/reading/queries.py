@@ -9,7 +9,7 @@ from adapters.cli_profile import Profile
 from adapters.reading.choices import keys_on
 from adapters.reading.question import find_choice
 from adapters.reading.reply import read_error, read_reply
-from adapters.reading.standing import StandingQuestion
+from adapters.reading.standing import FRAMING, StandingQuestion
 from adapters.reading.transcript import rows_above_input
 from adapters.screen.screen import Screen
 from adapters.screen_profile import NEVER
@@ -86,6 +86,9 @@ def choice_on(screen: Screen, profile: Profile) -> ScreenChoice | None:
     if screen.application_cursor:
         keys = tuple(key.replace(b"\x1b[", b"\x1bO") for key in keys)
     question = Question("", dialog.title, dialog.detail, options)
+    named = keys_on([option.label for option in options]) if dialog.moves else []
+    if len(named) == len(options):  # each names its own key, e.g. "Deny (n)"
+        return ScreenChoice(question, tuple(key for _, key in named), dialog.typed)
     return ScreenChoice(question, keys, dialog.typed, dialog.moves, dialog.selected)
 
 
@@ -101,7 +104,7 @@ def standing_choice(standing: StandingQuestion, profile: Profile) -> ScreenChoic
         named.append((_pressing("Refuse", permission.refuse, refuses=True), permission.refuse))
     if named:
         detail = "\n".join(
-            row for row in standing.raw.split("\n") if row.strip() != standing.asking
+            row for row in standing.raw.split("\n") if row.strip(FRAMING) != standing.asking
         )
         question = Question("", standing.asking, detail, tuple(option for option, _ in named))
         return ScreenChoice(question, tuple(key for _, key in named), loose=True)

@@ -17,7 +17,8 @@ _BORDER = re.compile(r"\s*+[│┃║]?\s*+[╭┌┏╔╰└┗╚├┠┣╠
 _OUTER_BORDER = re.compile(r" ?[╭┌┏╔]?[─━═]{5,}")
 _ASKING = re.compile(r"(?!\$ |Reason:).*[?:]$")
 REFUSAL = re.compile(
-    r"(?i)(?:\d+[.)] +)?(?:no\b|deny|reject|cancel|exit|don.t|abort|disallow|never\b)"
+    r"(?i)(?:\d+[.)] +)?"
+    r"(?:no\b|deny|reject|refuse|decline|cancel|exit|don.t|abort|disallow|never\b)"
 )
 ROWS_BELOW = 8  # hints below the choices are not longer
 DETAIL_ROWS = 6  # what stands above a bare question and belongs to it

@@ -263,7 +263,7 @@ def _marked(rows: Sequence[VisibleRow], look: ScreenProfile) -> list[MessageRows
     current: MessageRows | None = None  # None: the rows here are nobody's
     for row in rows:
         if row is GAP:
-            current = MessageRows()
+            current = MessageRows([row])
             blocks.append(current)
         elif _is_aside(row, look):
             current = None
@@ -291,7 +291,9 @@ def _unmarked(rows: Sequence[VisibleRow], look: ScreenProfile) -> list[MessageRo
     """The rows behind the last tool that are indented as replies are."""
     blocks = [MessageRows()]
     for row in rows:
-        if _is_tool(row, look):
+        if row is GAP:
+            blocks.append(MessageRows([row]))
+        elif _is_tool(row, look):
             blocks += [MessageRows(tool=True), MessageRows()]
         elif row.blank or (row.indent >= look.reply.margin and not _is_aside(row, look)):
             blocks[-1].rows.append(row)

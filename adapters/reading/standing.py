@@ -17,12 +17,15 @@ from adapters.screen_profile import NEVER
 
 RAW_ABOVE, RAW_BELOW = 6, 10  # rows that are shown of a question whose choices can't be read
 ANSWERED, TYPED = 16, 4  # are remembered
+END_LETTERS = 8  # by which a prompt's end is known
+FRAMING = " \t\xa0│┃║"
 
 
 class StandingQuestion(NamedTuple):
-    """Rows that ask. asking: the one that the pattern found.
+    """Rows that ask. asking: the one that the pattern found, without a frame.
 
-    above: rows before it. below: from the row that asks to the input box. boxed: there is one.
+    above: rows before it, behind the prompt's echo where its end is seen. below: from the row that
+    asks to the input box. boxed: there is one.
     """
 
     above: tuple[str, ...]
@@ -32,7 +35,7 @@ class StandingQuestion(NamedTuple):
     @property
     def asking(self) -> str:
         """The row that asks."""
-        return self.below[0].strip()
+        return self.below[0].strip(FRAMING)
 
     @property
     def raw(self) -> str:
@@ -117,7 +120,8 @@ class SettledQuestions:
         for end in reversed(found):
             at = text.count("\n", 0, end)
             if at >= last or not self._is_echo(rows[at], profile):
-                yield _rows_of(rows, at, profile)
+                typed = self._typed[-1] if self._typed else ""
+                yield _rows_of(rows, at, profile, typed)
 
     def _is_echo(self, row: str, profile: Profile) -> bool:
         """True for a prompt's row as the program shows it: marked so, and typed by us."""
@@ -126,7 +130,9 @@ class SettledQuestions:
         return bool(said) and any(said in typed for typed in self._typed)
 
 
-def _rows_of(rows: Sequence[str], at: int, profile: Profile) -> StandingQuestion:
+def _rows_of(rows: Sequence[str], at: int, profile: Profile, typed: str) -> StandingQuestion:
+    """The question whose row is at `at`. typed: the letters of the prompt that led to it."""
+    said = (i + 1 for i in range(at - 1, -1, -1) if _ends(typed, words_of(rows[i])))
     look, footer = profile.shown.look, profile.signs.footer
     box = look.prompt.input if look else NEVER
     idle = footer.idle if footer and footer.idle else NEVER
@@ -135,4 +141,10 @@ def _rows_of(rows: Sequence[str], at: int, profile: Profile) -> StandingQuestion
     kept = below[:size]
     while kept and not kept[-1]:
         kept = kept[:-1]
-    return StandingQuestion(tuple(rows[:at]), (rows[at], *kept), size is not None)
+    above = tuple(rows[next(said, 0) : at])
+    return StandingQuestion(above, (rows[at], *kept), size is not None)
+
+
+def _ends(typed: str, words: str) -> bool:
+    """True for a row that holds the prompt's end, and nothing else."""
+    return len(words) >= END_LETTERS and typed.endswith(words)

@@ -18,7 +18,7 @@ from adapters.screen_profile import ScreenProfile
 QUESTION_ROWS = 80  # a question with all it shows is not longer
 FOOT_ROWS = 15  # an input box with its footer is not longer
 ROLL_ROWS = 10_000
-GAP = VisibleRow("")  # by identity: here rows are missing that were never on a frame that was seen
+GAP = VisibleRow("…")  # by identity: here rows are missing that were never on a frame that was seen
 _PLACEHOLDER = re.compile(r"(?i)(?:type|ask|send|enter|write|message)\b")
 HEADER_ROWS, WITNESSES = 6, 5  # a header is not longer; rows that prove that others scrolled
 SCREENS_BACK = 3  # how far back a frame is looked for

@@ -119,6 +119,9 @@ def test_choices_may_be_described() -> None:
     assert found.keys == (b"g\r", b"\x1b")
 
 
+SPACED = [("allow", b"y"), ("allow always", b"a"), ("deny", b"n")]
+
+
 @pytest.mark.parametrize(
     ("row", "named"),
     [
@@ -128,6 +131,9 @@ def test_choices_may_be_described() -> None:
         ("  1. Yes   2. Yes, always   3. No", [("Yes", b"1"), ("Yes", b"2"), ("No", b"3")]),
         ("y = run it, n = no", [("run it", b"y"), ("no", b"n")]),
         ("Press y to allow, d to deny.", [("allow", b"y"), ("deny", b"d")]),
+        ("Press y to run it, n to refuse", [("run", b"y"), ("refuse", b"n")]),
+        ("│ y allow   a allow always   n deny │", SPACED),
+        ("a file is there, deny it", []),
         ("Run it now? Say so.", []),
     ],
 )
@@ -173,3 +179,33 @@ def test_words_of_a_prompt_ask_nothing_where_they_are_marked_as_its_echo() -> No
     assert standing(settled, "> say: Run it?", "Run it?", "> ")
     assert standing(settled, "> Run it? rm -rf", "Hello", "> ")
     assert standing(settled, "> Run it?")
+
+
+def test_what_a_question_shows_begins_behind_the_prompt_that_led_to_it() -> None:
+    settled = SettledQuestions()
+    settled.type("[HEADER]\n\nRespond to Andi in room #lab.")
+    settings = {"command": ["x"], "permission": "OK\\?", "ready": "^> ?$"}
+    profile = generic_profile("mine", GenericSettings.model_validate(settings))
+    screen = Screen(60, 20)
+    rows = ["> [HEADER]", "… Respond to Andi in room #lab.", "┃ $ rm x      ┃", "┃ OK? y = do ┃"]
+    screen.feed("\r\n".join(rows).encode())
+    found = settled.standing(screen, profile)
+    assert found
+    assert (found.raw.split("\n"), found.asking) == (rows[2:], "OK? y = do")
+    screen.feed(
+        b"\x1b[H\x1b[J" + "\r\n".join(["$ rm x # Respond to Andi in room #lab.", "OK?"]).encode()
+    )
+    found = settled.standing(screen, profile)
+    assert found
+    assert found.raw.startswith("$ rm x")
+
+
+def test_lines_that_name_their_own_keys_are_chosen_by_these() -> None:
+    found = choice(
+        "Fetch it?\n\n  ❯ Allow once (y)\n    Allow always (a)\n    Deny (n)\n",
+        generic_profile(
+            "mine", GenericSettings.model_validate({"command": ["x"], "permission": "Fetch"})
+        ),
+    )
+    assert found
+    assert (found.keys, found.moves) == ((b"y", b"a", b"n"), False)
