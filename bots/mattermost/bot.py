@@ -13,7 +13,7 @@ from bots.kit.inbound import Delivery
 from bots.kit.platform_bot import MAX_MEMBERS, BotSetup, PlatformBot
 from bots.mattermost.api import MattermostApi
 from bots.mattermost.backfill import Backfill
-from bots.mattermost.check import ServerRules, account, findings, rules
+from bots.mattermost.check import account, findings, rules
 from bots.mattermost.connection import Callbacks, EventStream, Webhook
 from bots.mattermost.directory import Directory
 from bots.mattermost.events import SOURCE, Account, ButtonPress, CommandUse, millis
@@ -22,6 +22,7 @@ from bots.mattermost.inbound import EventConverter
 from bots.mattermost.posts import Posts
 from bots.mattermost.reactions import Reactions
 from bots.mattermost.text import DIALECT
+from bots.mattermost.wire import WireRules
 from contract.agent import Question
 from contract.chat import Destination, Room, Speaker, stands
 
@@ -46,7 +47,7 @@ class MattermostBot(PlatformBot):
         callbacks: Callbacks = Callbacks(),  # noqa: B008 - frozen
     ) -> None:
         super().__init__(setup, DIALECT)
-        self._callbacks, self._rules = callbacks, ServerRules()
+        self._callbacks, self._rules = callbacks, WireRules()
         self._api = MattermostApi(url, token, now=setup.now)
         self._directory = Directory(self._api, now=setup.now)
         self._posts = Posts(self._api, self._me)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import structlog
 
@@ -11,7 +10,7 @@ from bots.kit.wire import demanded
 from bots.mattermost.api import MattermostApi, MattermostRefused
 from bots.mattermost.directory import Directory
 from bots.mattermost.events import Account
-from bots.mattermost.wire import WireUser
+from bots.mattermost.wire import WireRules, WireUser
 from contract.errors import ConfigError, PlatformError
 
 log = structlog.stdlib.get_logger("moot.bots")
@@ -34,40 +33,14 @@ async def account(api: MattermostApi, bot: str) -> Account:
     return Account(user.id, user.username, user.nickname or user.first_name)
 
 
-@dataclass(frozen=True, slots=True)
-class ServerRules:
-    """The settings that matter; None where the server doesn't tell.
-
-    edit_s: how long a post may be edited; -1: for ever.
-    """
-
-    most_chars: int | None = None
-    file_bytes: int | None = None
-    edit_s: int | None = None
-    files: bool = True
-    names: bool = True
-
-
-async def rules(api: MattermostApi) -> ServerRules:
+async def rules(api: MattermostApi) -> WireRules:
     """The server's rules, as far as it tells them. Never raises PlatformError."""
     try:
         told = await api.get("config", "client", format="old")
+        return demanded(WireRules, told, "Mattermost: its settings")
     except PlatformError as error:
         log.info("rules.unknown", reason=error)
-        return ServerRules()
-    found = told if isinstance(told, dict) else {}
-
-    def number(name: str) -> int | None:
-        value = str(found.get(name) or "")
-        return int(value) if value.removeprefix("-").isdecimal() else None
-
-    return ServerRules(
-        number("MaxPostSize"),
-        number("MaxFileSize"),
-        number("PostEditTimeLimit"),
-        found.get("EnableFileAttachments") != "false",
-        found.get("EnablePostUsernameOverride") != "false",
-    )
+        return WireRules()
 
 
 async def findings(

@@ -80,14 +80,8 @@ class CommandUse:
     user_id: str
     id: str
     content: str
-
-    @property
-    def reply_to(self) -> None:
-        """None: a slash command replies to no message."""
-
-    @property
-    def mentions(self) -> tuple[str, ...]:
-        return ()
+    reply_to: None = None
+    mentions: tuple[str, ...] = ()
 
 
 PostEvent = NewMessage | EditedMessage[str] | DeletedMessage[str]

@@ -13,6 +13,7 @@ from pydantic import BaseModel, BeforeValidator, Field, WrapValidator
 from bots.kit.wire import LENIENT, none_as_list, or_none
 
 _IF_SOUND = WrapValidator(or_none)
+MaybeNumber = Annotated[int | None, _IF_SOUND]
 
 
 class _Wire(BaseModel):
@@ -75,6 +76,19 @@ class WireUser(_Wire):
     first_name: str = ""
     last_name: str = ""
     is_bot: bool = False
+
+
+class WireRules(_Wire):
+    """The settings that matter; None where the server doesn't tell.
+
+    edit_s: how long a post may be edited; -1: for ever. names: a post may bear another name.
+    """
+
+    most_chars: MaybeNumber = Field(default=None, alias="MaxPostSize")
+    file_bytes: MaybeNumber = Field(default=None, alias="MaxFileSize")
+    edit_s: MaybeNumber = Field(default=None, alias="PostEditTimeLimit")
+    files: bool = Field(default=True, alias="EnableFileAttachments")
+    names: bool = Field(default=True, alias="EnablePostUsernameOverride")
 
 
 class WireFrame(_Wire):
