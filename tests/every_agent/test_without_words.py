@@ -9,7 +9,7 @@ from contract.errors import AgentError
 from tests.doubles.matrix import sampled
 from tests.doubles.model_steps import Message, Text, Thinking
 from tests.doubles.replies import Replies
-from tests.every_agent.stage import HEADER, Stage, asked, held
+from tests.every_agent.stage import HEADER, Stage, asked, clis, held
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -60,11 +60,13 @@ async def test_nothing_is_posted_for_a_tool_s_use(stage: Stage, agent: CliAgent)
     assert "\n" not in line
 
 
+@pytest.mark.parametrize(
+    "cli", [cli for cli in clis() if cli.again], ids=lambda cli: cli.name, indirect=True
+)
 async def test_what_comes_when_it_asks_again_by_itself_is_the_answer(
     stage: Stage, agent: CliAgent
 ) -> None:
-    if not stage.cli.again or stage.cli.shell is None:
-        pytest.skip("it does not ask again")
+    assert stage.cli.shell
     stage.api.when("use it", stage.cli.shell("echo done"), SILENCE["empty"])
     stage.api.when(stage.cli.again, "It is done.")
     assert (await asked(agent, "use it")).text == "It is done."
