@@ -254,6 +254,9 @@ class Interrupt:
     keeps: bool = False
     """What it had said stays on the screen, and is whole only then: while it writes, lines that are
     done wait to be drawn above the one that grows."""
+    goes_on_s: float = 0.0
+    """Broken off behind a tool, before a word, it asks its model again by itself within this time,
+    and is broken off again; 0: it never does."""
     ends: bool = False
     """Nothing breaks a turn off but the program's end; then it is resumed."""
 

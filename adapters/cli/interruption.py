@@ -54,6 +54,8 @@ class Interruption:
                     return False
                 await self._press()
                 await self._until_idle()
+                if interrupt.goes_on_s and self._turn.owes_words():
+                    await self._until_it_stays(interrupt.goes_on_s)
                 await self._clear()
         except (TimeoutError, PtyClosed):
             return False
@@ -84,6 +86,19 @@ class Interruption:
                 await self._press()
             await self._read_record()
             await self._console.wait_change(LOOK_S)
+
+    async def _until_it_stays(self, within_s: float) -> None:
+        """Press the keys again when its title shows that it goes on by itself."""
+        title, console, pressed = self._profile.signs.title, self._console, False
+        until = self._time() + within_s
+        while title and console.alive and (pressed or self._time() < until):
+            busy = bool(title.busy.search(console.title))
+            if busy and not pressed:
+                pressed = True
+                await self._press()
+            elif pressed and not busy:
+                return
+            await console.wait_change(LOOK_S)
 
     def _idle(self) -> bool:
         turn, signs = self._turn, self._profile.signs

@@ -108,8 +108,7 @@ class TurnState:
 
     def __init__(self, signs: TurnSigns, past: Collection[str] = ()) -> None:
         self.id = ""
-        self.began = False
-        self.told = False
+        self.began = self.told = False
         self.blocked = False
         self.ending = False
         self.kept = False
@@ -198,8 +197,7 @@ class TurnState:
 
     def _works_on(self) -> bool:
         """True while its title shows it busy behind such an end."""
-        titled = "title" in self._busy_seen - self._idle_since.keys()
-        return titled and self._wordless()
+        return "title" in self._busy_seen - self._idle_since.keys() and self._wordless()
 
     def _note_use(self, event: ToolUsed) -> None:
         self._last = None
@@ -353,6 +351,11 @@ class TurnState:
     def proven(self) -> bool:
         """True when it waits for the next prompt, and its record has all of this turn."""
         return self.awaits_prompt() and "footer" in self._idle_since
+
+    def owes_words(self) -> bool:
+        """True when nothing was said since its last tool, and that was not refused."""
+        refused = bool(self.ended and self.ended.interrupted)
+        return bool(self.tools) and self._last is None and not refused
 
     def finished(self) -> bool:
         """True when the program's own signs say that it is done."""

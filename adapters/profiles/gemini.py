@@ -299,7 +299,7 @@ GEMINI = profile.Profile(
         permission=signs.Permission(re.compile(r"^│ +●? *1\. ", re.MULTILINE), late_s=0.0),
     ),
     controls=signs.Controls(
-        interrupt=signs.Interrupt(clear=b"\x03", clear_gap_s=3.5),
+        interrupt=signs.Interrupt(clear=b"\x03", clear_gap_s=3.5, goes_on_s=1.5),
         compact="/compress",
         tells_compacted=True,
         compacting=re.compile(r"^ +Compressing chat history\b", re.MULTILINE),

@@ -116,6 +116,7 @@ async def test_a_stop_ends_what_its_command_left_behind(stage: Stage, agent: Cli
     async with asyncio.timeout(10):
         while any(mark in words for words in commands()):
             await asyncio.sleep(0.05)
+    await works_again(stage, agent)
 
 
 def commands() -> Iterator[list[str]]:
