@@ -178,7 +178,8 @@ class Questions:
     async def _record_answer(
         self, entry: PendingQuestion, chosen: int, by: Speaker, via: str
     ) -> None:
-        """Both rows in one commit; whichever fails, the agent is told no."""
+        """Both rows in one commit, whoever breaks off the wait for them; whichever fails, the agent
+        is told no."""
         noted = self._audit.note(
             "answer",
             by,
@@ -188,7 +189,8 @@ class Questions:
             allowed=chosen not in entry.ballot.refusing,
             via=via,
         )
-        await asyncio.gather(noted, self._decided(entry.turn, entry.question, chosen, by.proven.id))
+        decided = self._decided(entry.turn, entry.question, chosen, by.proven.id)
+        await asyncio.shield(asyncio.gather(noted, decided))
 
     async def _record_lapse(
         self, turn: Turn, question: Question, chosen: int, by: str, reason: str
@@ -196,7 +198,8 @@ class Questions:
         noted = self._audit.note(
             "lapse", _agent(turn), **_where(turn), **told(question), reason=reason
         )
-        await asyncio.gather(noted, self._decided(turn, question, chosen, by))
+        decided = self._decided(turn, question, chosen, by)
+        await asyncio.shield(asyncio.gather(noted, decided))
 
     async def _decided(self, turn: Turn, question: Question, chosen: int, by: str) -> None:
         chosen_label = question.options[chosen].label

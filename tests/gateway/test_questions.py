@@ -234,6 +234,23 @@ async def test_nobody_in_time_is_on_record_as_a_refusal(tmp_path: Path) -> None:
         assert moot.texts()[-1] == "Olivia, that question is closed already."
 
 
+async def test_one_that_is_broken_off_twice_is_on_record_once(tmp_path: Path) -> None:
+    async def ask(prompt: str, reply: Reply) -> str:
+        asked = asyncio.ensure_future(reply.choose(HARMLESS))
+        await until(lambda: bool(moot.house.questions.all_open()))
+        asked.cancel()
+        while moot.house.questions.all_open():
+            await asyncio.sleep(0)
+        asked.cancel()  # while that is written
+        await asyncio.wait({asked})
+        return "gone"
+
+    async with gateway(tmp_path, programs=ScriptedPrograms(ask), access=ACCESS) as moot:
+        await moot.hear(said("@demo go"))
+        await moot.settle()
+        assert await acts(moot) == [("ask", "demo"), ("lapse", "demo")]
+
+
 async def test_a_digit_elsewhere_answers_nothing(tmp_path: Path) -> None:
     bot = FakeBot(capabilities=PlatformCapabilities(draft_interval_s=0.05, thread_replies=True))
     access = ACCESS.model_copy(update={"dms": "open"})
