@@ -8,9 +8,10 @@ from pathlib import Path
 from shutil import which
 
 from adapters.headless.model import HeadlessModel
-from adapters.headless.programs import PROGRAMS, HeadlessProgram
+from adapters.headless.programs import PROGRAMS
 from contract.errors import ConfigError
 from gateway.settings.config import Config
+from gateway.settings.env_file import passed_on
 from gateway.settings.tables import AgentTable, AnthropicTable
 from llm.client import API
 from memory.anthropic_model import AnthropicModel, Prices
@@ -92,15 +93,7 @@ def _headless(config: Config, environment: Mapping[str, str]) -> HeadlessModel:
         program,
         command=(str(Path(path).absolute()), *table.command[1:]),
         home=config.gateway.data_dir.absolute() / "model" / program.name,
-        env=_env(program, table, environment),
+        env=passed_on(environment, *program.passes) | table.env,
         model=config.memory.headless.model,
         timeout_s=config.memory.headless.timeout_s,
     )
-
-
-def _env(
-    program: HeadlessProgram, table: AgentTable, environment: Mapping[str, str]
-) -> dict[str, str]:
-    """Variables passed on from the gateway's own environment, and those of moot.toml."""
-    base = ("PATH", "LANG", "LC_ALL", "TZ", *program.passes)
-    return {k: v for k in base if (v := environment.get(k))} | table.env

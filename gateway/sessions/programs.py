@@ -22,6 +22,7 @@ from contract.errors import AgentError, ConfigError
 from gateway.sessions.api_programs import API_PROGRAMS
 from gateway.sessions.sessions import AgentProgram
 from gateway.settings.config import place_of, reason_of
+from gateway.settings.env_file import passed_on
 from gateway.settings.tables import AgentTable
 from llm.client import ApiConnections
 
@@ -125,8 +126,7 @@ def environment_for(
     profile: Profile, table: AgentTable, environment: Mapping[str, str]
 ) -> dict[str, str]:
     """The gateway's own variables that a program gets, and those that moot.toml adds."""
-    base = ("PATH", "LANG", "LC_ALL", "TZ", *profile.environment.passes)
-    return {k: v for k in base if (v := environment.get(k))} | table.env
+    return passed_on(environment, *profile.environment.passes) | table.env
 
 
 NOT_READY_S = 120.0  # a start that failed tells so long how the next one will go

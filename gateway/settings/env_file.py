@@ -14,6 +14,7 @@ from pathlib import Path
 from contract.errors import ConfigError
 
 NAME = "moot.env"
+_PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ")
 _LINE = re.compile(r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)=(.*)")
 _OTHERS = 0o077  # permission bits of everybody but the owner
 
@@ -41,6 +42,12 @@ def with_secrets(
         reason = error.strerror if isinstance(error, OSError) else "it isn't UTF-8"
         raise ConfigError(f"{file}: can't be read: {reason}") from None
     return {**kept, **{key: value for key, value in environment.items() if value}}
+
+
+def passed_on(environment: Mapping[str, str], *names: str) -> dict[str, str]:
+    """The gateway's own variables that a program of somebody else's gets: where its tools are, the
+    language, the zone of times, and those of these names."""
+    return {name: value for name in (*_PASSED_ON, *names) if (value := environment.get(name))}
 
 
 def parse_env(text: str, where: str) -> dict[str, str]:

@@ -17,6 +17,7 @@ from bots.kit.files import mime_of
 from contract.chat import Attachment, Inbound
 from contract.errors import ConfigError, MootError
 from gateway.core.quoting import quoted
+from gateway.settings.env_file import passed_on
 from gateway.settings.transcribe import FILE, KEY, TranscribeTable
 
 log = structlog.stdlib.get_logger("moot.voice")
@@ -26,7 +27,7 @@ MARK = "🎤"
 
 AT_ONCE = 2  # a local model takes all the processors that there are
 MOST_BYTES = 256 * 1024  # of a transcript: ten hours of speech
-_PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "LD_LIBRARY_PATH")
+_PASSED_ON = ("HOME", "LC_CTYPE", "TMPDIR", "LD_LIBRARY_PATH")
 
 Transcriber = Callable[[Path], Awaitable[str]]
 """Given a sound file, what is said in it. Raises TranscriptionError."""
@@ -78,7 +79,7 @@ async def open_transcriber(
         yield None
     elif table.url is None:
         program = _program(table, environment)
-        env = {name: environment[name] for name in _PASSED_ON if name in environment}
+        env = passed_on(environment, *_PASSED_ON)
         yield _Bounded(table, _Command(table, program, env))
     else:
         key = environment.get(KEY)
