@@ -134,7 +134,8 @@ class _DiscordWriter(_InnerWriter):
     def heading(self, content: tuple[Inline, ...], level: int) -> str:
         if level > 3:
             return super().heading(content, level)
-        return f"{'#' * level} {self.join(self.bits(content))}".rstrip("# ")
+        words = self.join(self.bits(content))
+        return f"{'#' * level} {words}" if words else ""
 
 
 def _unmarked(bit: Bit) -> Bit:

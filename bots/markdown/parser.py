@@ -14,13 +14,13 @@ from markdown_it.rules_inline import StateInline
 # Nested deeper than this, text is kept as text: the parser recurses once per level.
 MAX_NESTING = 40
 
-_URL = re.compile(r"https?://[^\s<>`\u3000-\u303f\uff00-\uffef]+", re.IGNORECASE)
+URL = re.compile(r"https?://[^\s<>`\u3000-\u303f\uff00-\uffef]+", re.IGNORECASE)
 _URL_END = ".,:;!?'\"*_~"
 _CELL = re.compile(r"(?<!\\)\|")
 
 # A formula as LaTeX and the models set it off. Brackets and `$$` stand around other things, too: a
 # source `\[1\]`, a price, a process's number. What has no sign of a formula is none.
-_FORMULA = re.compile(
+FORMULA = re.compile(
     r"\\\((?P<inline>(?:[^\\\n]|\\[^(\n])*?)\\\)"
     r"|\\\[(?P<bracketed>(?:[^\\\n]|\\[^\[\n])*?)\\\](?![(\[])"
     r"|(?<!\$)\$\$(?P<dollars>[^\n$]+)\$\$(?!\$)"
@@ -32,11 +32,11 @@ _INTERRUPTED = ["paragraph", "reference", "blockquote", "list"]
 _CLOSERS = {"\\[": "\\]", "$$": "$$"}
 
 # Signs with a letter or a digit on both sides; of two stars one side is a digit.
-_BETWEEN = re.compile(
+BETWEEN = re.compile(
     r"(?<=[A-Za-z0-9])\*(?=[A-Za-z0-9])|(?<=[A-Za-z0-9])\*\*(?=\d)|(?<=\d)\*\*(?=[A-Za-z])"
 )
-_PRODUCT = re.compile(r"(?<=\d)\*{1,2}(?=\d)")
-_DUNDER = re.compile(
+PRODUCT = re.compile(r"(?<=\d)\*{1,2}(?=\d)")
+DUNDER = re.compile(
     r"(?<![\w*])__(?:init|main|name|file|all|dict|doc|call|new|repr|str|eq|hash|len|iter|next|enter"
     r"|exit|getattr|setattr|getitem|setitem|class|slots|version|pycache)__(?!\w)"
     r"|(?<![\w*])__[a-z][a-z0-9]*(?:_[a-z0-9]+)*__(?=[.]\w|[(/\[])"
@@ -71,7 +71,7 @@ def _bare_url(state: StateInline, silent: bool) -> bool:
     if silent or state.linkLevel or not state.src.startswith("://", state.pos):
         return False
     scheme = next((s for s in ("https", "http") if state.pending.lower().endswith(s)), None)
-    if scheme is None or not (found := _URL.match(state.src, state.pos - len(scheme))):
+    if scheme is None or not (found := URL.match(state.src, state.pos - len(scheme))):
         return False
     url = url_without_tail(found[0])
     if len(url) <= len(scheme) + len("://"):
@@ -87,11 +87,11 @@ def _bare_url(state: StateInline, silent: bool) -> bool:
 
 def _formula(state: StateInline, silent: bool) -> bool:
     """A formula within a line."""
-    if silent or not (found := _FORMULA.match(state.src, state.pos)):
+    if silent or not (found := FORMULA.match(state.src, state.pos)):
+        return False
+    if not has_formula(found):
         return False
     kind = str(found.lastgroup)
-    if not _is_formula(found[kind]) and not (kind == "inline" and _TERM.fullmatch(found[kind])):
-        return False
     token = state.push("formula", "math", 0)
     token.content, token.markup = found[kind].strip(), found[0]
     state.pos = found.end()
@@ -115,7 +115,7 @@ def _formula_block(state: StateBlock, start: int, end: int, silent: bool) -> boo
     else:
         return False
     source = state.getLines(start, line + 1, state.blkIndent, False).strip()
-    if not source.endswith(closer) or not _is_formula(formula := source[2:-2]):
+    if not source.endswith(closer) or not is_formula(formula := source[2:-2]):
         return False
     if not silent:
         token = state.push("formula_block", "math", 0)
@@ -124,7 +124,14 @@ def _formula_block(state: StateBlock, start: int, end: int, silent: bool) -> boo
     return True
 
 
-def _is_formula(text: str) -> bool:
+def has_formula(found: re.Match[str]) -> bool:
+    """True if a formula stands between the signs that were found."""
+    bracketed = found["bracketed"] or found["dollars"]
+    inline = found["inline"] or ""
+    return is_formula(bracketed or inline) or bool(_TERM.fullmatch(inline))
+
+
+def is_formula(text: str) -> bool:
     """True if a text between such signs is one; a Markdown escape in it says that it is prose."""
     return bool(_FORMULA_SIGN.search(text)) and not _MARKDOWNS_ESCAPE.search(text)
 
@@ -133,10 +140,10 @@ def _sign(state: StateInline, silent: bool) -> bool:
     """A sign that is the author's own: it neither begins emphasis nor ends one that stands open."""
     if silent:
         return False
-    found = _DUNDER.match(state.src, state.pos)
+    found = DUNDER.match(state.src, state.pos)
     if not found:
-        found = _BETWEEN.match(state.src, state.pos)
-        if not found or (not _PRODUCT.match(state.src, state.pos) and _stars_open(state)):
+        found = BETWEEN.match(state.src, state.pos)
+        if not found or (not PRODUCT.match(state.src, state.pos) and _stars_open(state)):
             return False
     state.pending += found[0]
     state.pos = found.end()

@@ -1,6 +1,8 @@
-"""Markdown as Mattermost shows it: its own, but for what would call everybody or become a hashtag.
+"""Markdown as Mattermost shows it: its own, but for what it would read otherwise than our reader,
+what would call everybody, and what would become a hashtag.
 
-(docs.mattermost.com, Format messages; server's ParseHashtags and mention keywords, read 2026-11.)
+(docs.mattermost.com, Format messages: a block of `latex` is drawn where that is enabled; server's
+ParseHashtags and mention keywords. Read 2026-11.)
 """
 
 from __future__ import annotations
@@ -8,6 +10,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from bots.markdown.kept import kept
 from bots.markdown.writer import ZERO_WIDTH, Dialect, outside_code, quiet
 
 # A post has 16,383 code points; servers before 5.0 have 4,000, and say so.
@@ -25,7 +28,7 @@ def _plain(text: str) -> str:
 @lru_cache(maxsize=64)
 def written(text: str) -> str:
     """The Markdown text as it is posted."""
-    return outside_code(text, _plain).strip("\n")
+    return outside_code(kept(text, "latex"), _plain).strip("\n")
 
 
 def size(text: str) -> int:

@@ -270,7 +270,8 @@ class _RocketChatWriter(_InnerWriter):
         return self._inner
 
     def heading(self, content: tuple[Inline, ...], level: int) -> str:
-        return f"{'#' * min(level, 4)} {self.join(self.bits(content))}".rstrip("# ")
+        words = self.join(self.bits(content))
+        return f"{'#' * min(level, 4)} {words}" if words else ""
 
     def sign(self, item: ListItem) -> str:
         number = f"{item.number[:-1]}." if item.number else ""

@@ -16,6 +16,7 @@ from functools import lru_cache, partial
 from html import escape as escape_html
 from itertools import pairwise
 
+from bots.markdown.kept import kept
 from bots.markdown.tree import Code, CodeBlock, Inline, Link, StyledSpan, TableBlock
 from bots.markdown.writer import (
     ZERO_WIDTH,
@@ -44,7 +45,6 @@ _MARKS = {"strong": "*", "emphasis": "_", "strike": "~"}
 _FORMATTING = re.compile(r"[*_~`]")
 _MISREAD = re.compile(r"[*_~`]|&gt;")
 _CLOSING = {m: re.compile(rf"[^\s{m}]{re.escape(m)}(?![\w{m}])") for m in "*_~`"}
-_FORMULA = re.compile(r"\\\((?:[^`\\\n]|\\[^`(\n])+?\\\)|\\\[(?:[^`\\\n]|\\[^`\[\n])+?\\\]")
 _CALL = re.compile(r"<(?=!(?:here|channel|everyone|subteam\^))")
 _QUOTE_SIGN = re.compile(r"^[ \t]*(?=&gt;)", re.MULTILINE)
 
@@ -60,13 +60,9 @@ def size_bytes(text: str) -> int:
 def markdown(text: str) -> str:
     """The text as Slack may read it itself: nobody is called by it but whom it names.
 
-    A formula, which Slack doesn't know, is shown as code; all else stays as it is.
+    A formula, which Slack doesn't know, is shown as code, and a sign that is no emphasis escaped.
     """
-    return _CALL.sub(f"<{ZERO_WIDTH}", outside_code(text, _harmless)).strip("\n")
-
-
-def _harmless(text: str) -> str:
-    return _FORMULA.sub(r"`\g<0>`", quiet(text))
+    return _CALL.sub(f"<{ZERO_WIDTH}", outside_code(kept(text), quiet)).strip("\n")
 
 
 def markdown_chars(text: str) -> int:

@@ -169,6 +169,7 @@ TABLE = [
     ("@everyone @here bob@here.com", "@¦everyone @¦here bob@here.com"),
     ("# A *b*", "# A *b*"),
     ("### C", "### C"),
+    ("## F#", "## F#"),
     ("#### Deep *d*", "**Deep *d***"),
     ("[t](https://x.y) [**t**](https://x.y/a_b)", "[t](https://x.y) [**t**](https://x.y/a_b)"),
     ('[t](https://x.y "why")', "[t](https://x.y) (why)"),

@@ -197,6 +197,8 @@ TABLE = [
         "m.py:4 (src/m.py#L4) ![i](https://x.y/i.png)",
     ),
     ("###### Deep", "#### Deep"),
+    ("## Why C#", "## Why C#"),
+    ("a\n\n#\n\nb", "a\n\n\n\nb"),
     ("* a\n* b\n  - c", "- a\n- b\n    • c"),
     ("1. a\n\n1. b", "1. a\n2. b"),
     ("- [x] a\n- [ ] b", "- [x] a\n- [ ] b"),
