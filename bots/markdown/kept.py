@@ -31,11 +31,12 @@ _PARTS = re.compile(
     re.MULTILINE,
 )
 _SIGN = re.compile(r"[*_]")
+_NEEDED = re.compile(r"[*_~\\$&]")
 
 
 def kept(text: str, latex: str = "") -> str:
     """The Markdown text. latex: the language of a block that is drawn as a formula, "" for none."""
-    return outside_code(text, _Keeper(latex).kept)
+    return outside_code(text, _Keeper(latex).kept) if _NEEDED.search(text) else text
 
 
 class _Keeper:
