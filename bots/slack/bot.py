@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -42,8 +43,8 @@ from bots.slack.reactions import Reactions
 from bots.slack.streams import Streams
 from bots.slack.text import DIALECT
 from contract.agent import Question
-from contract.chat import Destination, Room, Speaker
-from contract.errors import ConfigError
+from contract.chat import Destination, Inbound, Room, Speaker
+from contract.errors import ConfigError, PlatformError
 from contract.work import Draft
 
 log = structlog.stdlib.get_logger("moot.bots")
@@ -110,6 +111,7 @@ class SlackBot(PlatformBot):
         self._reactions = Reactions(self._api, began=setup.now())
         self._delivery = Delivery(setup.name)
         self._parts = (self._delivery, self._directory, self._api)
+        self._on_way: defaultdict[str, dict[str, asyncio.Task[Any]]] = defaultdict(dict)
         self._bolt = bolt(app.token, app.signing_secret, self._take)
         self._handle = http_handler(self._bolt, app.signing_secret, setup.now)
         self._quoted: Recent[str, None] = Recent(_QUOTED)
@@ -193,21 +195,56 @@ class SlackBot(PlatformBot):
                 case QuestionAbout():
                     await self._take_question(found)
                 case NewMessage():
-                    async with self._delivery.in_room(found.room.id):
-                        if (found.room.id, found.id) in self._backfill.taken:
-                            return  # a mention comes twice, and what was not acknowledged too
-                        if not found.is_bot:
-                            thread = (found.room.id, found.thread_id or found.id)
-                            self._streams.asked[thread] = found.sender_id
-                        await self._delivery.give(await self._converter.message(found))
-                        self._backfill.took(found.room.id, found.id, found.thread_id)
+                    await self._take_message(found)
                 case CommandUse() | ButtonPress():
                     await self._delivery.give(await self._converter.event(found))
                 case _:
                     async with self._delivery.in_room(found.room.id):
+                        await self._arrived(found.room.id)
                         await self._delivery.give(await self._converter.event(found))
                         if isinstance(found, DeletedMessage):
                             self._backfill.taken.pop((found.room.id, found.id), None)
+
+    async def _take_message(self, said: NewMessage) -> None:
+        """Hand a message on, behind those that were said before it in its room.
+
+        What a person says outside of threads asks nothing of the messages before it, and nothing
+        is waited for between its room and the store's queue: it goes on while those are still on
+        their way to the disk, in commits that they share. Everything else waits for them.
+        """
+        room, first = said.room.id, None
+        async with self._delivery.in_room(room):
+            if (room, said.id) in self._backfill.taken:
+                return  # a mention comes twice, and what was not acknowledged too
+            if (first := self._on_way[room].get(said.id)) is None:
+                message = await self._converter.message(said)
+                if said.is_bot or said.thread_id or said.files:
+                    await self._arrived(room)
+                    await self._hand_on(said, message)
+                    return
+        if first is None:
+            await self._hand_on(said, message)
+            return
+        await asyncio.wait({first})
+        if (room, said.id) not in self._backfill.taken:
+            raise PlatformError("it was not taken when it came first", outcome="retry")
+
+    async def _hand_on(self, said: NewMessage, message: Inbound) -> None:
+        room, task = said.room.id, asyncio.current_task()
+        assert task is not None
+        if not said.is_bot:
+            self._streams.asked[room, said.thread_id or said.id] = said.sender_id
+        self._on_way[room][said.id] = task
+        try:
+            await self._delivery.give(message)
+        finally:
+            del self._on_way[room][said.id]
+        self._backfill.took(room, said.id, said.thread_id)
+
+    async def _arrived(self, room: str) -> None:
+        """Return when the room's messages that were handed on are on disk."""
+        if self._on_way[room]:
+            await asyncio.wait(set(self._on_way[room].values()))
 
     async def _take_question(self, asked: QuestionAbout) -> None:
         """A question of a message: answered in that message's thread, below the question."""

@@ -222,9 +222,13 @@ class Intake:
             return Accepted(seq, new=False, turns=())
         admitted = await self._admission.admit(route, notice)
         now = moment(received_ns // 1000)
-        accepted = await self._ledger.accept(
-            admitted.inbound, route.scope, admitted.requests, route.hop, now, admitted.also
-        )
+        self._queues.coming += 1
+        try:
+            accepted = await self._ledger.accept(
+                admitted.inbound, route.scope, admitted.requests, route.hop, now, admitted.also
+            )
+        finally:
+            self._queues.coming -= 1
         if not accepted.turns and admitted.requests:
             self._admission.give_back(route, admitted)
         self._on_disk[asked] = accepted.seq

@@ -22,6 +22,10 @@ from store.transcript import Transcript
 
 log = structlog.stdlib.get_logger("moot.rooms")
 
+# While more messages than this are on their way to the disk, no turn begins for a while: platforms
+# want each acknowledged within seconds, and an agent takes its time anyway.
+_CROWD, _CROWD_S, _LOOK_S = 20, 1.5, 0.05
+
 
 class Runner(Protocol):
     """Takes turns: `TurnRunner`, which makes turns in its turn, and so stands above the queues."""
@@ -77,6 +81,7 @@ class TurnQueues:
         self._queues: dict[SessionKey, _Queue] = {}
         self._contexts = SessionLogContexts()
         self._tasks: set[asyncio.Task[None]] = set()
+        self.coming = 0  # messages on their way to the disk
         self.stopping = False  # no turn begins any more; what waits is on disk
 
     def serve(self, runner: Runner, look: Callable[[TurnRun], Awaitable[None]]) -> None:
@@ -127,6 +132,8 @@ class TurnQueues:
 
     async def _work(self, key: SessionKey, queue: _Queue) -> None:
         """Take a session's turns one after the other until there are none."""
+        if self.coming > _CROWD:
+            await self._let_pass()
         while queue.waiting and not self.stopping:
             queue.current = run = queue.waiting.popleft()
             with self._contexts.take(run.turn):
@@ -136,6 +143,13 @@ class TurnQueues:
         queue.working = False
         if not queue.waiting:
             del self._queues[key]
+
+    async def _let_pass(self) -> None:
+        """Wait while messages crowd in, but not for long."""
+        for _ in range(round(_CROWD_S / _LOOK_S)):
+            await asyncio.sleep(_LOOK_S)
+            if self.coming <= _CROWD:
+                return
 
     def _spawn(self, work: Coroutine[Any, Any, None], name: str) -> None:
         task = self._group.create_task(work, name=name)

@@ -103,6 +103,48 @@ async def test_messages_of_a_room_keep_their_order_when_one_takes_long(
     assert inbox.messages[1].message_id == first
 
 
+async def test_what_is_said_outside_of_threads_waits_for_the_disk_together(
+    slack: SlackDouble, inbox: Inbox, slack_bot: MakeSlackBot
+) -> None:
+    slack.delivery.ack_s = 10.0
+    inbox.gate.clear()
+    async with running(slack_bot(), inbox):
+        await slack.delivery.connected()
+        root = await slack.say(f"<@{BOT_USER}> 0", times=2)
+        for number in range(1, 4):
+            await slack.say(f"{number}")
+        await inbox.knocked(4)
+        await slack.say("below it", thread_ts=root)
+        await slack.edit(GENERAL, root, "0, edited")
+        await slack.say("in another room", channel=DM)
+        await inbox.knocked(5)
+        assert not any(envelope.acked.is_set() for envelope in slack.delivery.envelopes)
+        inbox.gate.set()
+        await inbox.kept(7)
+        await settled(slack)
+    said = [getattr(event, "content", "") for event in inbox.events]
+    here = [text for text in said if text != "in another room"]
+    assert here == [f"<@{BOT_USER}> 0", "1", "2", "3", "below it", "0, edited"]
+    assert inbox.arrived == 7  # a thread and an edit waited for what they are about
+    assert all(envelope.sent == 1 for envelope in slack.delivery.envelopes)
+
+
+async def test_a_mention_whose_first_delivery_was_not_stored_is_acknowledged_by_neither(
+    slack: SlackDouble, inbox: Inbox, slack_bot: MakeSlackBot
+) -> None:
+    inbox.gate.clear()
+    inbox.failures.append(OSError("no space left on device"))
+    async with running(slack_bot(), inbox):
+        await slack.delivery.connected()
+        await slack.say(f"<@{BOT_USER}> hello")
+        await inbox.knocked(1)
+        inbox.gate.set()
+        await inbox.kept(1)
+        await settled(slack)
+    assert [envelope.sent for envelope in slack.delivery.envelopes] == [2, 2]
+    assert len(inbox.messages) == 1
+
+
 async def test_a_cut_socket_is_opened_again_and_what_was_not_acknowledged_comes_once_more(
     slack: SlackDouble, inbox: Inbox, slack_bot: MakeSlackBot
 ) -> None:

@@ -14,7 +14,9 @@ import itertools
 import json
 import time
 import urllib.parse
+from collections import defaultdict
 from collections.abc import Coroutine
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
@@ -29,8 +31,8 @@ RETRIES = 3
 
 @dataclass(slots=True)
 class Envelope:
-    """One delivery. sent: how often so far, and at last when, by perf_counter. answer: what the
-    app sent back with its ack.
+    """One delivery. sent: how often so far, and at last when, by perf_counter. acked_at: when its
+    ack came, likewise. answer: what the app sent back with its ack.
     """
 
     kind: str
@@ -38,9 +40,11 @@ class Envelope:
     id: str = field(default_factory=lambda: str(uuid4()))
     sent: int = 0
     sent_at: float = 0.0
+    acked_at: float = 0.0
     statuses: list[int] = field(default_factory=list)
     answer: Json | None = None
     acked: asyncio.Event = field(default_factory=asyncio.Event)
+    news: asyncio.Event = field(default_factory=asyncio.Event)  # its ack, or its socket is gone
     over: asyncio.Event = field(default_factory=asyncio.Event)
 
 
@@ -58,6 +62,7 @@ class Delivery:
         self.sockets: list[web.WebSocketResponse] = []
         self.connections = 0  # made so far
         self._transports: dict[web.WebSocketResponse, asyncio.Transport] = {}
+        self._sent_on: defaultdict[web.WebSocketResponse, dict[str, Envelope]] = defaultdict(dict)
         self._numbers, self._turn = itertools.count(1), itertools.count()
         self._open = asyncio.Condition()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -142,11 +147,14 @@ class Delivery:
         if socket in self.sockets:
             self.sockets.remove(socket)
         self._transports.pop(socket, None)
+        for envelope in self._sent_on.pop(socket, {}).values():
+            envelope.news.set()
 
     def _acknowledge(self, ack: Json) -> None:
         if envelope := self._by_id.get(ack.get("envelope_id", "")):
-            envelope.answer = ack.get("payload")
+            envelope.answer, envelope.acked_at = ack.get("payload"), time.perf_counter()
             envelope.acked.set()
+            envelope.news.set()
 
     async def connected(self, count: int = 1) -> None:
         """Until so many sockets are open."""
@@ -200,14 +208,13 @@ class Delivery:
             envelope.over.set()
 
     async def _acked(self, envelope: Envelope, socket: web.WebSocketResponse) -> bool:
-        end = time.monotonic() + self.ack_s
-        while time.monotonic() < end and socket in self.sockets:
-            try:
-                async with asyncio.timeout(min(0.05, self.ack_s)):
-                    await envelope.acked.wait()
-                    return True
-            except TimeoutError:
-                continue
+        envelope.news.clear()
+        if socket in self.sockets and not envelope.acked.is_set():
+            self._sent_on[socket][envelope.id] = envelope
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self.ack_s):
+                    await envelope.news.wait()
+            self._sent_on[socket].pop(envelope.id, None)
         return envelope.acked.is_set()
 
     # ── HTTP ────────────────────────────────────────────────────────────────────────────
