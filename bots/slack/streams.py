@@ -77,20 +77,26 @@ class _Stream:
 
 
 class Streams:
-    """asked: who spoke last in a thread, by channel and thread: a stream is shown to somebody."""
+    """asked: who spoke last in a thread, by channel and thread: a stream is shown to somebody.
+
+    In a direct message Slack knows to whom. Outside of threads it takes a stream only where a
+    channel is one session as a whole, and says `invalid_thread_ts` elsewhere.
+    """
 
     def __init__(self, api: SlackApi, voices: PersonaPosts, directory: Directory) -> None:
         self._api, self._voices, self._directory = api, voices, directory
         self.asked: Recent[tuple[str, str], str] = Recent(_ASKED)
         self._open: Recent[tuple[str, str], _Stream] = Recent(_OPEN)
-        self._refused: set[str] = set()  # channels
+        self._refused: set[tuple[str, bool]] = set()  # channels, and whether in their threads
         self._off = False
 
     async def begin(self, place: Destination, draft: Draft, key: str) -> str | None:
         """Begin one; return its timestamp. None: it has to be posted, and edited, as elsewhere."""
         channel, thread = place.room.external_id, place.thread_id or ""
-        reader = self.asked.get((channel, thread))
-        if not thread or reader is None or self._off or channel in self._refused:
+        where, reader = (channel, bool(thread)), self.asked.get((channel, thread))
+        if self._off or where in self._refused:
+            return None
+        if place.room.kind != "dm" and not (thread and reader):
             return None
         stream = _Stream(key)
         chunks = stream.news(draft)
@@ -101,9 +107,9 @@ class Streams:
                 "chat.startStream",
                 place.voice,
                 channel=channel,
-                thread_ts=thread,
+                thread_ts=thread or None,
                 recipient_user_id=reader,
-                recipient_team_id=self._directory.own.team or None,
+                recipient_team_id=(reader and self._directory.own.team) or None,
                 task_display_mode="timeline",
                 chunks=chunks,
             )
@@ -111,7 +117,7 @@ class Streams:
             if error.outcome == "unknown":
                 raise
             if isinstance(error, SlackRefused):
-                self._give_up(channel, error)
+                self._give_up(where, error)
             return None
         stream.took(chunks)
         self._open[channel, str(answer["ts"])] = stream
@@ -174,13 +180,14 @@ class Streams:
                 raise
             log.info("stream.ended", reason=error)
 
-    def _give_up(self, channel: str, error: SlackRefused) -> None:
-        if error.code in _PASSING:
+    def _give_up(self, where: tuple[str, bool], error: SlackRefused) -> None:
+        channel, in_thread = where
+        if in_thread and error.code in _PASSING:
             return
         log.info("stream.off", channel=channel, reason=error)
         if error.code in _NOWHERE:
             self._off = True
-        self._refused.add(channel)
+        self._refused.add(where)
 
 
 def _words(text: str) -> Chunk:

@@ -202,7 +202,7 @@ async def test_a_direct_message_outside_of_threads_is_edited(
     await inbox.kept(2)
     await grown.bot.draft(Destination(Room(f"slack:{DM}", "Olivia", "dm")), draft("One"), "k")
     assert slack.texts(DM) == ["(work) One"]
-    assert grown.calls("startStream") == [0]
+    assert grown.calls("startStream") == [1]  # refused
 
 
 async def test_words_of_any_length_are_shown_up_to_what_slack_takes(grown: Grown) -> None:
@@ -210,3 +210,30 @@ async def test_words_of_any_length_are_shown_up_to_what_slack_takes(grown: Grown
     assert grown.is_streamed
     await grown.show("word " * 3_000)
     assert await grown.end("word " * 2_300) == "word " * 2_300
+
+
+async def test_in_a_direct_message_an_answer_streams_in_its_thread_and_where_slack_allows(
+    slack: SlackDouble, inbox: Inbox, slack_bot: MakeSlackBot
+) -> None:
+    bot, here = slack_bot(), Room(f"slack:{DM}", "Olivia", "dm")
+    async with running(bot, inbox):
+        async with asyncio.timeout(PATIENCE_S):
+            await slack.delivery.connected()
+        root = await slack.say("why?", channel=DM)
+        drafted = [await bot.draft(Destination(here), draft("Be"), f"t:{n}") for n in range(2)]
+        assert len(slack.called("chat.startStream")) == 1  # it is asked once
+        in_thread = await bot.draft(Destination(here, root), draft("Be"), "t:2")
+        said = slack.messages[DM]
+        assert [said[ts].get("streaming_state") for ts in drafted] == [None, None]
+        assert said[in_thread]["streaming_state"] == "in_progress"
+
+        slack.session_channels.add("D0SESSION")
+        slack.channels["D0SESSION"] = {**slack.channels[DM], "id": "D0SESSION"}
+        slack.members["D0SESSION"] = slack.members[DM]
+        place = Destination(Room("slack:D0SESSION", "Olivia", "dm"))
+        grown = await bot.draft(place, draft("Be"), "t:3")
+        await bot.redraft(place, grown, draft("Because"))
+        assert "thread_ts" not in slack.messages["D0SESSION"][grown]
+        await bot.edit(place, grown, "Because.")
+        assert shown(slack.messages["D0SESSION"][grown]) == "Because."
+        assert slack.called("chat.update") == []

@@ -46,6 +46,7 @@ class SlackDouble:
     homes: dict[str, Json] = field(default_factory=dict)
     views: list[Json] = field(default_factory=list)
     no_streams: set[str] = field(default_factory=set)  # channels
+    session_channels: set[str] = field(default_factory=set)  # streams need no thread there
     faults: dict[str, list[Fault]] = field(default_factory=lambda: defaultdict(list))
     downloads: list[str] = field(default_factory=list)  # the tokens they came with
     whispers: list[tuple[str, str, str]] = field(default_factory=list)  # channel, user, text

@@ -29,9 +29,9 @@ def start(slack: SlackDouble, app: App, args: Json) -> Json:
     channel, thread = room_of(slack, args), str(args.get("thread_ts") or "")
     if channel in slack.no_streams:
         raise Refusal("channel_type_not_supported")
-    if not thread:
-        raise Refusal("invalid_arguments")
-    if thread not in slack.messages[channel]:
+    if not thread and channel not in slack.session_channels:
+        raise Refusal("invalid_thread_ts")
+    if thread and thread not in slack.messages[channel]:
         raise Refusal("thread_not_found")
     if slack.channel_type(channel) != "im":
         if not args.get("recipient_team_id"):
@@ -43,7 +43,8 @@ def start(slack: SlackDouble, app: App, args: Json) -> Json:
     message: Json = {"type": "message", "user": app.user, "bot_id": app.bot, "team": TEAM}
     if args.get("username"):
         message |= {"username": args["username"]}
-    message |= {"ts": slack.new_ts(), "thread_ts": thread, "text": "", "blocks": []}
+    message |= {"ts": slack.new_ts(), "text": "", "blocks": []}
+    message |= {"thread_ts": thread} if thread else {}
     message |= {"streaming_state": "in_progress"}
     _grow(message, args)
     slack.messages[channel][message["ts"]] = message
