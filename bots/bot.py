@@ -37,6 +37,7 @@ class PlatformCapabilities:
     nests_fences: code may hold three backticks; elsewhere it is a file as well, to be copied.
     thread_replies: in a room, an answer begins a thread under the message that asked.
     file_bytes: the largest file that it takes; None: larger ones than Moot posts.
+    whispers: a line of Moot's own on somebody's message can be shown to that person alone.
     notes: what was done for an answer is noted under it; elsewhere the answer shows it itself.
     """
 
@@ -47,6 +48,7 @@ class PlatformCapabilities:
     reactions: bool = True
     thread_replies: bool = False
     file_bytes: int | None = None
+    whispers: bool = False
     notes: bool = True
     nests_fences: bool = True
 

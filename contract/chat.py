@@ -88,7 +88,7 @@ class Destination:
     """The place of an answer: a room, and the thread in it if there is one.
 
     voice: the persona that speaks, for a bot's account that serves several of them; None: the
-    account itself. only_for: id of a slash command: who gave it is the
+    account itself. only_for: id of a slash command, or of a person: who gave it, or is it, is the
     only one to see the answer, where the platform can do that. is_answer: what is posted is an
     agent's, and no reply of Moot's own.
     """

@@ -114,14 +114,19 @@ async def test_a_closed_channel_opens_to_whom_its_owner_names(tmp_path: Path) ->
             await slack.delivery.connected()
             for _ in range(2):
                 await slack.say(f"<@{BOT_USER}> echo word one")
-            [line] = await has(slack, 1, "C0GENERAL")
-            assert f"!role slack:{OLIVIA} guest" in line
+            async with asyncio.timeout(30):
+                while len(slack.whispers) < 2:
+                    await asyncio.sleep(0.05)
+            for channel, told, line in slack.whispers:
+                assert (channel, told) == ("C0GENERAL", OLIVIA)
+                assert f"!role slack:{OLIVIA} guest" in line
+            assert all(not args.get("thread_ts") for args in slack.called("chat.postEphemeral"))
             await slack.say(f"<@{BOT_USER}> !role <@{OLIVIA}> guest", user=ASH)
-            assert "is a guest here now" in (await has(slack, 2, "C0GENERAL"))[1]
+            assert "is a guest here now" in (await has(slack, 1, "C0GENERAL"))[0]
             await slack.say(f"<@{BOT_USER}> echo word two")
-            assert (await has(slack, 3, "C0GENERAL"))[2] == "word two"
+            assert (await has(slack, 2, "C0GENERAL"))[1] == "word two"
             await settled(slack)
-            assert len(posted(slack, "C0GENERAL")) == 3
+            assert len(posted(slack, "C0GENERAL")) == 2
             code, printed = await moot(at, "access", "list")
             assert code == 0
             assert f"guest   slack:{OLIVIA}" in printed, printed

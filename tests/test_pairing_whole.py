@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 from tests.doubles.service import service
@@ -32,7 +33,11 @@ async def test_who_waits_and_types_the_code_is_answered_what_they_had_asked(
                 "word one",
             ]
             await slack.say(f"<@{BOT_USER}> !pair {code}")
-            refused = (await has(slack, 1, "C0GENERAL"))[0]
+            async with asyncio.timeout(30):
+                while not slack.whispers:
+                    await asyncio.sleep(0.05)
+            [(channel, told, refused)] = slack.whispers
+            assert (channel, told, posted(slack, channel)) == ("C0GENERAL", OLIVIA, [])
             assert "\n" not in refused
             assert OLIVIA in refused
             code_again, printed = await moot(at, "pair", code)

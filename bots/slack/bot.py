@@ -85,7 +85,7 @@ class SlackBot(PlatformBot):
 
     platform = SOURCE
     capabilities = PlatformCapabilities(
-        draft_interval_s=1.0, max_posts=5, thread_replies=True, nests_fences=False
+        draft_interval_s=1.0, max_posts=5, thread_replies=True, nests_fences=False, whispers=True
     )
 
     own_ids: frozenset[str] = frozenset()

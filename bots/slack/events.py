@@ -299,8 +299,9 @@ def _submitted(sent: WireSubmission) -> QuestionAbout | None:
 
 
 def commander(command_id: str) -> str:
-    """The user who gave a slash command; "" for any other id."""
-    return command_id.removeprefix(SLASH).partition(":")[0] if command_id.startswith(SLASH) else ""
+    """The user who gave a slash command, or whose id it is; "" for any other id."""
+    begins = next((start for start in (SLASH, f"{SOURCE}:") if command_id.startswith(start)), None)
+    return command_id.removeprefix(begins).partition(":")[0] if begins else ""
 
 
 def _pin(event: WireFlag, own: Account) -> PinChange[Channel, str] | None:

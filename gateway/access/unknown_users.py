@@ -37,7 +37,8 @@ class AccessRefusal:
     """A message that asks for what its sender may not.
 
     targets: whose turns were wanted, "" for what it pins. is_question: it is no command, so it may
-    be answered later. pins: another turn of the message is Moot's own.
+    be answered later. pins: another turn of the message is Moot's own. only_for: the sender's id
+    where nobody else is to see the line.
     """
 
     inbound: Inbound
@@ -46,6 +47,7 @@ class AccessRefusal:
     targets: Sequence[str]
     is_question: bool
     pins: bool
+    only_for: str | None = None
 
     @property
     def person(self) -> Speaker:
@@ -88,7 +90,7 @@ class UnknownUsers:
             return Further(said=said)
         name = refusal.targets[0] if refusal.pins else ""
         notice = TurnRequest(uuid4().hex, name, refusal.bot, refusal.thread_id, 0, "notice", line)
-        return Further((notice,), said)
+        return Further((notice,), said, refusal.only_for)
 
     def _line(
         self, connection: Connection, seq: int, refusal: AccessRefusal
@@ -107,7 +109,8 @@ class UnknownUsers:
         has_role = self._access.takes_part(room, person.id)
         reason = reason_for(refusal.persona if has_role else None)
         first = self.refusals.first(connection, room, person.id, reason, now)
-        if not first and not was_command(refusal.inbound.message_id):  # which tells nobody else
+        alone = refusal.only_for or was_command(refusal.inbound.message_id)
+        if not first and not alone:  # what nobody else sees may be said again
             return "", ""
         owned = self._access.has_owner(room)
         return "line", _refused_line(room, person, least, known=known, owned=owned)

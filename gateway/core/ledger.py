@@ -129,10 +129,14 @@ class TurnRequest:
 
 @dataclass(frozen=True, slots=True)
 class Further:
-    """More that is wanted for a message that was just stored: turns; said: a word for why."""
+    """More that is wanted for a message that was just stored: turns; said: a word for why.
+
+    only_for: id of the person who alone is to see its lines of Moot's own; None: whoever is there.
+    """
 
     requests: Sequence[TurnRequest] = ()
     said: str = ""
+    only_for: str | None = None
 
 
 Also = Callable[[Connection, int], Further]

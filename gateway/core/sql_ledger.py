@@ -115,7 +115,9 @@ class SqlLedger(SqlSessions, SqlPosts):
             only_for = inbound.message_id if inbound.message_id.startswith(SLASH) else None
             asked = _Asked(seq, micros(inbound.sent_at), scope, inbound.room, only_for)
             more = also(connection, seq) if also is not None else Further()
-            made = self._queue(connection, asked, [*wanted, *more.requests], now)
+            told = replace(asked, only_for=only_for or more.only_for)
+            made = self._queue(connection, asked, wanted, now)
+            made += self._queue(connection, told, more.requests, now)
             return Accepted(seq, new, made, more.said)
 
         accepted = await self._store.write(work)

@@ -102,9 +102,16 @@ class Admission:
         refusal = also = None
         refused = [name for name in route.targets if name not in allowed]
         if refused and meta.sender_type != "bot":
-            bot, pins = route.bot.name, "" in allowed
+            bot, pins = route.bot, "" in allowed
+            alone = bot.capabilities.whispers and inbound.room.is_shared
             refusal = AccessRefusal(
-                inbound, bot, route.thread_id, refused, is_question=asks, pins=pins
+                inbound,
+                bot.name,
+                inbound.thread_id if alone else route.thread_id,  # none begins for one alone
+                refused,
+                is_question=asks,
+                pins=pins,
+                only_for=meta.sender_id if alone else None,
             )
             also = partial(self._unknown_users.answer, refusal)
         return Admitted(inbound, learns, allowed, requests, refusal, also)
