@@ -85,12 +85,23 @@ _DAY = regex.compile(
 )
 
 
+_SHORT_NAMES = "jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec"
+_SHORT = regex.compile(
+    rf"(?<=\b\d{{1,2}}(?:st|nd|rd|th)? )(?:{_SHORT_NAMES})\b|\b(?:{_SHORT_NAMES})(?=\.? \d)"
+)
+_LONG = {month[:3]: month for month in MONTHS}
+_DOTTED = regex.compile(r"\b(?P<d>\d{1,2})\.(?P<m>\d{1,2})\.(?:19|20)\d\d\b")
+
+
 def _dates(folded: str) -> list[tuple[DatePart, int]]:
+    folded = _SHORT.sub(lambda short: _LONG[short[0][:3]], folded)
     found: list[tuple[DatePart, int]] = [("year", int(year)) for year in _YEAR.findall(folded)]
     found += [("month", MONTHS.index(month) + 1) for month in _MONTH.findall(folded)]
     if _MAY.search(folded):
         found.append(("month", 5))
     found += [("day", int(match["d"])) for match in _DAY.finditer(folded)]
+    for dotted in _DOTTED.finditer(folded):
+        found += [("month", int(dotted["m"])), ("day", int(dotted["d"]))]
     for iso in _ISO.finditer(folded):
         found.append(("month", int(iso["m"])))
         if iso["d"]:
