@@ -63,6 +63,18 @@ async def test_a_living_session_recalls_what_was_said_without_it_and_that_once(
         assert "minutes" not in await recalled(moot.url, 5, "@demo was the train late, 44 minutes?")
 
 
+async def test_a_compacted_session_recalls_again_what_it_was_given(tmp_path: Path) -> None:
+    async with service(tmp_path, CONFIG + PACE) as moot:
+        await recalled(moot.url, 1, "@demo hello")
+        await talk(moot.url, FACT, *(f"the train was late again, {n} minutes" for n in range(45)))
+        await recalled(moot.url, 2, "@demo anything new?")
+        await known(moot.url, FACT)
+        assert FACT in await recalled(moot.url, 3, ASKED)
+        assert FACT not in await recalled(moot.url, 4, ASKED)
+        assert "@demo has compacted its conversation" in str(await say(moot.url, 5, "!compact"))
+        assert FACT in await recalled(moot.url, 6, ASKED)
+
+
 async def test_scripts_without_blanks_are_remembered_and_recalled(tmp_path: Path) -> None:
     said = {
         "我们的测试数据库用的是5433端口": "测试数据库的端口是多少？",

@@ -16,6 +16,7 @@ Crash = namedtuple("Crash", "code")
 
 Steps = Generator["Say | Ask | Use | Fail | Crash", "int | None", None]
 
+COMPACT = "/compact"  # a command; no question
 BRISK_S = 0.2
 SLOW_S = 5.0
 
@@ -84,6 +85,11 @@ def answer(header: Header, session: Session) -> Steps:
     if word in REPLIES:
         return REPLIES[word](header, session, rest)
     return _default(header, session, question)
+
+
+def compacted() -> Steps:
+    """The steps of its command that makes its context smaller."""
+    yield Say("Compacted: the questions before this one are forgotten.", 0.0)
 
 
 class Session:

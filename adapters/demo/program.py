@@ -9,7 +9,7 @@ import sys
 import termios
 import time
 
-from adapters.demo.answers import Session, answer
+from adapters.demo.answers import COMPACT, Session, answer, compacted
 from adapters.demo.header import Header
 from adapters.demo.keys import Key, Keys
 from adapters.demo.memory import Record, open_session
@@ -124,7 +124,8 @@ class Program:
         size = len(prompt.encode("utf-8", "surrogateescape"))
         row = {"type": "prompt", "turn": number, "bytes": size}
         self.record.write({**row, "text": prompt, "question": self.question})
-        self.turn = Turn(number, answer(header, self.session), self.pace)
+        steps = compacted() if prompt == COMPACT else answer(header, self.session)
+        self.turn = Turn(number, steps, self.pace)
         self.drawn = 0
         self.paint.raw(tell("working", BUSY_TITLE))
         self.paint.frame(echo(prompt, self.paint.columns), self.live(now))
@@ -156,6 +157,9 @@ class Program:
             {"type": "tool", "turn": turn.number, "tool": use.tool, "detail": use.detail}
             for use in turn.tools
         ]
+        if self.question == COMPACT and over.how == "done":
+            self.session.questions.clear()
+            rows.append({"type": "compacted", "turn": turn.number})
         if text or over.how == "done":
             rows.append({"type": "reply", "turn": turn.number, "text": text})
         rows.append({"type": "end", "turn": turn.number, "how": over.how, "message": over.message})

@@ -25,6 +25,8 @@ def read_row(row: Mapping[str, Any]) -> Sequence[events.TurnEvent]:
             return [events.PromptTaken(turn)]
         case {"type": "tool", "tool": str(tool), "detail": str(detail)}:
             return [events.ToolUsed(tool, detail, turn)]
+        case {"type": "compacted"}:
+            return [events.ContextCompacted(turn)]
         case {"type": "reply", "text": str(text)}:
             return [events.ReplyBlock(text, turn=turn)]
         case {"type": "end", "how": "error", "message": str(message)}:
@@ -80,5 +82,7 @@ DEMO = Profile(
     shown=signs.Shown(
         look=LOOK, permission=signs.Permission(re.compile(r"^ Run this command\?$", re.MULTILINE))
     ),
-    controls=signs.Controls(interrupt=signs.Interrupt(clear=b"\x15")),
+    controls=signs.Controls(
+        interrupt=signs.Interrupt(clear=b"\x15"), compact="/compact", tells_compacted=True
+    ),
 )
