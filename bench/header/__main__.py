@@ -3,8 +3,8 @@
 Rooms of ten languages are made up from a seed: interleaved topics, small talk, several people,
 changes of what was said, things said on one day and over weeks. Their messages go to the real
 `moot run` by its API, and a question is asked about every fact there: in the room's living session,
-or each in a new one. Judged are the lines of the RECALL section of the header that the agent (the
-demo one; no model anywhere) was given:
+which is compacted then and asked all of it once more, or each in a new one. Judged are the lines of
+the RECALL section of the header that the agent (the demo one; no model anywhere) was given:
 
 hit@5       the answer is among them, or was given to the living session before
 precision   lines that answer, of all lines shown
@@ -37,12 +37,12 @@ def main() -> None:
     parser.add_argument("--language", nargs="+", choices=languages(), default=languages())
     parser.add_argument("--quick", action="store_true", help="the memory alone, in this process")
     parser.add_argument("--misses", action="store_true", help="print what went wrong")
-    parser.add_argument("--model", type=Path, help="MiniLM's folder; with --quick, else by words")
+    parser.add_argument("--model", type=Path, help="MiniLM's folder; else by words")
     given = parser.parse_args()
     settings = {"embedder": "minilm", "model": given.model} if given.model else {}
     talks = [talk(one, n, given.seed) for one in given.language for n in range(given.rooms)]
     begin = time.perf_counter()
-    outcomes = asyncio.run(by_memory(talks, **settings) if given.quick else by_moot(talks))
+    outcomes = asyncio.run((by_memory if given.quick else by_moot)(talks, **settings))
     print(f"{len(talks)} rooms, seed {given.seed}, {time.perf_counter() - begin:.0f} s")
     print(table(outcomes))
     if given.misses:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import tempfile
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -41,15 +42,18 @@ ASKER = "Ruth"
 SHOWN = 5
 
 
-async def by_moot(talks: Sequence[Talk], config: str = "") -> list[Outcome]:
-    """Each talk is told, remembered, and asked about in its room."""
+async def by_moot(talks: Sequence[Talk], config: str = "", **settings: Any) -> list[Outcome]:
+    """Each talk is told, remembered, and asked about in its room. settings: as `by_memory`'s."""
+    if model := settings.get("model"):
+        config += f'[memory]\nembedder = "minilm"\nminilm = {json.dumps(str(model))}\n'
     limit = asyncio.Semaphore(ROOMS)
     with tempfile.TemporaryDirectory(prefix="moot-bench-") as folder:
         async with service(Path(folder), CONFIG + config) as moot, program_at(moot.url) as client:
 
             async def one(talk: Talk) -> list[Outcome]:
                 async with limit:
-                    return await _Room(client, talk).outcomes()
+                    room = _Room(client, talk, Path(folder, "data", "memory") if model else None)
+                    return await room.outcomes()
 
             return [one for some in await asyncio.gather(*map(one, talks)) for one in some]
 
@@ -57,7 +61,9 @@ async def by_moot(talks: Sequence[Talk], config: str = "") -> list[Outcome]:
 class _Room:
     """One room, as its people and one who asks write in it."""
 
-    def __init__(self, client: aiohttp.ClientSession, talk: Talk) -> None:
+    def __init__(self, client: aiohttp.ClientSession, talk: Talk, index: Path | None) -> None:
+        """index: the folder of the index whose entries are given vectors."""
+        self._index = index
         self._client = client
         self._talk = talk
         self._asked = 0
@@ -69,6 +75,15 @@ class _Room:
         for said in self._talk.said:
             await self._post("passive", said.text, said.by, at=now - said.before)
         await self._remembered()
+        if self._index:
+            await all_embedded(self._index)
+        outcomes = await self._ask_all()
+        if self._talk.living:
+            await self._post("submit", "!compact", ASKER, wait=ANSWER_S)
+            outcomes += await self._ask_all(compacted=True)
+        return outcomes
+
+    async def _ask_all(self, *, compacted: bool = False) -> list[Outcome]:
         outcomes, before = [], list[str]()
         for question in self._talk.questions:
             if not self._talk.living:
@@ -76,7 +91,7 @@ class _Room:
                 before.clear()
             header = await self._header(question.text)
             lines = recall_lines(header)
-            outcomes.append(judge(self._talk, question, lines, before, header))
+            outcomes.append(judge(self._talk, question, lines, before, header, compacted))
             before += lines
         return outcomes
 

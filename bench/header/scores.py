@@ -19,7 +19,7 @@ class Outcome:
     of as replaced. hit: the answer stands among them, or did so earlier in the living session.
     newest: of a fact that changed, the new statement is there and the old one is below it and
     marked, or absent. twice: lines that the session was shown before. anywhere: the answer stands
-    in the header at all.
+    in the header at all. compacted: asked once more, after the living session was compacted.
     """
 
     talk: Talk
@@ -30,6 +30,7 @@ class Outcome:
     newest: bool
     twice: int
     anywhere: bool
+    compacted: bool = False
     lines: Sequence[str] = ()
 
 
@@ -40,7 +41,12 @@ def recall_lines(header: str) -> list[str]:
 
 
 def judge(
-    talk: Talk, question: Question, lines: Sequence[str], before: Sequence[str], header: str
+    talk: Talk,
+    question: Question,
+    lines: Sequence[str],
+    before: Sequence[str],
+    header: str,
+    compacted: bool = False,
 ) -> Outcome:
     """before: all lines that the living session was shown by recall."""
 
@@ -63,6 +69,7 @@ def judge(
         twice=sum(line in before for line in lines) + len(lines) - len(set(lines)),
         anywhere=question.answer is not None
         and (known or talk.said[question.answer].text in header),
+        compacted=compacted,
         lines=lines,
     )
 
@@ -91,7 +98,7 @@ def table(outcomes: Sequence[Outcome]) -> str:
     rows = [_row("", COLUMNS), _line("all", outcomes)]
     rows += _by("language", outcomes, lambda one: one.talk.language)
     rows += _by("kind", outcomes, lambda one: _kind(one.question))
-    rows += _by("session", outcomes, lambda one: "living" if one.talk.living else "new each time")
+    rows += _by("session", outcomes, _session)
     shared = [o for o in outcomes if o.question.kind != "idle" and not o.question.in_other_words]
     words = "language, where question and answer share words"
     rows += _by(words, shared, lambda one: one.talk.language)
@@ -102,6 +109,12 @@ def _by(title: str, outcomes: Sequence[Outcome], group: Callable[[Outcome], str]
     names = sorted(set(map(group, outcomes)))
     lines = [_line(name, [one for one in outcomes if group(one) == name]) for name in names]
     return [f"\nby {title}", *lines]
+
+
+def _session(outcome: Outcome) -> str:
+    if outcome.compacted:
+        return "compacted"
+    return "living" if outcome.talk.living else "new each time"
 
 
 def _kind(question: Question) -> str:
