@@ -56,6 +56,7 @@ PACKAGES: Mapping[str, Sequence[set[str]]] = {
             "members",
             "strict",
             "server_calls",
+            "withdrawn",
         },
         {"anthropic_model"},
         {"layers"},

@@ -15,6 +15,7 @@ import pytest
 from tests.doubles.messages_api import MessagesAPI
 from tests.doubles.model_steps import Message, ToolUse
 from tests.doubles.service import Service, service
+from tests.test_commands import moot as command
 from tests.test_recall_whole import CONFIG, PACE, ROOM, known, talk
 
 FORGOTTEN, PRIVATE, KEPT = "kestrel4711", "falcon8822", "heron3366"
@@ -191,4 +192,37 @@ async def test_what_is_forgotten_while_a_model_reads_it_is_learned_by_nobody(
             assert [r for r in api.requests[asked:] if FORGOTTEN in str(r.body)] == []
             await moot.start()
             await submit(moot, "@demo and now?")
+            assert learned_holding(tmp_path, FORGOTTEN) == set()
+
+
+async def test_notes_that_a_model_writes_while_it_is_forgotten_from_outside_are_not_kept(
+    tmp_path: Path,
+) -> None:
+    note = f"The greenhouse of Budi opens with {FORGOTTEN}"
+    async with MessagesAPI.open() as api:
+        config = (
+            f'{CONFIG}{PACE}[memory]\nmodel = "anthropic"\nobservations = false\n'
+            f'[memory.anthropic]\nbase_url = "{api.url}"\n'
+        )
+        written = ToolUse("write_notes", {"pins": [note], "recommendations": []})
+        kept = ToolUse("write_notes", {"pins": [f"Budi likes {KEPT}"], "recommendations": []})
+        api.queue(Message((written,), hold=0))
+        api.default = kept
+        async with service(tmp_path, config, ANTHROPIC_API_KEY="k-secret") as moot:
+            await submit(
+                moot, f"@demo keep in mind: the door of the greenhouse opens with {FORGOTTEN}"
+            )
+            async with asyncio.timeout(30):
+                await api.holding.wait()
+            words = ("memory", "forget", FORGOTTEN, "--scope", f"room:{ROOM}", "--yes")
+            done = await asyncio.to_thread(command, *words, cwd=tmp_path)
+            assert done.returncode == 0, done.stderr
+            asked = len(api.requests)
+            api.release.set()
+            await submit(moot, "@demo the train was late again and so was I, by ten whole minutes")
+            async with asyncio.timeout(30):
+                while "insights" not in holding(tmp_path, KEPT):
+                    await asyncio.sleep(0.1)
+            assert [r for r in api.requests[asked:] if FORGOTTEN in str(r.body)] == []
+            await moot.kill()
             assert learned_holding(tmp_path, FORGOTTEN) == set()

@@ -28,6 +28,7 @@ from memory.model import Model, ModelOf
 from memory.private import public
 from memory.scopes import Gate, check_scope
 from memory.text import one_line, relevance, words
+from memory.withdrawn import is_withdrawn
 from store.database import Store
 from store.rows import from_row
 from store.schema import insights
@@ -95,7 +96,12 @@ class Insights:
             new = await self._by_model(self._model(interaction.scope), known, interaction)
         if new is not None:
             scope, sender, now = interaction.scope, interaction.sender.id, self._clock()
-            await self._store.write(lambda c: replace_notes(c, scope, sender, new, now, seen=known))
+
+            def work(connection: Connection) -> None:
+                if not is_withdrawn(connection, interaction.turn_id):
+                    replace_notes(connection, scope, sender, new, now, seen=known)
+
+            await self._store.write(work)
 
     async def end(self, session: EndedSession) -> None:
         """Nothing: a set belongs to a person, and expires by itself."""

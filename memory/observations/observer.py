@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 
@@ -37,6 +38,7 @@ from memory.observations.rows import (
 from memory.observations.tool_uses import (
     WaitingUse,
     add_uses,
+    lose_withdrawn,
     remove_uses,
     remove_withdrawn,
     waiting_uses,
@@ -146,6 +148,8 @@ class Observer:
             about = reading.session or plain_session(_request(of_turn), reading.records)
 
         def work(connection: Connection) -> None:
+            if lose_withdrawn(connection, uses):
+                return  # the others are read again, without what was forgotten
             if about is not None:
                 tell_session(connection, session.id, about)
             for record in reading.records:
@@ -187,14 +191,23 @@ class Observer:
             await self._read_waiting(session.scope, session.persona, None)
         except ModelError as error:
             log.warning("observations.waiting", reason=str(error))
-        found = await self._store.read(
-            lambda c: observations_of(
-                c, {session.scope}, {session.persona}, session=key, limit=OVERVIEW_OF
-            )
+        observed = partial(
+            observations_of,
+            scopes={session.scope},
+            personas={session.persona},
+            session=key,
+            limit=OVERVIEW_OF,
         )
+        found = await self._store.read(observed)
         overview = await self._overview(known, found[::-1]) if found else ""
         now = self._clock()
-        await self._store.write(lambda c: end_session(c, key, overview, now))
+
+        def work(connection: Connection) -> None:
+            left = observed(connection)
+            told = overview if left == found else plain_overview(left[::-1]) if left else ""
+            end_session(connection, key, told, now)  # forgotten meanwhile: not in its words
+
+        await self._store.write(work)
 
     async def _overview(self, session: AgentSession, records: Sequence[NewObservation]) -> str:
         about = SessionOutline(session.title or "", session.subtitle or "")

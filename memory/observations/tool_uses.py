@@ -11,6 +11,7 @@ from sqlalchemy import Connection, bindparam, delete, func, insert, or_, select
 
 from contract.agent import ToolUse
 from memory.layers import OWN_TOOLS
+from memory.withdrawn import is_withdrawn
 from store.rows import from_row
 from store.schema import messages, tool_uses, turns
 from store.timestamps import micros
@@ -129,6 +130,14 @@ def waiting_uses(
         from_row(WaitingUse, row, use=ToolUse(row.tool, row.given, row.result, row.failed))
         for row in connection.execute(_WAITING, where)
     ]
+
+
+def lose_withdrawn(connection: Connection, uses: Sequence[WaitingUse]) -> bool:
+    """True if some were forgotten while they were read: those of turns that are withdrawn go."""
+    gone = {turn for turn in {item.turn_id for item in uses} if is_withdrawn(connection, turn)}
+    remove_uses(connection, [item.seq for item in uses if item.turn_id in gone])
+    there = select(func.count()).where(_U.seq.in_([item.seq for item in uses]))
+    return bool(connection.execute(there).scalar_one() < len(uses))
 
 
 def remove_withdrawn(connection: Connection, scope: str) -> None:
