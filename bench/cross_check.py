@@ -2,7 +2,7 @@
 
 Words alone are compared: Markdown's syntax, wraps, borders and the numbers of lists are nobody's
 words. A screen may show only the end of a long reply, and may leave out what its program says that
-it left out; neither is a disagreement.
+it left out; neither is a disagreement. What our reader never saw is one.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ _TASK = re.compile(r"^[ >]*[-*+] +\[[ xX]\] +", re.MULTILINE)
 _BREAK = re.compile(r"<br ?/?>")
 _LINK = re.compile(r"!?\[([^\]\n]*)\]\(([^)\s]*)[^)\n]*\)")
 _WORD = re.compile(r"[^\W_]+")
+_GAP = re.compile(r"^…$", re.MULTILINE)  # our own: rows that were on no frame
 _CUT = re.compile(r"…|\.\.\.|ctrl\+\w to (?:expand|see)")
 
 
@@ -50,6 +51,7 @@ def find_mismatch(recorded: str, shown: str, *, cut: bool = False) -> Mismatch |
     """
     if max(len(recorded), len(shown)) > MOST_CHARS or not recorded.strip() or not shown.strip():
         return None
+    shown = _GAP.sub("", shown)
     if len(_CUT.findall(shown)) > len(_CUT.findall(recorded)):
         return None
     versions = [

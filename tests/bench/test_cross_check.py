@@ -78,3 +78,11 @@ def test_an_alarm_holds_nothing_of_the_text() -> None:
     found = find_mismatch("the secret word", "another word")
     assert "secret" not in repr(found)
     assert "another" not in repr(found)
+
+
+def test_rows_that_our_reader_never_saw_are_missing() -> None:
+    recorded = "one two three\n\nfour five six\n\nseven eight nine"
+    assert find_mismatch(recorded, "one two three\n\n… +2 lines\n\nseven eight nine") is None
+    missed = find_mismatch(recorded, "one two three\n\n…\n\nseven eight nine")
+    assert missed is not None
+    assert (missed.lost, missed.added) == (3, 0)
