@@ -14,6 +14,7 @@ from urllib.parse import quote
 import aiohttp
 import pytest
 
+from tests.doubles.inbox import until
 from tests.doubles.service import Service, service
 from tests.test_signin_whole import printed
 
@@ -267,8 +268,10 @@ async def test_wrong_tokens_of_the_api_are_logged_and_no_number_of_them_fills_th
 ) -> None:
     async with visited(tmp_path) as page:
         await page.send("GET", "/api/rooms", {"Authorization": "Bearer guessed"}, want=401)
-        assert page.at.log().count("signin.failed") == 1
+        await until(lambda: page.at.log().count("signin.failed") == 1)
         for number in range(200):
             await page.send("POST", "/api/sign-in", {}, {"code": f"guessed{number}"}, 401)
+        await until(lambda: page.at.log().count("signin.failed") >= 20)
+        await page.at.stop()
         assert page.at.log().count("signin.failed") == 20
         assert page.at.leaks("guessed") == []

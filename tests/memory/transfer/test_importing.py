@@ -26,7 +26,8 @@ from tests.doubles.planted import plant
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 ROOM = "room:fake:r"
 RECORD = NewObservation("bugfix", "Fix token expiry", "", (), "It was too short.", (), ())
-NOT_EXCHANGED = {"rooms", "messages", "turns", "posts", "sessions", "decisions", "model_calls"} | {
+_OF_MESSAGES = {"rooms", "messages", "turns", "posts", "sessions", "decisions", "model_calls"}
+NOT_EXCHANGED = {*_OF_MESSAGES, "tombstones"} | {
     value.name for value in vars(gateway_schema).values() if isinstance(value, Table)
 }
 
