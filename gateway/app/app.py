@@ -207,7 +207,7 @@ class App:
 
     def _prepare(self) -> None:
         """Load what the first question to an agent would have to wait for."""
-        agents = {persona.front.agent for persona in self.personas.all().values()}
+        agents = {persona.front.agent for persona in self.personas.good.values()}
         for program in map(self.sessions.opener.programs, sorted(agents)):
             if program.prepare is not None:
                 self.context.spawn(program.prepare(), f"prepare {program.name}")

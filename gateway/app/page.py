@@ -143,7 +143,7 @@ def make_admin(
             queues,
             disk,
             lambda: {
-                one.persona: str(one) for one in unconfined(config, context.personas.all().values())
+                one.persona: str(one) for one in unconfined(config, context.personas.good.values())
             },
         ),
         activity,
@@ -175,7 +175,7 @@ def _oidc(context: Context, table: OidcTable, secret: str | None, visitors: Visi
 
     if secret:
         context.redactor.learn_one(secret)
-    names = NewNames(context.access, lambda: context.personas.all(), context.transcript.people)
+    names = NewNames(context.access, lambda: context.personas.good, context.transcript.people)
     rows, people = PageRows(context.store), visitors.people
     return Oidc(OidcProvider(table, secret), PageSubjects(table, rows, people, names, clock))
 

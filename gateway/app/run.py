@@ -102,7 +102,7 @@ async def _run(
     ):
         redactor.learn((hooks.secret,))
         sandboxing = Sandboxing(config, environment.get("PATH", ""))
-        await sandboxing.tell(personas.all().values())
+        await sandboxing.tell(personas.good.values())
         _prepare_data(config.gateway.data_dir)
         instruments = Instruments(Metrics(), redactor, telemetry)
 

@@ -81,7 +81,7 @@ def make_intake(
     """The intake of every event of every platform."""
 
     def opens_files(name: str) -> bool:
-        persona = context.personas.get(name)
+        persona = context.personas.good.get(name)
         if persona is None:
             return False
         return context.config.memory.mcp or programs(persona.front.agent).runs

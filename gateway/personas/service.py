@@ -87,7 +87,7 @@ class PersonaService:
         """Every persona that is or was, by name."""
         await self.catch_up()
         newest = await self.versions.newest()
-        here = {*self._personas.all(), *self._personas.problems}
+        here = {*self._personas.good, *self._personas.problems}
         gone = {name for name, version in newest.items() if version.deleted}
         return [self._sheet(name, newest.get(name)) for name in sorted(here | gone)]
 
@@ -96,7 +96,7 @@ class PersonaService:
         check_name(name)
         await self.catch_up()
         newest = next(iter(await self.versions.of(name)), None)
-        known = name in self._personas.all() or name in self._personas.problems
+        known = name in self._personas.good or name in self._personas.problems
         if not known and newest is None:
             raise Unknown(f"there is no persona {name!r}")
         sheet = self._sheet(name, newest)
@@ -166,10 +166,10 @@ class PersonaService:
         """Note what was edited or deleted outside of Moot since the last look."""
         self._personas.refresh()
         async with self._lock:
-            for persona in list(self._personas.all().values()):
+            for persona in list(self._personas.good.values()):
                 if self._numbers.get(persona.name, ("",))[0] != persona.text:
                     await self._keep(persona.name, persona.text, "file")
-            here = {*self._personas.all(), *self._personas.problems}
+            here = {*self._personas.good, *self._personas.problems}
             for name, version in (await self.versions.newest()).items():
                 if name not in here and not version.deleted:
                     await self._bury(name, None)

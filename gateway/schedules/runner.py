@@ -133,7 +133,7 @@ class ScheduleRunner:
         """The reason why it can't run, for people, or None."""
         if one.bot not in self._bots:
             return f"the bot {one.bot} is not configured any more"
-        if self._personas.get(one.persona) is None:
+        if self._personas.good.get(one.persona) is None:
             return f"there is no persona {one.persona} any more"
         if self._is_owned(one) and not self._may(one, room):
             return f"{one.by.name} may not ask @{one.persona} here any more"

@@ -49,7 +49,7 @@ class ScheduleService:
         room = await self.transcript.room(wish.room_id)
         if room is None:
             raise Rejected("room_id", "there is no such room")
-        if self.personas.get(wish.persona) is None:
+        if self.personas.good.get(wish.persona) is None:
             raise Rejected("persona", "there is no such persona")
         bot = bot_for(self.bots, room.source, wish.persona)
         if bot is None:

@@ -30,7 +30,7 @@ class LoginSecrets:
     def learn_all(self, config: Config, personas: Personas) -> None:
         """Know every login that the configuration and the personas name, whoever reads it."""
         folders: list[Path | None] = [table.login for table in config.agents.values()]
-        folders += [persona.front.login for persona in personas.all().values()]
+        folders += [persona.front.login for persona in personas.good.values()]
         for folder in {folder.expanduser() for folder in folders if folder}:
             for profile in profiles().values():
                 self(secrets_of(profile, folder))

@@ -80,7 +80,7 @@ class PlatformPins:
             said = await self._transcript.find(event.room.id, whole) if whole else None
         if said is None or said.deleted:
             return None
-        scopes = {home_scope(event.room, by.id, name) for name in (*self._personas.all(), None)}
+        scopes = {home_scope(event.room, by.id, name) for name in (*self._personas.good, None)}
         return said if said.scope in scopes else None
 
     async def _pin(self, event: Pinned, said: StoredMessage) -> None:

@@ -225,13 +225,13 @@ class TurnProgress:
         command = None
         if turn.kind == "command" and turn.state == "queued" and reading is not None:
             command = reading.command if turn.persona else ParsedCommand("pin")
-        destination = destination_of(turn, bot, self._personas.get(turn.persona))
+        destination = destination_of(turn, bot, self._personas.good.get(turn.persona))
         step = StepTimer(trace, REPORTS)
         return TurnRun(turn, bot, destination, step, message_id, reading, command)
 
     def shows_work(self, persona: str) -> bool:
         """True where people see a persona's work, too, and not only its words."""
-        known = self._personas.get(persona)
+        known = self._personas.good.get(persona)
         return ((known and known.front.show) or self._show) == "work"
 
     def queued(self, run: TurnRun, ahead: int) -> None:

@@ -154,7 +154,7 @@ class Prompts:
         with step("compose") as composed:
             names = None
             if session.program.typed:
-                names = [n for persona in self._personas.all().values() for n in persona.names]
+                names = [n for persona in self._personas.good.values() for n in persona.names]
             if session.files is not None:
                 if session.confined:
                     briefing = await copy_attachments(briefing, session.files)

@@ -190,7 +190,7 @@ class TurnRunner:
                 self._progress.reactions.ended(run.turn.id, "failed")
             return ()
         self._personas.refresh()
-        persona = self._personas.get(run.turn.persona)
+        persona = self._personas.good.get(run.turn.persona)
         turn = run.turn
         run = replace(run, destination=destination_of(turn, run.bot, persona))
         if turn.state == "answered":
@@ -244,7 +244,7 @@ class TurnRunner:
     async def apologise(self, run: TurnRun) -> None:
         """Taking a turn raised: people are told where the administrator finds why."""
         turn = replace(run.turn, answer=CRASHED.format(run.turn.id), fault="crash")
-        persona = self._personas.get(turn.persona)
+        persona = self._personas.good.get(turn.persona)
         destination = destination_of(turn, run.bot, persona)
         await self._delivery.answer(replace(run, turn=turn, destination=destination))
 

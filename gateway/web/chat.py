@@ -55,7 +55,7 @@ class AgentService:
 
     def title_of(self, name: str) -> str:
         """The agent behind a persona, as headers call it; "": the persona is gone."""
-        persona = self.known.get(name)
+        persona = self.known.good.get(name)
         return self.sessions_here.program(persona).agent if persona else ""
 
 

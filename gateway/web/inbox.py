@@ -88,7 +88,7 @@ class InboxService:
         """Give a message to the session named in `session_id`, which must be of its scope."""
         given = parse_submission(raw, now=self._clock())
         persona, at, rest = (given.session_id or "").partition("@")
-        if not at or self._personas.get(persona) is None:
+        if not at or self._personas.good.get(persona) is None:
             raise Rejected("session_id", "is required: <persona>@<scope>, see /api/sessions")
         room = await self._room(given)
         key = SessionKey(persona, home_scope(room, given.meta.sender_id, persona))

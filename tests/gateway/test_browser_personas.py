@@ -90,7 +90,7 @@ async def test_a_persona_is_found_edited_and_saved_by_keyboard(desk: Desk) -> No
     await page.keyboard.press("Control+s")
     await expect(page.locator("#studio-state")).to_have_text("version 2")
     assert desk.file("ada").read_text() == PERSONA.format("ada") + "Be kind."
-    assert desk.moot.house.personas.all()["ada"].body.endswith("Be kind.")
+    assert desk.moot.house.personas.good["ada"].body.endswith("Be kind.")
     await page.get_by_role("tab", name="History").click()
     first = page.locator(".versions li").first
     await expect(first).to_contain_text("Edited by Citra")

@@ -89,7 +89,7 @@ async def test_a_persona_is_made_read_changed_and_taken_away(
     assert first["text"] == PERSONA.format("eve")
     async with client.delete(f"{FILES}/eve", json={"base": saved["base"], "by": BY}) as response:
         assert (await response.json())["state"] == "deleted"
-    assert moot.house.personas.get("eve") is None
+    assert moot.house.personas.good.get("eve") is None
     back = await post(client, f"{FILES}/eve/rollback", {"number": 1, "by": BY})
     assert (back["state"], back["version"]["number"]) == ("good", 4)
     listed = (await get(client, FILES))["personas"]

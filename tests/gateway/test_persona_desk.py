@@ -89,7 +89,7 @@ async def test_an_edit_is_written_used_kept_and_on_record(stand: Stand) -> None:
     await stand.desk.save("ada", text("first"), "", ANA)
     (stand.folder / "ada.md").chmod(0o600)
     await stand.desk.save("ada", text("second"), await stand.base("ada"), ANA, room=ROOM)
-    assert stand.personas.all()["ada"].body == "second"
+    assert stand.personas.good["ada"].body == "second"
     assert (stand.folder / "ada.md").stat().st_mode & 0o777 == 0o600
     assert await stand.history("ada") == [(2, "page", "Ana"), (1, "page", "Ana")]
     assert stand.notes[-1] == ("persona", "web:ana", "ada", {"how": "page", "version": 2})
@@ -111,7 +111,7 @@ async def test_what_was_edited_outside_is_a_version_of_nobody(stand: Stand) -> N
     assert await stand.history("ada") == [(1, "file", None)]
     sheet = await stand.desk.sheet("ada")
     assert (sheet.state, sheet.text) == ("broken", "broken")
-    assert stand.personas.all()["ada"].body == "by hand"
+    assert stand.personas.good["ada"].body == "by hand"
 
 
 async def test_a_text_with_errors_is_not_saved_and_all_of_them_are_told(stand: Stand) -> None:
@@ -158,7 +158,7 @@ async def test_the_first_edit_copies_the_personas_that_came_with_moot(
     await stand.desk.save("ada", text("mine"), await stand.base("ada"), ANA)
     assert (shipped / "ada.md").read_text() == text("ada")
     assert (stand.folder / "bob.md").read_text() == text("bob")
-    assert stand.personas.all()["ada"].body == "mine"
+    assert stand.personas.good["ada"].body == "mine"
     assert stand.desk.moves_to is None
 
 
@@ -173,7 +173,7 @@ async def test_going_back_writes_the_file_and_is_a_version_too(stand: Stand) -> 
     assert (stand.folder / "ada.md").read_text() == text("first")
     assert (await stand.history("ada"))[0] == (4, "rollback", "Ana")
     await stand.desk.roll_back("ada", None, ANA)
-    assert stand.personas.all()["ada"].body == "third"
+    assert stand.personas.good["ada"].body == "third"
 
 
 @pytest.mark.parametrize("by_hand", [True, False])
@@ -191,7 +191,7 @@ async def test_a_deleted_persona_comes_back_from_its_history(stand: Stand, by_ha
     with pytest.raises(Unknown, match="is its deletion"):
         await stand.desk.roll_back("ada", 2, ANA)
     await stand.desk.roll_back("ada", None, ANA)
-    assert stand.personas.all()["ada"].body == "first"
+    assert stand.personas.good["ada"].body == "first"
 
 
 async def test_there_is_nothing_to_go_back_to_at_first(stand: Stand) -> None:
@@ -231,7 +231,7 @@ async def test_a_link_out_of_the_folder_is_neither_read_nor_written(
     (stand.folder / "ada.md").symlink_to(outside)
     stand.personas.refresh()
     assert "leads out of" in stand.personas.problems["ada"]
-    assert "ada" not in stand.personas.all()
+    assert "ada" not in stand.personas.good
     sheet = await stand.desk.sheet("ada")
     assert (sheet.state, sheet.text) == ("broken", "")
     for base in ("", digest(outside.read_bytes())):

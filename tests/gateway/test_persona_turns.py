@@ -43,7 +43,7 @@ async def test_a_turn_that_runs_keeps_its_persona_whatever_becomes_of_the_file(
             moot.house.personas.refresh()
         path.unlink()
         moot.house.personas.refresh()
-        assert moot.house.personas.get("ada") is None
+        assert moot.house.personas.good.get("ada") is None
         gate.set()
         await moot.settle()
         [post] = bot.posted
@@ -255,7 +255,7 @@ async def test_a_preview_is_what_the_room_would_give_and_changes_nothing(tmp_pat
         chat = Chat(moot.house.memories.store)
         before = await chat.dump()
         rehearsal = moot.house.services.dry_runs
-        persona = moot.house.personas.all()["demo"]
+        persona = moot.house.personas.good["demo"]
         by = said("x").meta.speaker()
         shown = await rehearsal.preview(persona, "fake:general", by, "which database?")
         assert shown.system == "You are demo."
@@ -307,7 +307,7 @@ async def test_a_dry_run_ends_in_time_and_another_one_waits_for_nobody(tmp_path:
     async with gateway(tmp_path, programs=programs) as moot:
         rehearsal = moot.house.services.dry_runs
         rehearsal.answer_s = 0.5
-        persona = moot.house.personas.all()["demo"]
+        persona = moot.house.personas.good["demo"]
         by = said("x").meta.speaker()
         running = asyncio.create_task(rehearsal.dry_run(persona, "", by, "hi"))
         await until(lambda: bool(programs.prompts))

@@ -50,14 +50,14 @@ def test_a_changed_file_is_read_again_and_a_broken_one_keeps_its_last_good_form(
     personas = Personas(tmp_path)
     write(tmp_path, "ada", "---\nagent: demo\n---\nsecond")
     assert personas.refresh()
-    assert personas.all()["ada"].body == "second"
+    assert personas.good["ada"].body == "second"
     write(tmp_path, "ada", "agent: demo")
     personas.refresh()
-    assert personas.all()["ada"].body == "second"
+    assert personas.good["ada"].body == "second"
     assert "begin with ---" in personas.problems["ada"]
     write(tmp_path, "ada", "---\nagent: demo\n---\nthird")
     personas.refresh()
-    assert (personas.all()["ada"].body, personas.problems) == ("third", {})
+    assert (personas.good["ada"].body, personas.problems) == ("third", {})
 
 
 def test_files_that_come_and_go_are_personas_that_come_and_go(tmp_path: Path) -> None:
@@ -76,10 +76,10 @@ def test_a_body_that_names_a_section_is_warned_of(tmp_path: Path) -> None:
     write(tmp_path, "ada", "---\nagent: demo\n---\nRead the raw transcript first.")
     personas = Personas(tmp_path, ("RAW TRANSCRIPT",))
     assert "RAW TRANSCRIPT" in personas.warnings["ada"]
-    assert "ada" in personas.all()
+    assert "ada" in personas.good
 
 
 def test_the_personas_that_come_with_moot_are_sound() -> None:
     personas = Personas(Path(__file__).parents[2] / "personas")
-    assert set(personas.all()) == {"claude", "codex", "demo"}
+    assert set(personas.good) == {"claude", "codex", "demo"}
     assert not personas.problems

@@ -152,7 +152,7 @@ async def everything(tmp_path: Path, written: str) -> list[str]:
 
 
 async def rehearsed(moot: Opened, room: Room, by: Speaker, written: str) -> list[str]:
-    persona = moot.house.personas.all()["demo"]
+    persona = moot.house.personas.good["demo"]
     dry_runs = moot.house.services.dry_runs
     text = f"and {written}?"
     preview = await dry_runs.preview(persona, room.id, by, text)

@@ -204,7 +204,7 @@ class Preflight:
 
 async def check_agents(of: Installation) -> list[Finding]:
     """The agents that personas name; the others are `moot agents`' business."""
-    named = {persona.front.agent for persona in of.personas.all().values()}
+    named = {persona.front.agent for persona in of.personas.good.values()}
     known = sorted(named & {*profiles(), *API_PROGRAMS, *of.config.agents})
     if not known:
         return []

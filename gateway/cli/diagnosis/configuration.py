@@ -61,7 +61,7 @@ async def check_secrets(of: Installation) -> list[Finding]:
 
 async def check_sandbox(of: Installation) -> list[Finding]:
     """Where each persona's sessions would run: a sandbox is tried here."""
-    personas = of.personas.all().values()
+    personas = of.personas.good.values()
     found = await Sandboxing(of.config, of.environment.get("PATH", "")).prospects(personas)
     old = [Finding("⚠", "sandbox", text) for text in dated(of.config, personas)]
     return old + [Finding(_MARKS[one.way], "sandbox", str(one)) for one in found]
@@ -105,7 +105,7 @@ def _bots_personas(config: Config, personas: Personas) -> list[Finding]:
         _wrong(f"bots.{number}.personas: there is no {name}.md in {config.gateway.personas_folder}")
         for number, bot in enumerate(config.bots)
         for name in bot.personas
-        if personas.get(name) is None and name not in personas.problems
+        if personas.good.get(name) is None and name not in personas.problems
     ]
 
 
@@ -164,7 +164,7 @@ def _agents(config: Config, environment: Mapping[str, str], personas: Personas) 
             _describe(name, table, environment)
         except ConfigError as error:
             findings.append(_wrong(str(error)))
-    for persona in personas.all().values():
+    for persona in personas.good.values():
         agent = persona.front.agent
         table = config.agents.get(agent, AgentTable(profile=agent))
         try:

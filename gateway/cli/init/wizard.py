@@ -130,8 +130,8 @@ class Wizard:
     # ── the persona and its agent ───────────────────────────────────────────────────────
 
     def _which_persona(self) -> str:
-        own = Personas(self._config().gateway.personas_folder).all()
-        there = {**Personas(SHIPPED_PERSONAS).all(), **own}
+        own = Personas(self._config().gateway.personas_folder).good
+        there = {**Personas(SHIPPED_PERSONAS).good, **own}
         if self._given.persona:
             name = self._given.persona
         elif self._ask.quiet:

@@ -67,9 +67,9 @@ async def _look(on: MemoryContext, person: str) -> tuple[ErasurePlan, OnDisk]:
 def _workspaces(on: MemoryContext) -> list[Path]:
     """Working directories that somebody configured: they are not Moot's to delete."""
     personas = Personas(on.config.gateway.personas_folder)
-    given = [persona.front.workspace for persona in personas.all().values()]
+    given = [persona.front.workspace for persona in personas.good.values()]
     given += [agent.workspace for agent in on.config.agents.values()]
-    listed = [persona.front.workspaces for persona in personas.all().values()]
+    listed = [persona.front.workspaces for persona in personas.good.values()]
     listed += [agent.workspaces for agent in on.config.agents.values()]
     given += [folder for folders in listed for folder in folders.values()]
     return [workspace for workspace in given if workspace is not None]

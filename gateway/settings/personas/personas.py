@@ -169,6 +169,7 @@ class Names(Sequence[str]):
 class Personas:
     """The personas of a folder as they are now; a broken file keeps its last good form.
 
+    good: every persona by its name, as its file was last good.
     problems: file name → one sentence, for files that can't be read as they stand.
     warnings: likewise, for files that work but should be corrected.
     """
@@ -181,9 +182,9 @@ class Personas:
         self._section_names = tuple(section_names)
         self._agents = tuple(agents)
         self._seen: dict[str, tuple[int, ...]] = {}
-        self._good: dict[str, Persona] = {}
+        self.good: dict[str, Persona] = {}
         self._gone: dict[str, Persona] = {}
-        self.names = Names(self._good)
+        self.names = Names(self.good)
         self.problems: dict[str, str] = {}
         self.warnings: dict[str, str] = {}
         self.refresh()
@@ -194,7 +195,7 @@ class Personas:
         if now == self._seen:
             return False
         for name in self._seen.keys() - now.keys():
-            if (gone := self._good.pop(name, None)) is not None:
+            if (gone := self.good.pop(name, None)) is not None:
                 self._gone[name] = gone
             for table in (self.problems, self.warnings):
                 table.pop(name, None)
@@ -211,10 +212,10 @@ class Personas:
             persona = _persona(name, text, checked)
         except ConfigError as error:
             self.problems[name] = str(error)
-            kept = "; its last good form stays in use" if name in self._good else ""
+            kept = "; its last good form stays in use" if name in self.good else ""
             log.warning("persona.invalid", file=f"{name}.md", reason=f"{error}{kept}")
             return
-        self._good[name] = persona
+        self.good[name] = persona
         self._gone.pop(name, None)
         self.problems.pop(name, None)
         self.warnings.pop(name, None)
@@ -234,7 +235,7 @@ class Personas:
         """The surroundings that the file of that name is checked against."""
         taken = {
             called: other.name
-            for other in self._good.values()
+            for other in self.good.values()
             if other.name != name
             for called in other.names
         }
@@ -246,22 +247,14 @@ class Personas:
         self._seen = {}
         self.refresh()
 
-    def all(self) -> Mapping[str, Persona]:
-        """Every persona by its name."""
-        return self._good
-
     def of(self, names: Iterable[str]) -> list[Persona]:
         """The personas of these names that are there, in their order: a bot's."""
-        return [self._good[name] for name in names if name in self._good]
+        return [self.good[name] for name in names if name in self.good]
 
     def gone(self, names: Iterable[str]) -> list[Persona]:
         """Those of these names whose file was there and is not any more: what they have begun goes
         on, can be stopped, and asks for permission."""
         return [self._gone[name] for name in names if name in self._gone]
-
-    def get(self, name: str) -> Persona | None:
-        """The persona of that name, as its file was last good."""
-        return self._good.get(name)
 
 
 def _is_folder(path: Path) -> bool:

@@ -260,7 +260,7 @@ class AdminOverview:
             Problem("persona", name, text, "Fix the file; until then the last good form answers.")
             for name, text in self.personas.problems.items()
         ]
-        for persona in self.personas.all().values():
+        for persona in self.personas.good.values():
             program = self.sessions.program(persona)
             if not program.available:
                 text = f"@{persona.name} can't answer: {program.title} is not there."
