@@ -300,5 +300,7 @@ async def test_a_slash_completes_to_what_is_sent(page: Page, house: FakeHouse) -
     await expect(text).to_have_value("!status ")
     await page.keyboard.press("Enter")
     await until(
-        lambda: any(message.text.strip() == "!status" for message in house.said["web:general"])
+        lambda: any(
+            message.text.strip() == "!status" for message in house.said.get("web:general", ())
+        )
     )
