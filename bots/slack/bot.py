@@ -111,7 +111,7 @@ class SlackBot(PlatformBot):
         self._reactions = Reactions(self._api, began=setup.now())
         self._delivery = Delivery(setup.name)
         self._parts = (self._delivery, self._directory, self._api)
-        self._on_way: defaultdict[str, dict[str, asyncio.Task[Any]]] = defaultdict(dict)
+        self._on_way: defaultdict[str, dict[str, asyncio.Future[None]]] = defaultdict(dict)
         self._bolt = bolt(app.token, app.signing_secret, self._take)
         self._handle = http_handler(self._bolt, app.signing_secret, setup.now)
         self._quoted: Recent[str, None] = Recent(_QUOTED)
@@ -230,15 +230,15 @@ class SlackBot(PlatformBot):
             raise PlatformError("it was not taken when it came first", outcome="retry")
 
     async def _hand_on(self, said: NewMessage, message: Inbound) -> None:
-        room, task = said.room.id, asyncio.current_task()
-        assert task is not None
+        room, arrived = said.room.id, asyncio.get_running_loop().create_future()
         if not said.is_bot:
             self._streams.asked[room, said.thread_id or said.id] = said.sender_id
-        self._on_way[room][said.id] = task
+        self._on_way[room][said.id] = arrived
         try:
             await self._delivery.give(message)
         finally:
             del self._on_way[room][said.id]
+            arrived.set_result(None)
         self._backfill.took(room, said.id, said.thread_id)
 
     async def _arrived(self, room: str) -> None:
