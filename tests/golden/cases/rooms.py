@@ -351,7 +351,7 @@ CASES = (
         (
             Say("@ada one", settles=False),
             Reach(prompts=1),
-            Say("@bob two", settles=False),
+            Say("@bob two", room=AUTH, settles=False),
             Reach(marks=2),
             Release("go"),
         ),
