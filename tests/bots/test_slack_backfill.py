@@ -75,6 +75,26 @@ async def test_ten_messages_missed_in_a_cut_are_each_told_once_and_in_order(
     assert [m.message_id for m in inbox.messages[1:11]] == missed
 
 
+async def test_a_reply_waits_for_a_missed_message_and_not_for_who_reads_the_history(
+    forgetful: SlackDouble, inbox: Inbox, slack_bot: MakeSlackBot
+) -> None:
+    slack, bot = forgetful, slack_bot()
+    async with running(bot, inbox):
+        await caught_up(slack)
+        root = await slack.say("heard")
+        await inbox.kept(1)
+        inbox.gate.clear()
+        slack.delivery.cut()
+        await slack.say("missed")
+        await inbox.knocked(2)
+        await slack.delivery.connected()
+        await slack.say("a reply", thread_ts=root)
+        await until(bot._delivery.in_room(GENERAL).locked)
+        inbox.gate.set()
+        await inbox.kept(3)
+    assert contents(inbox) == ["heard", "missed", "a reply"]
+
+
 async def test_a_cut_before_the_first_look_hides_nothing(
     forgetful: SlackDouble, inbox: Inbox, slack_bot: MakeSlackBot
 ) -> None:
