@@ -109,11 +109,29 @@ def invocation(
     task = f"Respond to {_addressees(briefing, messages, labels)} in {place}"
     newest = next((line for line in reversed(messages) if line.id in asked), None)
     if newest is not None and newest is not messages[-1]:
-        task += f", to the message of {local(newest.at, where):%H:%M}"
+        task += f", to {_which(newest, messages, where)}"
     task += "."
     if briefing.only_mention:
         task += " (The message was only a mention.)"
     return Part(headings.INVOCATION, "trigger", headings.HEADINGS[headings.INVOCATION], [task])
+
+
+def _which(asked: TranscriptLine, messages: Sequence[TranscriptLine], where: tzinfo) -> str:
+    """A message by its time; among several of that person and minute by those that follow it, for
+    what is trimmed are the older ones."""
+    time = f"{local(asked.at, where):%H:%M}"
+    alike = [
+        line
+        for line in messages
+        if line.by.id == asked.by.id and f"{local(line.at, where):%H:%M}" == time
+    ]
+    later = len(alike) - alike.index(asked) - 1
+    which = (
+        f"{later} of theirs follow{'s' * (later == 1)} in that minute"
+        if later
+        else "their last in that minute"
+    )
+    return f"the message of {time}{f' ({which})' if len(alike) > 1 else ''}"
 
 
 def _addressees(briefing: Briefing, messages: Sequence[TranscriptLine], labels: Labels) -> str:

@@ -13,7 +13,7 @@ _TOKEN = re.compile(r" \((?:<@[^>]*>|@[^)]*)\)\Z")
 _ADDRESS = re.compile(
     r"\s*(?:(?:<@[^>\s]+>|@[\w.=/+-]+(?::[\w-]+(?:\.[\w-]+)+(?::\d+)?)?)[:,]?\s*)+"
 )
-_TO = re.compile(r", to the message of (\d\d:\d\d)\.")
+_TO = re.compile(r", to the message of (\d\d:\d\d)(?: \((\d+) of theirs follow| \(their last|\.)")
 _RESPOND = re.compile(r"Respond to (.+?) in (this direct message|room .+?|.+?)\.")
 
 
@@ -67,7 +67,7 @@ class Header:
 
     def question(self) -> str:
         """The question, without the mention of this agent: the last message, unless the invocation
-        says of when it is."""
+        says which one it is."""
         if not self.known:
             return self.prompt.strip()
         who = self.asked_by()
@@ -75,7 +75,8 @@ class Header:
         theirs = [m for m in said if who == m.by or who.startswith((f"{m.by},", f"{m.by} and "))]
         of = _TO.search("\n".join(self.lines("CURRENT INVOCATION")))
         if of is not None:
-            theirs = [m for m in theirs if m.time == of[1]] or theirs
+            then = [m for m in theirs if m.time == of[1]]
+            theirs = then[: len(then) - int(of[2] or 0)] or theirs
         you = self.field("You are").split(" ")[0]
         named = [
             m

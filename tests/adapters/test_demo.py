@@ -81,6 +81,14 @@ def test_the_question_is_of_the_time_that_the_invocation_says_else_the_last_one(
     assert Header(last).question() == "yes, users complained"
 
 
+def test_the_question_is_the_one_among_those_of_a_minute_that_the_invocation_says() -> None:
+    twice = HEADER.replace("[14:02 | Budi]", "[14:02 | Andi] @claude another thing\n[14:02 | Budi]")
+    first = "the message of 14:02 (1 of theirs follows in that minute)"
+    assert Header(twice.replace("the message of 14:02", first)).question().startswith("why is the")
+    last = twice.replace("the message of 14:02", "the message of 14:02 (their last in that minute)")
+    assert Header(last).question() == "another thing"
+
+
 def test_a_direct_message_needs_no_mention() -> None:
     header = Header(
         "[SESSION CONTEXT]\nRoom: direct message with Andi\n\n[RAW TRANSCRIPT — 1 message since"

@@ -256,6 +256,24 @@ def test_the_transcript_tells_who_spoke_since_when_nobody_else_does() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("asked", "which"),
+    [
+        ("1", "the message of 14:02 (2 of theirs follow in that minute)"),
+        ("2", "the message of 14:02 (1 of theirs follows in that minute)"),
+        ("3", "the message of 14:02 (their last in that minute)"),
+    ],
+)
+def test_among_messages_of_a_person_and_a_minute_the_asked_one_is_told(
+    asked: str, which: str
+) -> None:
+    said = (*map(line, "123"), line("4", by=BUDI), line("5", minutes=1))
+    given = briefing(transcript=said, trigger_ids=(asked,), spoke_since=(ANDI,))
+    assert section(given, "CURRENT INVOCATION") == [
+        f"Respond to Andi in room #auth-team, to {which}."
+    ]
+
+
 def test_a_bare_mention_is_told() -> None:
     assert section(briefing(only_mention=True), "CURRENT INVOCATION") == [
         "Respond to Andi in room #auth-team. (The message was only a mention.)"
