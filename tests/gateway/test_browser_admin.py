@@ -120,6 +120,7 @@ async def test_the_embedder_is_installed_by_a_tap_and_its_progress_is_seen(
     house.admin.model = replace(house.admin.model, state="absent", fault="pip could not fetch it.")
     await expect(part.get_by_role("alert")).to_have_text("pip could not fetch it.")
     await part.get_by_role("button", name="Try again").tap()
+    await expect(part).to_contain_text("MiniLM is being fetched")
     house.admin.model = replace(house.admin.model, state="installed", embedded=1)
     await expect(part).to_contain_text("1 of 3 facts have their meaning")
     await expect(part.get_by_role("progressbar")).to_have_attribute("value", "1")
