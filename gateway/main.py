@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import difflib
 import json
 import logging
 import os
@@ -11,6 +12,7 @@ import signal
 import sys
 import tomllib
 from contextlib import redirect_stdout, suppress
+from importlib.metadata import version
 from pathlib import Path
 from typing import get_args
 
@@ -34,7 +36,7 @@ def main() -> None:
 
     What is printed has no secret of the configuration in it, whoever prints it.
     """
-    arguments = _parser().parse_args()
+    arguments = _arguments(sys.argv[1:])
     arguments.redactor = redactor = _redactor(arguments)
     log_plainly()
     # Without any handler Python prints a warning raw each time that a persona is read. `moot run`
@@ -45,7 +47,8 @@ def main() -> None:
             sys.exit(arguments.do(arguments))
     except* MootError as group:
         for error in _flat(group):
-            print(redactor(f"moot: {error.say}"), file=sys.stderr)  # noqa: T201
+            for line in error.say.splitlines():
+                print(redactor(f"moot: {line}"), file=sys.stderr)  # noqa: T201
         sys.exit(2)
 
 
@@ -65,9 +68,32 @@ def _redactor(arguments: argparse.Namespace) -> Redactor:
     return redactor
 
 
+def _arguments(given: list[str]) -> argparse.Namespace:
+    """What was typed, parsed. `moot` and `moot help` print the commands."""
+    if given[:1] == ["help"]:
+        given = [*given[1:], "--help"]
+    parser, known = _commands()
+    name = next(iter(given), "--help")
+    if not name.startswith("-") and name not in known:
+        near = difflib.get_close_matches(name, known, 1)
+        meant = f"did you mean `moot {near[0]}`? " if near else ""
+        print(f"moot: there is no command {name!r}; {meant}`moot help` lists them", file=sys.stderr)  # noqa: T201
+        sys.exit(2)
+    return parser.parse_args(given or ["--help"])
+
+
 def _parser() -> argparse.ArgumentParser:
+    return _commands()[0]
+
+
+def _commands() -> tuple[argparse.ArgumentParser, list[str]]:
+    """The parser, and the commands that it knows, those of the first day first."""
     parser = argparse.ArgumentParser(prog="moot", description="People and CLI agents in one room.")
+    parser.add_argument("--version", action="version", version=f"moot {version('moot')}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    help_ = commands.add_parser("help", help="print this, or the options of a command")
+    help_.add_argument("about", nargs="?", metavar="COMMAND")  # read in _arguments
+    add_init(commands)
     run = commands.add_parser("run", help="start Moot")
     run.set_defaults(do=_run)
     add_config(run)
@@ -76,6 +102,15 @@ def _parser() -> argparse.ArgumentParser:
         "--log-format", choices=get_args(LogFormat), help="default: human on a terminal, else json"
     )
     add_check(commands)
+    add_doctor(commands)
+    add_agents(commands)
+    add_describe(commands)
+    add_login(commands)
+    add_page(commands)
+    add_access(commands)
+    add_memory(commands)
+    add_audit(commands)
+    add_backup(commands)
     header = commands.add_parser("header", help="print the header for a briefing")
     header.add_argument("briefing", nargs="?", type=Path, metavar="BRIEFING.json")
     header.add_argument("--schema", action="store_true", help="print the briefing's JSON Schema")
@@ -89,17 +124,7 @@ def _parser() -> argparse.ArgumentParser:
     mcp.add_argument("--scope", metavar="SCOPE", help="e.g. room:slack:C06RY3YBSLE")
     add_config(mcp)
     mcp.set_defaults(do=_mcp)
-    add_init(commands)
-    add_login(commands)
-    add_agents(commands)
-    add_describe(commands)
-    add_memory(commands)
-    add_access(commands)
-    add_audit(commands)
-    add_doctor(commands)
-    add_backup(commands)
-    add_page(commands)
-    return parser
+    return parser, list(commands.choices)
 
 
 def _run(arguments: argparse.Namespace) -> int:

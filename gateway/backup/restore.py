@@ -50,6 +50,8 @@ def restore_in_place(
     Raises ConfigError, InUse; nothing has changed then.
     """
     data, stamp = config.gateway.data_dir, f"{who.at:%Y%m%d-%H%M%S}"
+    if not archive.exists():
+        raise ConfigError(f"{archive}: there is no such file")
     if any(data.glob("moot.db")) and not force:
         raise ConfigError(
             f"{data}: there is a database already; say --force (it is kept beside), or "

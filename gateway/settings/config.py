@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, get_args
 
@@ -34,6 +34,23 @@ from gateway.settings.tables import (
     free_name,
 )
 from gateway.settings.transcribe import TranscribeTable
+
+KeyPath = tuple[str | int, ...]
+"""The keys and list indexes that lead to a value."""
+
+_WORDS = {
+    "string_type": 'must be a text, in quotes: "…"',
+    "int_type": "must be a whole number, without quotes",
+    "int_parsing": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_type": "must be a number, without quotes",
+    "float_parsing": "must be a number",
+    "bool_type": "must be true or false, without quotes",
+    "bool_parsing": "must be true or false, without quotes",
+    "dict_type": "must be a table, e.g. { key = … }",
+    "model_type": "must be a table, e.g. [name] with its keys below",
+    "model_attributes_type": "must be a table, e.g. [[name]] with its keys below",
+}
 
 
 def _named(bots: tuple[AnyBotTable, ...]) -> tuple[AnyBotTable, ...]:
@@ -83,27 +100,40 @@ class Config(Table):
 def load_config(path: Path | None, *, base: Path) -> Config:
     """Read moot.toml. `path` None: `base`/moot.toml if there, else the embedded default.
 
-    Relative paths in it are relative to its own folder. Raises ConfigError: one sentence with
-    file, key and remedy.
+    Relative paths in it are relative to its own folder. Raises ConfigError: a sentence for each
+    mistake, with file, line, key and remedy.
     """
     file = path or base / "moot.toml"
     if path is None and not file.exists():
         return _anchored(Config(), base)
     try:
-        raw = tomllib.loads(file.read_text(encoding="utf-8"))
+        text = file.read_text(encoding="utf-8")
+        raw = tomllib.loads(text)
     except FileNotFoundError:
         raise ConfigError(f"{file}: there is no such file; see moot.toml.example") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"{file}: can't be read as TOML: {error}") from None
-    return parse_config(raw, file)
+        quotes = "; a text stands in quotes" if "end of document after" in str(error) else ""
+        raise ConfigError(f"{file}: can't be read as TOML: {error}{quotes}") from None
+    return parse_config(raw, file, text)
 
 
-def parse_config(raw: Mapping[str, Any], file: Path) -> Config:
-    """The configuration that stands, or would stand, in `file`. Raises ConfigError."""
+def parse_config(raw: Mapping[str, Any], file: Path, text: str = "") -> Config:
+    """The configuration that stands, or would stand, in `file`. text: the file's, for the lines.
+
+    Raises ConfigError: a line for each mistake.
+    """
     try:
         config = Config.model_validate(raw)
     except ValidationError as error:
-        raise ConfigError(f"{file}: {_sentence(error.errors()[0])}") from None
+        mistakes = error.errors()
+        lines = [line_of(path_of(one), text) for one in mistakes]
+        said = {  # several of one place's kinds may say the same
+            f"{file}{f':{line}' if line else ''}: {_sentence(one)}": None
+            for line, one in sorted(
+                zip(lines, mistakes, strict=True), key=lambda pair: pair[0] or 0
+            )
+        }
+        raise ConfigError("\n".join(said)) from None
     config = _anchored(config, file.resolve().parent)
     config._file = file.resolve()
     return config
@@ -133,23 +163,87 @@ def _anchored(config: Config, base: Path) -> Config:
     return config.model_copy(update={"gateway": gateway, "agents": agents, "memory": memory})
 
 
-def place_of(error: ErrorDetails) -> str:
-    """The key of a mistake, e.g. bots.0.platform."""
+def path_of(error: ErrorDetails) -> KeyPath:
+    """Where a mistake is, e.g. ("bots", 0, "platform")."""
     loc = error["loc"]
     if loc[:1] == ("bots",):
         missing = ("platform",) if error["type"].startswith("union_tag") else ()
         loc = (*loc[:2], *loc[3:], *missing)  # without the platform, which chose the table
-    return ".".join(str(part) for part in loc)
+    return loc
+
+
+def place_of(error: ErrorDetails) -> str:
+    """The key of a mistake, e.g. bots.0.platform."""
+    return ".".join(str(part) for part in path_of(error))
 
 
 def reason_of(error: ErrorDetails) -> str:
     """The mistake as the second half of a sentence."""
-    if error["type"] == "union_tag_invalid":
-        return f"{error['ctx']['tag']!r} is not one of {error['ctx']['expected_tags']}"
-    if error["type"] == "union_tag_not_found":
+    kind, context = error["type"], error.get("ctx", {})
+    if kind == "union_tag_invalid":
+        return f"{context['tag']!r} is not one of {context['expected_tags']}"
+    if kind in {"tuple_type", "list_type"}:
+        table = isinstance(error["input"], dict)
+        return f"write [[{error['loc'][-1]}]], in two brackets" if table else "must be a list: […]"
+    if kind == "too_short":
+        return (
+            f"must have {context['min_length']} or more entries, and has {context['actual_length']}"
+        )
+    if kind == "union_tag_not_found":
         return "field required"
-    message = error["msg"].removeprefix("Value error, ")
+    message = _WORDS.get(kind) or error["msg"].removeprefix("Value error, ")
     return message[0].lower() + message[1:]
+
+
+def line_of(path: KeyPath, text: str) -> int | None:
+    """The line, from 1, of TOML where a value stands, or else the innermost table around it."""
+    lines = dict(reversed(list(_lines(text))))
+    return next((lines[path[:n]] for n in range(len(path), 0, -1) if path[:n] in lines), None)
+
+
+def _lines(text: str) -> Iterator[tuple[KeyPath, int]]:
+    """Each path with the line on which its statement begins. The text is sound TOML."""
+    table: KeyPath = ()
+    count: dict[KeyPath, int] = {}
+    pending: list[str] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        pending.append(line)
+        try:
+            said = tomllib.loads("\n".join(pending))
+        except tomllib.TOMLDecodeError:
+            continue  # goes on in the next line
+        begin, header = number - len(pending) + 1, pending[0].lstrip().startswith("[")
+        pending.clear()
+        for path in _paths(said):
+            if not header:
+                yield (*table, *path), begin
+                continue
+            table = _indexed(path, count)
+            yield table, begin
+
+
+def _paths(value: Any) -> Iterator[KeyPath]:
+    """The paths of everything in a value, each after the one around it."""
+    keyed = dict(enumerate(value)) if isinstance(value, list) else value
+    for key, inner in keyed.items() if isinstance(keyed, dict) else ():
+        yield (key,)
+        yield from ((key, *path) for path in _paths(inner))
+
+
+def _indexed(path: KeyPath, count: dict[KeyPath, int]) -> KeyPath:
+    """A header's path with the index of the newest entry of each list in it; count: how many."""
+    found: KeyPath = ()
+    for n, part in enumerate(path):
+        if isinstance(part, int):
+            if n == len(path) - 1:
+                count[found] = count.get(found, 0) + 1
+            continue
+        found = (*found, part)
+        if n + 1 < len(path) and found in count and not isinstance(path[n + 1], int):
+            found = (*found, count[found] - 1)
+    if path and isinstance(path[-1], int):
+        found = (*found, count[found] - 1)
+    return found
 
 
 def _sentence(error: ErrorDetails) -> str:

@@ -147,3 +147,61 @@ def test_no_table_can_name_a_persona_by_a_reserved_name(table: str, tmp_path: Pa
     file = tmp_path / "moot.toml"
     with pytest.raises(ConfigError, match="no persona can be called 'nobody'"):
         parse_config(tomllib.loads(table), file)
+
+
+def test_all_mistakes_are_told_at_once_each_with_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "moot.toml"
+    file.write_text("""# a comment
+[gateway]
+listen = 18510
+lisen = "x"
+
+[[bots]]
+platform = "slack"
+name = "one"
+personas = ["claude"]
+
+[[bots]]
+platform = "slack"
+personas = [
+  "claude",
+]
+allowed = [
+  "[gateway]",
+  "listen = 1",
+]
+
+[turns]
+attempts = "many"
+agents.x = 1
+""")
+    with pytest.raises(ConfigError) as caught:
+        load_config(file, base=tmp_path)
+    told = [line.removeprefix(f"{file}:") for line in caught.value.say.splitlines()]
+    assert told[:2] == [
+        'gateway.listen: must be a text, in quotes: "…"'.join(("3: ", "")),
+        "4: gateway.lisen is not a key that Moot knows; did you mean listen?",
+    ]
+    assert [line.split(" is not a key")[0] for line in told[2:]] == [
+        "16: bots.1.allowed",
+        "22: turns.attempts",
+        "23: turns.agents",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("[bots]\nplatform = 'slack'", "1: bots: write [[bots]], in two brackets"),
+        ("[gateway]\nlisten = 127.0.0.1:8377", "a text stands in quotes"),
+        ("gateway = 3", "1: gateway: must be a table"),
+        ("[sessions]\nmost = 'x'", "2: sessions.most: must be a whole number"),
+    ],
+)
+def test_a_wrong_kind_of_value_is_told_in_words(tmp_path: Path, text: str, sentence: str) -> None:
+    file = tmp_path / "moot.toml"
+    file.write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        load_config(file, base=tmp_path)
+    assert sentence in caught.value.say
+    assert "valid" not in caught.value.say  # no library's words
