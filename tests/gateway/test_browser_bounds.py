@@ -133,7 +133,12 @@ async def test_names_with_blanks_and_without_are_marked(page: Page, house: FakeH
     house.say(GENERAL, Speaker("web:ana_lima", "Ana Lima"), "hi")
     house.say(GENERAL, DEMO, "@Ana Lima and @citra, not x@demo nor @nobody")
     await expect(page.locator("article.bot .mention")).to_have_text(["@Ana Lima", "@citra"])
-    await expect(page.locator("article.bot .mention.me")).to_have_text("@citra")
+    mine = page.locator("article.bot .mention.me")
+    await expect(mine).to_have_text("@citra")
+    style = await mine.evaluate(
+        "e => [getComputedStyle(e).display, getComputedStyle(e).borderTopWidth]"
+    )
+    assert style == ["inline", "0px"]  # it is a word of its sentence, whatever else is called `me`
 
 
 async def test_hostile_markdown_does_not_hang_the_page(page: Page, house: FakeHouse) -> None:
@@ -243,3 +248,15 @@ async def test_a_room_of_another_platform_is_read_here_and_written_there(
     await expect(page.locator("article")).to_contain_text("New icons")
     await expect(page.locator("#composer")).to_be_hidden()
     await expect(page.locator("#read-only")).to_contain_text("lives in Slack")
+
+
+async def test_escape_in_the_message_box_leaves_the_writer_where_they_are(page: Page) -> None:
+    await page.locator("#show-memory").click()
+    await expect(page.locator("#side")).to_be_visible()
+    await page.locator("#text").fill("half a thought")
+    await page.locator("#text").press("Escape")
+    await expect(page.locator("#text")).to_be_focused()
+    await expect(page.locator("#side")).to_be_visible()
+    await page.locator("#side button").first.focus()
+    await page.keyboard.press("Escape")
+    await expect(page.locator("#side")).to_be_hidden()

@@ -53,6 +53,7 @@ export const panelKind = () => current?.kind ?? null;
 export function setUpPanel() {
   narrow.addEventListener("change", () => cover(Boolean(current) && narrow.matches));
   document.addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && current && !document.querySelector("dialog[open]")) closePanel();
+    if (event.key !== "Escape" || !current || document.querySelector("dialog[open]")) return;
+    if (event.target !== $("text")) closePanel(); // whoever is writing goes on writing
   });
 }
