@@ -26,7 +26,8 @@ class Question:
 
     title, detail: plain text, shown as it is: what is asked must not be able to dress itself up.
     code: proves behind a choice which question was seen; "": it has none. crowded: another waits in
-    its place, so that a choice is typed with the code.
+    its place, so that a choice is typed with the code. note: Moot's own
+    words below it, in Markdown.
     """
 
     id: str
@@ -35,6 +36,7 @@ class Question:
     options: tuple[Option, ...]
     code: str = ""
     crowded: bool = False
+    note: str = ""
 
     @property
     def digest(self) -> str:

@@ -101,6 +101,27 @@ async def as_program(moot: Service, question: str, person: str, want: int) -> st
         return str(told["error"]["message"] if "error" in told else told["choice"])
 
 
+async def test_a_question_that_nobody_may_answer_yet_waits_and_tells_what_to_do(
+    homeserver: Synapse, tmp_path: Path
+) -> None:
+    """The page's owner answers it, or gives the role that it names."""
+    async with platform("slack", homeserver) as at:
+        olivia, ash = at.people("olivia", "ash")
+        async with house(at, tmp_path, 'second_person = "never"') as moot:
+            await at.asked()
+            assert any(f"moot access grant {ash} owner" in post for post in at.posts())
+            async with program_at(moot.url) as client:
+                path = f"/api/questions/{await waiting(moot)}"
+                async with client.post(path, json={"option": 0}) as response:
+                    assert response.status == 200, await response.text()
+            await until(lambda: at.allowed() == 1)
+
+            question = await at.asked()
+            await given(moot, olivia)
+            await at.press(question)
+            await until(lambda: at.allowed() == 2)
+
+
 @pytest.mark.parametrize("name", sampled(PLATFORMS, "slack", "page"))
 async def test_one_person_with_a_token_a_session_and_an_account_is_not_two(
     name: str, homeserver: Synapse, tmp_path: Path

@@ -32,7 +32,8 @@ def question_markdown(question: Question) -> str:
         f"`{question.typed(number)}` {literal(option.label)}"
         for number, option in enumerate(question.options)
     )
-    return "\n\n".join([*parts, "\n".join(choices)])
+    notes = [question.note] if question.note else []
+    return "\n\n".join([*parts, "\n".join(choices), *notes])
 
 
 def decided_markdown(question: Question, option: int, by: str) -> str:
@@ -42,14 +43,21 @@ def decided_markdown(question: Question, option: int, by: str) -> str:
     return f"**{title}**\n\n{label} ({literal(by)})"
 
 
-NOBODY = "nobody is listed as `approvers` under `[access]`"
 ALONE = "two people must agree (`second_person` under `[access]`), and only one may answer here"
 
 
-def refused_markdown(question: Question, persona: str, why: str = NOBODY) -> str:
+def refused_markdown(question: Question, persona: str, why: str) -> str:
     """The text instead of a question that nobody could answer. why: Markdown."""
     title = literal(_cut(question.title, TITLE_CHARS))
     return f"@{persona} asked for permission ({title}) and was refused: {why}."
+
+
+def unowned_markdown(person_id: str) -> str:
+    """The note below a question that only Moot's page can answer yet; the id of who asked."""
+    return (
+        "Nobody here may answer that yet: it waits on Moot's page. Where Moot runs, "
+        f"`moot access grant {person_id} owner` lets whoever asked answer here."
+    )
 
 
 def agreed_markdown(question: Question, option: int, by: str) -> str:

@@ -301,6 +301,8 @@ def _asked(question: Question) -> list[str]:
     lines = [f"*{title}*"] if title else []
     if question.detail.strip():
         lines += fenced(_shortened(question.detail).split("\n"))
+    if question.note:
+        lines.append(question.note)
     return lines
 
 

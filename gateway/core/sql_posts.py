@@ -7,7 +7,7 @@ from datetime import datetime
 from operator import methodcaller
 from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
 from gateway.core.ledger import Post, Turn
 from gateway.core.sql_rows import (
@@ -22,7 +22,7 @@ from gateway.core.sql_rows import (
     QUESTION_OF,
 )
 from store.database import Store, insert_of
-from store.schema import posts
+from store.schema import messages, posts
 from store.timestamps import micros, moment
 
 
@@ -52,6 +52,11 @@ class SqlPosts:
         at = turn.states[-1][1]
         key = f"{turn.id}:{question_id}"
         await self._add_post(Post(key, turn.id, -1, "question", title, "sent", platform_id, at))
+
+    async def asker_of(self, message_seq: int) -> str:
+        """The id of who sent a message."""
+        statement = select(messages.c.sender_id).where(messages.c.seq == message_seq)
+        return str(await self._store.read(lambda connection: connection.scalar(statement)))
 
     async def newest_message(self) -> int:
         """The number of the message that came to disk last; 0: there is none."""

@@ -13,7 +13,7 @@ from typing import TypedDict
 import structlog
 
 from bots.bot import Bot
-from bots.kit.questions import ALONE, NOBODY, refused_markdown
+from bots.kit.questions import ALONE, refused_markdown, unowned_markdown
 from bots.kit.recent import Recent
 from contract.agent import GONE, Question
 from contract.chat import Chosen, Destination, Inbound, Room, Speaker
@@ -86,8 +86,11 @@ class Questions:
             question = replace(question, id=token_hex(8))  # an answer to the one before is none
         danger = await asyncio.to_thread(self._danger.reason, question, workspace)
         why = self._why_two(turn, danger)
-        if nobody := self._nobody(turn, two=why is not None):
-            return await self._refuse_at_once(question, turn, bot, place, nobody)
+        if not self._access.has_approvers(turn.room, turn.persona):
+            asker = await self._ledger.asker_of(turn.message_seq)
+            question = replace(question, note=unowned_markdown(asker))
+        elif why is not None and self._is_alone(turn):
+            return await self._refuse_at_once(question, turn, bot, place)
         now = self._clock()
         refuses = [i for i, option in enumerate(question.options) if option.refuses]
         entry = PendingQuestion(
@@ -150,26 +153,21 @@ class Questions:
                 return "always"
         return danger
 
-    def _nobody(self, turn: Turn, *, two: bool) -> str:
-        """The reason why it need not be asked, in Markdown; "": there are people enough."""
-        if not self._access.has_approvers(turn.room, turn.persona):
-            return NOBODY
-        if not two:
-            return ""
+    def _is_alone(self, turn: Turn) -> bool:
+        """True if two people can't agree here, as only one of those who may answer is there."""
         who = self._access.approvers(turn.room, turn.persona)
         if turn.room.source == "web":  # only accounts of the page are proven to be two people
             accounts = self._access.page_users
             who = accounts if EVERYBODY in who else who & accounts
-        return "" if EVERYBODY in who or len(who) > 1 else ALONE
+        return EVERYBODY not in who and len(who) < 2
 
     async def _refuse_at_once(
-        self, question: Question, turn: Turn, bot: Bot, place: Destination, why: str
+        self, question: Question, turn: Turn, bot: Bot, place: Destination
     ) -> int:
         refusal = refusing(question)
-        reason = "nobody" if why == NOBODY else "alone"
         self._counted("policy")
-        await self._record_lapse(turn, question, refusal, "policy", reason)
-        line = refused_markdown(question, turn.persona, why)
+        await self._record_lapse(turn, question, refusal, "policy", "alone")
+        line = refused_markdown(question, turn.persona, ALONE)
         await self._posts.tell(turn, question, bot, place, line)
         return refusal
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from bots.kit.questions import decided_markdown, question_markdown, refused_markdown
+from bots.kit.questions import ALONE, decided_markdown, question_markdown, refused_markdown
 from bots.kit.reactions import DIGITS, option_of
 from bots.markdown.writer import PLAIN
 from bots.slack.text import mrkdwn
@@ -49,7 +49,7 @@ def test_what_was_decided_and_refused_can_not_dress_itself_up(
     asked = Question("q", title, "", (Option("<!here> *Yes*"), Option("No", refuses=True)))
     shown = (
         written(decided_markdown(asked, 0, "@everyone _Ash_")),
-        written(refused_markdown(asked, "claude")),
+        written(refused_markdown(asked, "claude", ALONE)),
     )
     for text in shown:
         assert "\n#" not in text

@@ -27,7 +27,7 @@ OWNERS_DM = Room("fake:dm-olivia", "Olivia", "dm")
 OLIVIA = Speaker("fake:olivia", "Olivia")
 ANSWER = "Respond to Ash in this direct message."
 CODE = re.compile(r"`([0-9A-Z]{8})`")
-WHICH = re.compile(r", to the message of \d\d:\d\d(?=\.\Z)")  # where a line of ours came first
+WHICH = re.compile(r", to the message of \d\d:\d\d(?: \(.*?\))?")
 
 
 def texts(moot: Opened) -> list[str]:

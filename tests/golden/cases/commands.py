@@ -310,9 +310,10 @@ CASES = (
     ),
     Case(
         "question_without_approvers",
-        "A question that nobody may answer is refused at once.",
+        "A question that nobody here may answer waits its time, with the command that mends it.",
         (Say("@demo go"),),
         {"demo": [ASKS]},
+        options={"turns": {"question_timeout_s": 0.05}},
     ),
     Case(
         "question_in_time",
