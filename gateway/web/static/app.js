@@ -19,6 +19,7 @@ import { TimelineView } from "./chat/timeline.js";
 import { drawWelcome } from "./chat/welcome.js";
 import { showWhy } from "./chat/why.js";
 import { platformName } from "./lib/words.js";
+import { t } from "./lib/i18n.js";
 
 const HOME = "web:general"; // where one is who names no room
 /** @type {Map<string, Conversation>} */
@@ -211,7 +212,7 @@ function onEvent(type, data) {
       store.setRoom(data.room);
       return;
     case "stopping":
-      say("Moot is stopping. What you write now is answered after its next start.");
+      say(t("Moot is stopping. What you write now is answered after its next start."));
       return;
     case "memory":
       memoryChanged(data.room_id);
@@ -281,7 +282,7 @@ function drawAll() {
 function onState(connection) {
   const lost = connection === "lost";
   $("connection").hidden = !lost;
-  $("connection").textContent = lost ? "Connection lost. Reconnecting…" : "";
+  $("connection").textContent = lost ? t("Connection lost. Reconnecting…") : "";
   document.body.classList.toggle("offline", lost);
   if (lost) api.get("/api/me").catch(() => {}); // who was signed out elsewhere comes to the form
 }
@@ -314,9 +315,9 @@ on("me", () => {
   if (room && !adminShown()) open(store.mine(room) && store.roomOf(room.id) ? room.id : HOME);
 });
 
-$("show-memory").append(icon("book"), h("span", {}, "Memory"));
+$("show-memory").append(icon("book"), h("span", {}, t("Memory")));
 $("show-memory").addEventListener("click", () => room && toggleMemory(room, readOnly(room)));
-$("show-terminal").append(icon("terminal"), h("span", {}, "Terminal"));
+$("show-terminal").append(icon("terminal"), h("span", {}, t("Terminal")));
 $("show-terminal").addEventListener("click", () => (panelKind() === "terminal" ? closePanel() : showTerminal()));
 new MutationObserver(() => {
   for (const kind of ["memory", "terminal"])

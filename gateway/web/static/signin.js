@@ -3,6 +3,8 @@
 // code is taken out of the address at once, so that neither the history nor whoever looks at the
 // screen keeps it.
 
+import { t } from "./lib/i18n.js";
+
 /** @param {string} id */
 const part = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 /** @param {string} id */
@@ -27,13 +29,13 @@ function earlierName() {
 
 function askName() {
   named = true;
-  part("title").textContent = "What is your name?";
-  part("about").textContent = "Others in the rooms see it, and so do the agents.";
+  part("title").textContent = t("What is your name?");
+  part("about").textContent = t("Others in the rooms see it, and so do the agents.");
   part("name-field").hidden = false;
   part("token-field").hidden = true;
   field("name").required = true;
   field("name").value = earlierName();
-  part("enter").textContent = "Continue";
+  part("enter").textContent = t("Continue");
   field("name").focus();
 }
 
@@ -65,7 +67,7 @@ function fail(message) {
 async function signIn() {
   const token = field("token").value.trim();
   if (!code && !token) {
-    fail("Type a token, or open a link");
+    fail(t("Type a token, or open a link"));
     return;
   }
   part("fault").textContent = "";
@@ -85,7 +87,7 @@ async function signIn() {
     else if (body.needs === "switch") askToSwitch(body, signIn);
     else fail(body.error?.message ?? response.statusText);
   } catch {
-    fail("Moot does not answer. Is it running?");
+    fail(t("Moot does not answer. Is it running?"));
   }
   part("enter").removeAttribute("aria-busy");
 }
@@ -113,7 +115,7 @@ async function goToProvider() {
     else if (body.needs === "switch") askToSwitch(body, goToProvider);
     else fail(body.error?.message ?? response.statusText);
   } catch {
-    fail("Moot does not answer. Is it running?");
+    fail(t("Moot does not answer. Is it running?"));
   }
   part("oidc").removeAttribute("aria-busy");
 }
@@ -126,10 +128,10 @@ function begin(label) {
   }
   if (code && !label) signIn();
   else if (code) {
-    part("title").textContent = "Welcome";
+    part("title").textContent = t("Welcome");
     part("about").textContent = `Your link is good. With ${label} you can come back without one.`;
     part("token-field").hidden = true;
-    part("enter").textContent = "Continue without";
+    part("enter").textContent = t("Continue without");
     part("oidc").focus();
   } else field("token").focus();
 }

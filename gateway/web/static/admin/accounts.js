@@ -8,6 +8,7 @@ import { confirmDialog } from "../lib/dialogs.js";
 import { announce, copyButton, filledIn, h } from "../lib/dom.js";
 import { state } from "../lib/store.js";
 import { plural } from "../lib/words.js";
+import { locale, t } from "../lib/i18n.js";
 
 const ROLES = ["guest", "member", "owner"];
 /** @type {{ name: string, url: string } | null} */
@@ -38,23 +39,23 @@ export async function loadAccounts() {
 export function accountParts({ users, invitations, sessions, tokens }, refresh) {
   return [
     section(
-      "Accounts of this page",
+      t("Accounts of this page"),
       users.length
         ? h("ul", { class: "admin-rows" }, ...users.map((user) => userRow(user, refresh)))
-        : empty("Nobody has one yet."),
+        : empty(t("Nobody has one yet.")),
       invitations.length
         ? h("ul", { class: "admin-rows" }, ...invitations.map((link) => invitationRow(link, refresh)))
         : null,
     ),
-    section("Invite somebody", inviteForm(refresh)),
+    section(t("Invite somebody"), inviteForm(refresh)),
     section(
-      "Signed in",
+      t("Signed in"),
       sessions.length
         ? h("ul", { class: "admin-rows" }, ...sessions.map((session) => sessionRow(session, refresh)))
-        : empty("Nobody is."),
+        : empty(t("Nobody is.")),
     ),
     tokens.length
-      ? section("Programs' tokens", h("ul", { class: "admin-rows" }, ...tokens.map((one) => tokenRow(one, refresh))))
+      ? section(t("Programs' tokens"), h("ul", { class: "admin-rows" }, ...tokens.map((one) => tokenRow(one, refresh))))
       : null,
   ];
 }
@@ -97,13 +98,13 @@ function userRow(user, refresh) {
     act:
       user.id === state.me?.id
         ? null
-        : action(`close-${user.id}`, "Close", close, {
+        : action(`close-${user.id}`, t("Close"), close, {
             name: `Close the account of ${user.name}`,
             sure: () =>
               confirmDialog({
-                title: "Close the account?",
+                title: t("Close the account?"),
                 text: `${user.name} is signed out everywhere and has no role any more. What they said stays.`,
-                yes: "Close it",
+                yes: t("Close it"),
               }),
           }),
   });
@@ -116,7 +117,7 @@ function userRow(user, refresh) {
 function invitationRow(link, refresh) {
   const withdraw = async () => {
     await api.remove(`/api/page/invitations/${link.id}`, {});
-    announce("Withdrawn");
+    announce(t("Withdrawn"));
     refresh();
   };
   return row({
@@ -124,9 +125,9 @@ function invitationRow(link, refresh) {
     tag: "invited",
     about: [
       `${link.person_id} · ${link.role ?? "as before"}${link.by_name ? ` · by ${link.by_name}` : ""}` +
-        ` · until ${new Date(link.expires_at).toLocaleString()}`,
+        ` · until ${new Date(link.expires_at).toLocaleString(locale)}`,
     ],
-    act: action(`withdraw-${link.id}`, "Withdraw", withdraw, {
+    act: action(`withdraw-${link.id}`, t("Withdraw"), withdraw, {
       name: `Withdraw the invitation of ${link.person_name}`,
     }),
   });
@@ -139,7 +140,7 @@ function invitationRow(link, refresh) {
 function sessionRow(session, refresh) {
   const end = async () => {
     await api.remove(`/api/page/sessions/${session.id}`, {});
-    announce("Signed out");
+    announce(t("Signed out"));
     refresh();
   };
   return row({
@@ -148,7 +149,7 @@ function sessionRow(session, refresh) {
     about: [`${browserName(session.user_agent)} · ${session.address} · seen `, when(session.seen_at)],
     act: session.here
       ? null
-      : action(`end-${session.id}`, "Sign out", end, { name: `Sign ${session.person_name} out there` }),
+      : action(`end-${session.id}`, t("Sign out"), end, { name: `Sign ${session.person_name} out there` }),
   });
 }
 
@@ -159,14 +160,14 @@ function sessionRow(session, refresh) {
 function tokenRow(token, refresh) {
   const revoke = async () => {
     await api.remove(`/api/page/tokens/${token.name}`, {});
-    announce("Revoked");
+    announce(t("Revoked"));
     refresh();
   };
   return row({
     name: token.name,
     tag: token.reads === "all" ? "everything" : `reads ${token.reads}`,
     about: ["used ", token.used_at ? when(token.used_at) : "never", " · made ", when(token.created_at)],
-    act: action(`revoke-${token.name}`, "Revoke", revoke, { name: `Revoke the token ${token.name}` }),
+    act: action(`revoke-${token.name}`, t("Revoke"), revoke, { name: `Revoke the token ${token.name}` }),
   });
 }
 
@@ -178,14 +179,14 @@ function inviteForm(refresh) {
         { class: "invitation", role: "status" },
         h("p", { class: "note" }, `Send this link to ${invited.name}. It works once, within three days:`),
         h("code", { class: "invitation-link" }, invited.url),
-        copyButton(invited.url, "Copy the link"),
+        copyButton(invited.url, t("Copy the link")),
       )
     : null;
   const form = h(
     "form",
     { class: "admin-filters", "data-acts": true, "data-keep": true },
     field(
-      "Name",
+      t("Name"),
       h("input", {
         name: "name",
         class: "field",
@@ -196,7 +197,7 @@ function inviteForm(refresh) {
       }),
     ),
     field(
-      "Invited as",
+      t("Invited as"),
       h(
         "select",
         { name: "role", class: "field", "data-key": "invite-role" },
@@ -205,12 +206,12 @@ function inviteForm(refresh) {
     ),
     action(
       "invite",
-      "Invite",
+      t("Invite"),
       async () => {
         if (!form.reportValidity()) return;
         const link = await api.post("/api/page/invitations", filledIn(form));
         invited = { name: link.person_name, url: link.url };
-        announce("The link is ready");
+        announce(t("The link is ready"));
         form.reset();
         refresh();
       },

@@ -8,6 +8,7 @@ import { filledIn, h, icon } from "../lib/dom.js";
 import { state } from "../lib/store.js";
 import { plural } from "../lib/words.js";
 import { showWhy } from "../chat/why.js";
+import { t } from "../lib/i18n.js";
 
 const FILTERS = ["act", "person", "persona", "room", "turn"];
 const list = new FilteredList("/api/audit", FILTERS);
@@ -15,7 +16,7 @@ const list = new FilteredList("/api/audit", FILTERS);
 /** @type {Page.Section} */
 export const audit = {
   name: "audit",
-  title: "Audit log",
+  title: t("Audit log"),
   probe: "/api/audit?limit=1",
   async load({ query }) {
     const [found, checked] = await Promise.all([list.load(query), api.get("/api/audit/verify")]);
@@ -31,9 +32,9 @@ export const audit = {
       badge(checked),
       folded(filters(query), filtered),
       items.length
-        ? h("ul", { class: "admin-rows", "aria-label": "Audit log, newest first" }, ...items.map(entry))
-        : empty(filtered ? "Nothing fits the filter." : "Nothing is on record yet."),
-      more ? list.olderButton("Older ones", refresh) : null,
+        ? h("ul", { class: "admin-rows", "aria-label": t("Audit log, newest first") }, ...items.map(entry))
+        : empty(filtered ? t("Nothing fits the filter.") : t("Nothing is on record yet.")),
+      more ? list.olderButton(t("Older ones"), refresh) : null,
     ];
   },
 };
@@ -91,7 +92,7 @@ function entry({ seq, at, act, by, persona, room_id: roomId, turn_id: turn, deta
                 "aria-label": `Why: turn of entry ${seq}`,
                 on: { click: () => showWhy(turn) },
               },
-              "Why",
+              t("Why"),
             )
           : null,
       ),
@@ -132,13 +133,13 @@ function filters(query) {
     );
   const form = h(
     "form",
-    { class: "admin-filters", "aria-label": "Which entries" },
-    field("act", "Act"),
-    field("person", "Person's id"),
-    field("persona", "Persona"),
-    field("room", "Room's id"),
-    h("button", { class: "button", "data-key": "audit-filter" }, "Filter"),
-    list.filters(query) ? h("a", { class: "button", href: address("audit") }, "Clear") : null,
+    { class: "admin-filters", "aria-label": t("Which entries") },
+    field("act", t("Act")),
+    field("person", t("Person's id")),
+    field("persona", t("Persona")),
+    field("room", t("Room's id")),
+    h("button", { class: "button", "data-key": "audit-filter" }, t("Filter")),
+    list.filters(query) ? h("a", { class: "button", href: address("audit") }, t("Clear")) : null,
   );
   form.addEventListener("submit", (event) => {
     event.preventDefault();

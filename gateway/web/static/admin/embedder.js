@@ -5,6 +5,7 @@ import * as api from "../lib/api.js";
 import { action, section } from "./parts.js";
 import { announce, h } from "../lib/dom.js";
 import { plural } from "../lib/words.js";
+import { t } from "../lib/i18n.js";
 
 const LOOK_MS = 1_500; // while it is fetched, or facts are given their meaning
 const PATH = "/api/admin/embedder";
@@ -21,7 +22,7 @@ export function embedderCard(found, refresh) {
   if (!found || found.refused) return null;
   const works = found.state === "fetching" || (found.state === "installed" && found.embedded < found.facts);
   if (works) setTimeout(refresh, LOOK_MS);
-  return section("Recall", h("ul", { class: "cards-list" }, card(found, refresh)));
+  return section(t("Recall"), h("ul", { class: "cards-list" }, card(found, refresh)));
 }
 
 /**
@@ -39,18 +40,18 @@ function card(found, refresh) {
  */
 function offer({ download_mb: download, kept_mb: kept, fault }, refresh) {
   return [
-    h("p", { class: "card-title" }, "Find other words, too"),
+    h("p", { class: "card-title" }, t("Find other words, too")),
     h(
       "p",
       { class: "row-about" },
-      "Recall goes by words. MiniLM, a small English model, also finds what was said in other words. ",
+      t("Recall goes by words. MiniLM, a small English model, also finds what was said in other words. "),
       `It is a download of ${download} MB and takes ${kept} MB of disk; what is said stays on this machine.`,
     ),
     fault ? h("p", { class: "failure", role: "alert" }, fault) : null,
     h(
       "div",
       { class: "card-buttons" },
-      action("embedder", fault ? "Try again" : "Install MiniLM", () => install(refresh), { css: "primary" }),
+      action("embedder", fault ? t("Try again") : t("Install MiniLM"), () => install(refresh), { css: "primary" }),
     ),
   ];
 }
@@ -58,16 +59,16 @@ function offer({ download_mb: download, kept_mb: kept, fault }, refresh) {
 /** @param {() => void} refresh */
 async function install(refresh) {
   await api.post(PATH, {});
-  announce("MiniLM is being fetched");
+  announce(t("MiniLM is being fetched"));
   refresh();
 }
 
 /** @param {Api.EmbedderView} found */
 function fetching({ download_mb: download }) {
   return [
-    h("p", { class: "card-title" }, "MiniLM is being fetched"),
+    h("p", { class: "card-title" }, t("MiniLM is being fetched")),
     h("p", { class: "row-about", role: "status" }, `${download} MB; recall goes on by words meanwhile.`),
-    h("progress", { "aria-label": "MiniLM is being fetched" }),
+    h("progress", { "aria-label": t("MiniLM is being fetched") }),
   ];
 }
 
@@ -75,7 +76,7 @@ function fetching({ download_mb: download }) {
 function installed({ facts, embedded, kept_mb: kept }) {
   const done = embedded >= facts;
   return [
-    h("p", { class: "card-title" }, "Recall finds other words, too"),
+    h("p", { class: "card-title" }, t("Recall finds other words, too")),
     h(
       "p",
       { class: "row-about", role: "status" },
@@ -83,6 +84,6 @@ function installed({ facts, embedded, kept_mb: kept }) {
         ? `MiniLM is installed (${kept} MB) and used for ${plural(facts, "fact")}.`
         : `MiniLM is installed. ${embedded} of ${plural(facts, "fact")} have their meaning; others go by words.`,
     ),
-    done ? null : h("progress", { value: embedded, max: facts, "aria-label": "Facts with their meaning" }),
+    done ? null : h("progress", { value: embedded, max: facts, "aria-label": t("Facts with their meaning") }),
   ];
 }

@@ -10,6 +10,7 @@ import { dangerLine } from "../chat/live.js";
 import { state } from "../lib/store.js";
 import { duration, platformName, plural, size } from "../lib/words.js";
 import { turnRow } from "./turns.js";
+import { t } from "../lib/i18n.js";
 
 // A choice that opens a door for good.
 const LASTING = /\b(always|don.t ask|all edits|everything|every time|never ask|bypass|for this session)\b/i;
@@ -23,7 +24,7 @@ export async function waits() {
 /** @type {Page.Section} */
 export const overview = {
   name: "",
-  title: "Overview",
+  title: t("Overview"),
   ages: true,
   async load() {
     const [summary, access, model] = await Promise.all([
@@ -44,15 +45,15 @@ export const overview = {
     ];
     return [
       verdict(summary, waiting.length),
-      waiting.length ? section("Waiting for you", h("ul", { class: "cards-list" }, ...waiting)) : null,
+      waiting.length ? section(t("Waiting for you"), h("ul", { class: "cards-list" }, ...waiting)) : null,
       summary.problems.length
         ? section(
-            summary.problems.some((problem) => problem.grave) ? "Not well" : "Worth a look",
+            summary.problems.some((problem) => problem.grave) ? t("Not well") : t("Worth a look"),
             h("ul", { class: "cards-list" }, ...summary.problems.map(problemRow)),
           )
         : null,
       tiles(summary),
-      section("Bots", h("ul", { class: "admin-rows" }, ...summary.bots.map(botRow))),
+      section(t("Bots"), h("ul", { class: "admin-rows" }, ...summary.bots.map(botRow))),
       embedderCard(model, refresh),
       failures(summary),
     ];
@@ -72,7 +73,7 @@ function verdict({ problems }, waiting) {
   const css = grave ? "bad" : waiting ? "wait" : "good";
   const quiet = problems.length
     ? `Nothing is broken. ${plural(problems.length, "thing is", "things are")} worth a look.`
-    : "Everything is well. Nothing waits for you.";
+    : t("Everything is well. Nothing waits for you.");
   return h(
     "p",
     { class: `verdict ${css}`, role: "status" },
@@ -84,16 +85,16 @@ function verdict({ problems }, waiting) {
 /** @param {Api.SummaryView} given */
 function tiles({ today, sessions, asleep, most_sessions: most, disk }) {
   return section(
-    "The last 24 hours",
+    t("The last 24 hours"),
     h(
       "dl",
       { class: "tiles" },
-      figure("Turns", short(today.turns), today.waiting ? `${today.waiting} at work or waiting` : ""),
-      figure("Failed", short(today.failed)),
-      figure("Typical answer", today.p50_ms === null ? "–" : duration(today.p50_ms)),
-      figure("Sessions", `${sessions} of ${most}`, asleep ? `${asleep} asleep` : ""),
+      figure(t("Turns"), short(today.turns), today.waiting ? `${today.waiting} at work or waiting` : ""),
+      figure(t("Failed"), short(today.failed)),
+      figure(t("Typical answer"), today.p50_ms === null ? "–" : duration(today.p50_ms)),
+      figure(t("Sessions"), `${sessions} of ${most}`, asleep ? `${asleep} asleep` : ""),
       figure(
-        "Free disk",
+        t("Free disk"),
         size(disk.free_bytes),
         disk.database_bytes === null ? "" : `database ${size(disk.database_bytes)}`,
       ),
@@ -125,7 +126,7 @@ function botRow(bot) {
       ? h(
           "p",
           { class: "row-about" },
-          "Last error ",
+          t("Last error "),
           when(bot.error_at),
           ": ",
           h("span", { class: bot.state === "up" ? "" : "bad-text" }, bot.error),
@@ -149,13 +150,17 @@ function problemRow({ text, remedy, grave }) {
 
 /** @param {Api.SummaryView} given */
 function failures({ failed, today }) {
-  if (!failed.length) return section("Failed turns", empty("None in the last 24 hours."));
+  if (!failed.length) return section(t("Failed turns"), empty(t("None in the last 24 hours.")));
   const most = Math.max(...failed.map((turn) => turn.total_ms ?? 0), 1);
   const more =
     today.failed > failed.length
       ? h("p", {}, h("a", { href: address("turns", { state: "failed" }) }, `All ${today.failed}`))
       : null;
-  return section("Failed turns", h("ul", { class: "admin-rows" }, ...failed.map((turn) => turnRow(turn, most))), more);
+  return section(
+    t("Failed turns"),
+    h("ul", { class: "admin-rows" }, ...failed.map((turn) => turnRow(turn, most))),
+    more,
+  );
 }
 
 // ── Questions and pairings ────────────────────────────────────────────────────────────────
@@ -175,7 +180,7 @@ function questionCard(asked, refresh) {
       sure: needsSure(asked, option)
         ? () =>
             confirmDialog({
-              title: "Are you sure?",
+              title: t("Are you sure?"),
               text: stakes(asked, option),
               yes: option.label,
             })
@@ -197,7 +202,7 @@ function questionCard(asked, refresh) {
     ),
     dangerLine(asked),
     detail
-      ? h("pre", { class: "card-detail", tabindex: "0", role: "group", "aria-label": "What it wants to do" }, detail)
+      ? h("pre", { class: "card-detail", tabindex: "0", role: "group", "aria-label": t("What it wants to do") }, detail)
       : null,
     h("div", { class: "card-buttons" }, ...buttons),
   );
@@ -232,7 +237,7 @@ async function choose({ id }, option, refresh) {
   if (!by) return;
   try {
     await api.post(`/api/questions/${encodeURIComponent(id)}`, { option, by });
-    announce("Answered");
+    announce(t("Answered"));
   } finally {
     refresh();
   }
@@ -266,12 +271,12 @@ function pairingCard(one, refresh) {
       " · ",
       when(one.at),
     ),
-    note("Compare the code with the one that they were shown."),
+    note(t("Compare the code with the one that they were shown.")),
     h(
       "div",
       { class: "card-buttons" },
-      action(`pair-${one.code}`, "Let in", decide("approve"), { css: "primary", name: `Let in ${one.person_name}` }),
-      action(`refuse-${one.code}`, "Refuse", decide("refuse"), { name: `Refuse ${one.person_name}` }),
+      action(`pair-${one.code}`, t("Let in"), decide("approve"), { css: "primary", name: `Let in ${one.person_name}` }),
+      action(`refuse-${one.code}`, t("Refuse"), decide("refuse"), { name: `Refuse ${one.person_name}` }),
     ),
   );
 }

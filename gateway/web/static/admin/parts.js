@@ -5,6 +5,7 @@ import * as api from "../lib/api.js";
 import { announce, byKey, h, icon, s } from "../lib/dom.js";
 import { state } from "../lib/store.js";
 import { clock, dated, dayKey, duration, full } from "../lib/words.js";
+import { locale, t } from "../lib/i18n.js";
 
 /** Who decides: whoever is signed in. */
 export const me = () => (state.me ? { id: state.me.id, name: state.me.name } : null);
@@ -32,7 +33,7 @@ const UNITS = [
   ["hour", 3600],
   ["minute", 60],
 ];
-const agoFormat = new Intl.RelativeTimeFormat(undefined, { numeric: "auto", style: "short" });
+const agoFormat = new Intl.RelativeTimeFormat(locale, { numeric: "auto", style: "short" });
 
 /**
  * How long ago, in the largest unit that says something.
@@ -58,7 +59,7 @@ export const exactly = (at) =>
 
 /** @param {number} usd */
 export const money = (usd) => `$${usd < 0.1 ? usd.toFixed(3) : usd.toFixed(2)}`;
-const shortFormat = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
+const shortFormat = new Intl.NumberFormat(locale, { notation: "compact", maximumFractionDigits: 1 });
 /** @param {number} number */
 export const short = (number) => shortFormat.format(number);
 
@@ -174,7 +175,7 @@ export function action(key, label, run, { css = "", name = null, sure = null } =
  * @param {boolean} chosen
  */
 export function folded(form, chosen) {
-  const fold = h("details", { class: "filter-fold", "data-key": "filter" }, h("summary", {}, "Filter"), form);
+  const fold = h("details", { class: "filter-fold", "data-key": "filter" }, h("summary", {}, t("Filter")), form);
   fold.open = chosen || !matchMedia("(max-width: 860px)").matches;
   return fold;
 }
@@ -224,7 +225,7 @@ export function timeBar(turn, most) {
 export const stepLegend = () =>
   h(
     "ul",
-    { class: "legend", "aria-label": "Steps of a turn" },
+    { class: "legend", "aria-label": t("Steps of a turn") },
     ...STEPS.map(([name, words]) =>
       h(
         "li",

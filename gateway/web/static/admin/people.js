@@ -7,6 +7,7 @@ import { action, empty, enterPresses, field, me, note, roomTitle, section, when 
 import { confirmDialog } from "../lib/dialogs.js";
 import { announce, filledIn, h } from "../lib/dom.js";
 import { state } from "../lib/store.js";
+import { t } from "../lib/i18n.js";
 
 const ROLES = [
   ["guest", "guest: is heard"],
@@ -25,7 +26,7 @@ const RULES = {
 /** @type {Page.Section} */
 export const people = {
   name: "people",
-  title: "People",
+  title: t("People"),
   probe: "/api/access",
   load: async () => ({
     access: await api.get("/api/access"),
@@ -45,17 +46,17 @@ export const people = {
           `Direct messages: ${RULES[access.dms] ?? access.dms}. See [access] in moot.toml.`,
       ),
       section(
-        "Roles given here",
+        t("Roles given here"),
         access.grants.length
           ? h("ul", { class: "admin-rows" }, ...access.grants.map((grant) => grantRow(grant, refresh)))
-          : empty("None yet."),
+          : empty(t("None yet.")),
       ),
-      section("Give a role", grantForm(known, refresh)),
+      section(t("Give a role"), grantForm(known, refresh)),
       access.configured.length
-        ? section("Roles of moot.toml", h("ul", { class: "admin-rows" }, ...access.configured.map(configuredRow)))
+        ? section(t("Roles of moot.toml"), h("ul", { class: "admin-rows" }, ...access.configured.map(configuredRow)))
         : null,
       section(
-        "Who has spoken",
+        t("Who has spoken"),
         known.length
           ? h(
               "ul",
@@ -74,7 +75,7 @@ export const people = {
                 ),
               ),
             )
-          : empty("Nobody yet."),
+          : empty(t("Nobody yet.")),
       ),
     ];
   },
@@ -100,9 +101,9 @@ function grantRow(grant, refresh) {
   };
   const sure = () =>
     confirmDialog({
-      title: "Take it back?",
+      title: t("Take it back?"),
       text: `${grant.person_name} is no longer ${grant.role} ${scopeWords(grant)}.`,
-      yes: "Take back",
+      yes: t("Take back"),
     });
   return h(
     "li",
@@ -115,7 +116,7 @@ function grantRow(grant, refresh) {
       h(
         "span",
         { class: "row-end" },
-        action(`revoke-${grant.seq}`, "Take back", take, {
+        action(`revoke-${grant.seq}`, t("Take back"), take, {
           name: `Take back: ${grant.person_name}, ${grant.role}`,
           sure,
         }),
@@ -171,7 +172,7 @@ function grantForm(known, refresh) {
     "form",
     { class: "admin-filters", "data-acts": true, "data-keep": true },
     field(
-      "Person's id",
+      t("Person's id"),
       h("input", {
         name: "person_id",
         class: "field",
@@ -190,10 +191,10 @@ function grantForm(known, refresh) {
         .filter((person) => !person.id.startsWith("web:"))
         .map((person) => h("option", { value: person.id }, person.name)),
     ),
-    field("Role", select("role", ROLES)),
-    field("Room", select("room_id", [["", "everywhere"], ...rooms])),
+    field(t("Role"), select("role", ROLES)),
+    field(t("Room"), select("room_id", [["", "everywhere"], ...rooms])),
     field(
-      "Persona",
+      t("Persona"),
       select("persona", [
         ["", "every persona"],
         ...state.personas.map((persona) => [persona.name, `@${persona.name}`]),
@@ -201,14 +202,14 @@ function grantForm(known, refresh) {
     ),
     action(
       "grant",
-      "Give",
+      t("Give"),
       async () => {
         const by = me();
         if (!by || !form.reportValidity()) return;
         const given = Object.fromEntries(Object.entries(filledIn(form)).filter(([, value]) => value));
         const name = known.find((person) => person.id === given.person_id)?.name;
         await api.post("/api/access/grants", { ...given, ...(name ? { person_name: name } : {}), by });
-        announce("Given");
+        announce(t("Given"));
         form.reset();
         refresh();
       },

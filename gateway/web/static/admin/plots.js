@@ -6,13 +6,14 @@ import { address, money, short } from "./parts.js";
 import { h } from "../lib/dom.js";
 import { plot } from "../lib/plots.js";
 import { duration } from "../lib/words.js";
+import { t } from "../lib/i18n.js";
 
 const DAYS = ["7", "14", "30", "90"];
 
 /** @type {Page.Section} */
 export const plots = {
   name: "plots",
-  title: "Plots",
+  title: t("Plots"),
   hears: new Set(["hello", "reload"]),
   load: ({ query }) => api.get(`/api/admin/statistics?days=${DAYS.includes(query.days) ? query.days : 14}`),
   /**
@@ -38,7 +39,7 @@ export const plots = {
     return [
       h(
         "nav",
-        { class: "choices", "aria-label": "How many days" },
+        { class: "choices", "aria-label": t("How many days") },
         ...DAYS.map((count) =>
           h(
             "a",
@@ -56,7 +57,7 @@ export const plots = {
         "div",
         { class: "plots" },
         plot({
-          title: "Turns a day",
+          title: t("Turns a day"),
           days: names,
           kind: "bars",
           format: short,
@@ -67,9 +68,10 @@ export const plots = {
           ],
         }),
         plot({
-          title: "Time to an answer",
-          about:
+          title: t("Time to an answer"),
+          about: t(
             "From the question to the posted answer. Half of them were faster than p50, one in twenty slower than p95.",
+          ),
           days: names,
           kind: "lines",
           format: duration,
@@ -79,8 +81,8 @@ export const plots = {
           ],
         }),
         plot({
-          title: "Tokens a day",
-          about: "Where the agent tells.",
+          title: t("Tokens a day"),
+          about: t("Where the agent tells."),
           days: names,
           kind: "bars",
           format: short,
@@ -90,7 +92,7 @@ export const plots = {
           })),
         }),
         plot({
-          title: "Cost a day",
+          title: t("Cost a day"),
           about: "US dollars, where a price is known.",
           days: names,
           kind: "bars",
@@ -98,7 +100,7 @@ export const plots = {
           series: costs,
         }),
         plot({
-          title: "Facts in memory",
+          title: t("Facts in memory"),
           days: names,
           kind: "lines",
           format: short,

@@ -10,6 +10,7 @@ import { h, icon } from "../lib/dom.js";
 import { toggleMemory } from "../memory/panel.js";
 import { mine } from "../lib/store.js";
 import { platformName, plural } from "../lib/words.js";
+import { t } from "../lib/i18n.js";
 
 /**
  * @typedef {object} OneRoom
@@ -35,13 +36,13 @@ const THREADS = {
 /** @type {Page.Section} */
 export const rooms = {
   name: "rooms",
-  title: "Rooms",
+  title: t("Rooms"),
   ages: true,
   async load({ path }) {
     const { rooms: all } = await api.get("/api/admin/rooms");
     if (!path) return { all };
     const room = all.find((one) => one.id === path);
-    if (!room) throw new Error("There is no such room.");
+    if (!room) throw new Error(t("There is no such room."));
     const [{ sessions }, { items }, schedules] = await Promise.all([
       api.get("/api/admin/sessions"),
       api.get(`/api/admin/turns?${new URLSearchParams({ room: path, limit: "10" })}`),
@@ -60,7 +61,7 @@ export const rooms = {
 
 /** @param {Api.RoomLineView[]} all */
 function list(all) {
-  if (!all.length) return [empty("No rooms yet.")];
+  if (!all.length) return [empty(t("No rooms yet."))];
   return [
     h(
       "ul",
@@ -131,49 +132,49 @@ function one({ room, sessions, items, schedules }, { refresh }) {
           type: "button",
           class: "button",
           "data-key": "memory",
-          on: { click: () => toggleMemory(room, "An administrator looks.", { beside: false }) },
+          on: { click: () => toggleMemory(room, t("An administrator looks."), { beside: false }) },
         },
         icon("book"),
-        "Memory",
+        t("Memory"),
       ),
-      mine(room) ? h("a", { class: "button", href: `#${encodeURIComponent(room.id)}` }, "Open") : null,
-      h("a", { class: "button", href: address("turns", { room: room.id }) }, "Turns"),
+      mine(room) ? h("a", { class: "button", href: `#${encodeURIComponent(room.id)}` }, t("Open")) : null,
+      h("a", { class: "button", href: address("turns", { room: room.id }) }, t("Turns")),
     ),
     section(
-      "About",
+      t("About"),
       facts([
-        ["Platform", platformName(room.platform)],
-        ["Id", h("code", {}, room.id)],
-        room.project ? ["Project", room.project] : null,
-        ["Last heard", room.last_at ? when(room.last_at) : "never"],
-        ["Lately", `${plural(room.messages, "message")} in ${room.days} days`],
-        ["People", room.people.map((by) => by.name).join(", ") || "nobody spoke lately"],
-        ["Personas", room.personas.map((name) => `@${name}`).join(", ") || "none was asked lately"],
-        ["Memory", room.in_memory ? "is kept" : "is off: nothing said here is remembered"],
-        ["Mentions", MENTIONS[String(room.require_mention)]],
-        ["Threads", THREADS[room.follow]],
-        models.length ? ["Models", models.map(([persona, model]) => `@${persona}: ${model}`).join(", ")] : null,
+        [t("Platform"), platformName(room.platform)],
+        [t("Id"), h("code", {}, room.id)],
+        room.project ? [t("Project"), room.project] : null,
+        [t("Last heard"), room.last_at ? when(room.last_at) : "never"],
+        [t("Lately"), `${plural(room.messages, "message")} in ${room.days} days`],
+        [t("People"), room.people.map((by) => by.name).join(", ") || "nobody spoke lately"],
+        [t("Personas"), room.personas.map((name) => `@${name}`).join(", ") || "none was asked lately"],
+        [t("Memory"), room.in_memory ? "is kept" : "is off: nothing said here is remembered"],
+        [t("Mentions"), MENTIONS[String(room.require_mention)]],
+        [t("Threads"), THREADS[room.follow]],
+        models.length ? [t("Models"), models.map(([persona, model]) => `@${persona}: ${model}`).join(", ")] : null,
       ]),
     ),
     section(
-      "Sessions",
+      t("Sessions"),
       sessions.length
         ? h("ul", { class: "cards-list" }, ...sessions.map((session) => sessionCard(session, refresh)))
-        : empty("No agent lives here now."),
+        : empty(t("No agent lives here now.")),
     ),
     schedules === null
       ? null
       : section(
-          "Schedules",
+          t("Schedules"),
           schedules.length
             ? h("ul", { class: "cards-list" }, ...schedules.map((schedule) => scheduleRow(schedule, refresh)))
-            : empty("Nothing is scheduled here."),
+            : empty(t("Nothing is scheduled here.")),
         ),
     section(
-      "Latest turns",
+      t("Latest turns"),
       items.length
         ? h("ul", { class: "admin-rows" }, ...items.map((turn) => turnRow(turn, scaleOf(items))))
-        : empty("Nobody has asked an agent here yet."),
+        : empty(t("Nobody has asked an agent here yet.")),
     ),
   ];
 }

@@ -6,11 +6,12 @@ import { action, empty, roomTitle, when } from "./parts.js";
 import { confirmDialog } from "../lib/dialogs.js";
 import { announce, h } from "../lib/dom.js";
 import { state } from "../lib/store.js";
+import { t } from "../lib/i18n.js";
 
 /** @type {Page.Section} */
 export const schedules = {
   name: "schedules",
-  title: "Schedules",
+  title: t("Schedules"),
   probe: "/api/schedules",
   ages: true,
   load: () => api.get("/api/schedules"),
@@ -22,7 +23,7 @@ export const schedules = {
     if (!all.length)
       return [
         empty(
-          "Nothing is scheduled. In a room, ",
+          t("Nothing is scheduled. In a room, "),
           h("code", {}, "!every weekday 9:00 summarise yesterday"),
           " asks every working day.",
         ),
@@ -49,7 +50,11 @@ export function scheduleRow(one, refresh) {
     refresh();
   };
   const sure = () =>
-    confirmDialog({ title: "Delete it?", text: `@${one.persona} is not asked “${one.text}” any more.`, yes: "Delete" });
+    confirmDialog({
+      title: t("Delete it?"),
+      text: `@${one.persona} is not asked “${one.text}” any more.`,
+      yes: t("Delete"),
+    });
   return h(
     "li",
     { class: "card", "data-acts": true },
@@ -77,11 +82,11 @@ export function scheduleRow(one, refresh) {
       "div",
       { class: "card-buttons" },
       one.paused
-        ? action(`rest-${one.id}`, "Go on", act("resume", "It goes on"), { name: `Go on: ${one.text}` })
-        : action(`rest-${one.id}`, "Pause", act("pause", "Paused"), { name: `Pause: ${one.text}` }),
+        ? action(`rest-${one.id}`, t("Go on"), act("resume", t("It goes on")), { name: `Go on: ${one.text}` })
+        : action(`rest-${one.id}`, t("Pause"), act("pause", t("Paused")), { name: `Pause: ${one.text}` }),
       one.configured
         ? null
-        : action(`delete-${one.id}`, "Delete", act("delete", "Deleted"), { name: `Delete: ${one.text}`, sure }),
+        : action(`delete-${one.id}`, t("Delete"), act("delete", t("Deleted")), { name: `Delete: ${one.text}`, sure }),
     ),
   );
 }

@@ -14,6 +14,7 @@ import { schedules } from "./schedules.js";
 import { sessions } from "./sessions.js";
 import { turns } from "./turns.js";
 import { showWhy } from "../chat/why.js";
+import { t } from "../lib/i18n.js";
 
 const SETTLE_MS = 400; // several changes make one fetch
 const EVERY_MS = 15_000; // what no event tells: memory, times, disks
@@ -57,7 +58,7 @@ export function openAdmin(hash = location.hash) {
   drawn = "";
   $("room").hidden = true;
   $("admin").hidden = false;
-  $("skip").textContent = "Skip to the section";
+  $("skip").textContent = t("Skip to the section");
   $("skip").setAttribute("href", "#admin-body");
   $("admin-link").setAttribute("aria-current", "page");
   document.title = `${wanted.section.title} · Moot`;
@@ -76,7 +77,7 @@ export function leaveAdmin() {
   $("admin").hidden = true;
   $("admin").replaceChildren();
   $("room").hidden = false;
-  $("skip").textContent = "Skip to the message box";
+  $("skip").textContent = t("Skip to the message box");
   $("skip").setAttribute("href", "#text");
   $("admin-link").removeAttribute("aria-current");
 }
@@ -88,7 +89,7 @@ function frame({ section, path }) {
     {
       type: "button",
       class: "icon-button only-narrow",
-      "aria-label": "Rooms",
+      "aria-label": t("Rooms"),
       "aria-controls": "sidebar",
       on: { click: () => $("open-rooms").click() },
     },
@@ -111,7 +112,7 @@ function frame({ section, path }) {
     h(
       "div",
       { class: "admin-body", id: "admin-body", tabindex: "0", role: "region", "aria-labelledby": "admin-title" },
-      h("div", { class: "admin-column" }, h("p", { class: "note", role: "status" }, "Loading…")),
+      h("div", { class: "admin-column" }, h("p", { class: "note", role: "status" }, t("Loading…"))),
     ),
   );
   nav.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
@@ -136,9 +137,9 @@ export function adminNav(current = null) {
   );
   const editor =
     current === null || editorKnown
-      ? h("a", { href: "#personas", "aria-current": current === null ? "page" : null }, "Personas")
+      ? h("a", { href: "#personas", "aria-current": current === null ? "page" : null }, t("Personas"))
       : null;
-  const nav = h("nav", { class: "admin-nav", "aria-label": "Administration" }, ...links, editor);
+  const nav = h("nav", { class: "admin-nav", "aria-label": t("Administration") }, ...links, editor);
   const fade = () => nav.classList.toggle("more", nav.scrollLeft + nav.clientWidth < nav.scrollWidth - 2);
   nav.addEventListener("scroll", fade, { passive: true });
   new ResizeObserver(fade).observe(nav);
@@ -225,7 +226,7 @@ function edited(form) {
 
 /** @param {Error} error */
 function fail(error) {
-  const retry = h("button", { type: "button", class: "button", on: { click: refresh } }, "Try again");
+  const retry = h("button", { type: "button", class: "button", on: { click: refresh } }, t("Try again"));
   draw([h("div", { class: "admin-fault", role: "alert" }, h("p", { class: "failure" }, error.message), retry)]);
 }
 
@@ -256,14 +257,14 @@ async function drawLink() {
   }
   $("admin-link").replaceChildren(
     icon("gauge"),
-    h("span", { class: "row-name" }, "Administration"),
+    h("span", { class: "row-name" }, t("Administration")),
     count ? h("span", { class: "badge" }, String(count), h("span", { class: "sr-only" }, " waiting for you")) : "",
   );
 }
 
 /** Be ready for owners. */
 export function setUpAdmin() {
-  $("admin-link").append(icon("gauge"), h("span", { class: "row-name" }, "Administration"));
+  $("admin-link").append(icon("gauge"), h("span", { class: "row-name" }, t("Administration")));
   document.addEventListener("click", (event) => {
     if (targetOf(event).closest("#skip") && shown) {
       event.preventDefault();

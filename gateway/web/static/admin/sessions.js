@@ -7,11 +7,12 @@ import { confirmDialog } from "../lib/dialogs.js";
 import { announce, h, icon } from "../lib/dom.js";
 import { showTerminal } from "../chat/terminal.js";
 import { duration, size } from "../lib/words.js";
+import { t } from "../lib/i18n.js";
 
 /** @type {Page.Section} */
 export const sessions = {
   name: "sessions",
-  title: "Sessions",
+  title: t("Sessions"),
   ages: true,
   load: () => api.get("/api/admin/sessions"),
   /**
@@ -22,15 +23,17 @@ export const sessions = {
     if (!all.length)
       return [
         empty(
-          "No agent lives now. A session begins when somebody mentions a persona, " +
-            "and sleeps when nobody does for a while.",
+          t(
+            "No agent lives now. A session begins when somebody mentions a persona, " +
+              "and sleeps when nobody does for a while.",
+          ),
         ),
       ];
     return [h("ul", { class: "cards-list" }, ...all.map((session) => sessionCard(session, refresh)))];
   },
 };
 
-const DONE = { stop: "Stopped", renew: "Its next turn begins a new session", sleep: "It sleeps" };
+const DONE = { stop: t("Stopped"), renew: t("Its next turn begins a new session"), sleep: t("It sleeps") };
 
 /**
  * @param {Api.SessionLineView} session
@@ -50,11 +53,11 @@ export function sessionCard(session, refresh) {
   };
   const sureRenew = () =>
     confirmDialog({
-      title: "Start a new session?",
+      title: t("Start a new session?"),
       text:
         `The next turn of ${name} begins a new session. ` +
-        "What it holds of this conversation is gone; messages and memory stay.",
-      yes: "New session",
+        t("What it holds of this conversation is gone; messages and memory stay."),
+      yes: t("New session"),
     });
   return h(
     "li",
@@ -71,10 +74,10 @@ export function sessionCard(session, refresh) {
       "dl",
       { class: "inline-facts" },
       ...[
-        ["Memory", session.memory_bytes === null ? "–" : size(session.memory_bytes)],
+        [t("Memory"), session.memory_bytes === null ? "–" : size(session.memory_bytes)],
         ["CPU", session.cpu_s === null ? "–" : duration(session.cpu_s * 1000)],
-        ["Tokens", session.tokens === null ? "–" : short(session.tokens)],
-        ["Cost", session.cost_usd === null ? "–" : money(session.cost_usd)],
+        [t("Tokens"), session.tokens === null ? "–" : short(session.tokens)],
+        [t("Cost"), session.cost_usd === null ? "–" : money(session.cost_usd)],
       ].map(([term, value]) => h("div", {}, h("dt", {}, term), h("dd", {}, value))),
     ),
     h(
@@ -91,14 +94,14 @@ export function sessionCard(session, refresh) {
               on: { click: () => showTerminal(id) },
             },
             icon("terminal"),
-            "Terminal",
+            t("Terminal"),
           )
         : null,
-      session.state === "working" ? action(`rest-${id}`, "Stop", act("stop"), { name: `Stop ${name}` }) : null,
+      session.state === "working" ? action(`rest-${id}`, t("Stop"), act("stop"), { name: `Stop ${name}` }) : null,
       session.state === "working"
         ? null
-        : action(`rest-${id}`, "Put to sleep", act("sleep"), { name: `Put to sleep: ${name}` }),
-      action(`renew-${id}`, "New session", act("renew"), { name: `New session: ${name}`, sure: sureRenew }),
+        : action(`rest-${id}`, t("Put to sleep"), act("sleep"), { name: `Put to sleep: ${name}` }),
+      action(`renew-${id}`, t("New session"), act("renew"), { name: `New session: ${name}`, sure: sureRenew }),
     ),
   );
 }

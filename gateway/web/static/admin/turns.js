@@ -8,6 +8,7 @@ import { byKey, filledIn, h, targetOf } from "../lib/dom.js";
 import { state } from "../lib/store.js";
 import { duration } from "../lib/words.js";
 import { showWhy } from "../chat/why.js";
+import { t } from "../lib/i18n.js";
 
 const FILTERS = ["room", "persona", "person", "state", "slow_ms"];
 const STATES = [
@@ -31,7 +32,7 @@ const list = new FilteredList("/api/admin/turns", FILTERS, PAGE);
 /** @type {Page.Section} */
 export const turns = {
   name: "turns",
-  title: "Turns",
+  title: t("Turns"),
   load: ({ query }) => list.load(query),
   /**
    * @param {{ items: Api.TurnLineView[], more: boolean }} found
@@ -46,13 +47,15 @@ export const turns = {
       items.length
         ? h(
             "ul",
-            { class: "admin-rows", "aria-label": "Turns, newest first" },
+            { class: "admin-rows", "aria-label": t("Turns, newest first") },
             ...items.map((turn) => turnRow(turn, most)),
           )
         : empty(
-            filtered ? "No turn fits the filter." : "No turns yet. One is listed as soon as somebody asks an agent.",
+            filtered
+              ? t("No turn fits the filter.")
+              : t("No turns yet. One is listed as soon as somebody asks an agent."),
           ),
-      more ? list.olderButton("Older turns", refresh) : null,
+      more ? list.olderButton(t("Older turns"), refresh) : null,
     ];
   },
 };
@@ -93,13 +96,16 @@ function filters(query) {
     .sort((a, b) => a[1].localeCompare(b[1]));
   const form = h(
     "form",
-    { class: "admin-filters", "aria-label": "Which turns" },
-    select("room", "Room", [["", "any"], ...rooms]),
-    select("persona", "Persona", [["", "any"], ...state.personas.map((persona) => [persona.name, `@${persona.name}`])]),
-    select("person", "Person", [["", "any"], ...state.people.map((person) => [person.id, person.name])]),
-    select("state", "State", STATES),
-    select("slow_ms", "Took", SLOW),
-    list.filters(query) ? h("a", { class: "button", href: address("turns") }, "Clear") : null,
+    { class: "admin-filters", "aria-label": t("Which turns") },
+    select("room", t("Room"), [["", "any"], ...rooms]),
+    select("persona", t("Persona"), [
+      ["", "any"],
+      ...state.personas.map((persona) => [persona.name, `@${persona.name}`]),
+    ]),
+    select("person", t("Person"), [["", "any"], ...state.people.map((person) => [person.id, person.name])]),
+    select("state", t("State"), STATES),
+    select("slow_ms", t("Took"), SLOW),
+    list.filters(query) ? h("a", { class: "button", href: address("turns") }, t("Clear")) : null,
   );
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("change", (event) => {
@@ -126,7 +132,7 @@ export function turnRow(turn, most) {
       "aria-label": `Why: @${turn.persona} for ${turn.person_name}`,
       on: { click: () => showWhy(turn.id) },
     },
-    "Why",
+    t("Why"),
   );
   const spent = [
     turn.tokens ? `${short(turn.tokens)} tokens` : null,
@@ -139,7 +145,7 @@ export function turnRow(turn, most) {
       "div",
       { class: "row-head" },
       stateMark(turn.state),
-      h("b", {}, turn.command ? "Command" : `@${turn.persona}`),
+      h("b", {}, turn.command ? t("Command") : `@${turn.persona}`),
       h("span", { class: "soft" }, `for ${turn.person_name} in ${name}`),
       h("span", { class: "row-end" }, exactly(turn.at), why),
     ),

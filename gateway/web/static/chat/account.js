@@ -7,6 +7,7 @@ import { modal } from "../lib/dialogs.js";
 import { announce, fill, h } from "../lib/dom.js";
 import { state } from "../lib/store.js";
 import { dated } from "../lib/words.js";
+import { t } from "../lib/i18n.js";
 
 /** A browser as people call it, from what it says of itself: `Firefox on Linux`.
  * @param {string} agent
@@ -29,7 +30,7 @@ export function browserName(agent) {
   ];
   const browser = browsers.find(([sign]) => sign.test(agent))?.[1];
   const system = systems.find(([sign]) => sign.test(agent))?.[1];
-  return browser ? `${browser}${system ? ` on ${system}` : ""}` : agent.split(" ")[0] || "A program";
+  return browser ? `${browser}${system ? ` on ${system}` : ""}` : agent.split(" ")[0] || t("A program");
 }
 
 export async function signOut() {
@@ -42,10 +43,10 @@ export async function signOut() {
  * @param {() => Promise<void>} end
  */
 function sessionRow(session, end) {
-  const button = h("button", { type: "button", class: "button" }, "Sign out");
+  const button = h("button", { type: "button", class: "button" }, t("Sign out"));
   button.addEventListener("click", async () => {
     await end();
-    announce("Signed out there");
+    announce(t("Signed out there"));
   });
   return h(
     "li",
@@ -85,11 +86,11 @@ export async function accountDialog() {
       fault.textContent = error.message;
     }
   }
-  const out = h("button", { type: "button", class: "button primary" }, "Sign out here");
+  const out = h("button", { type: "button", class: "button primary" }, t("Sign out here"));
   out.addEventListener("click", () => signOut().catch((error) => (fault.textContent = error.message)));
-  const close = h("button", { type: "button", class: "button" }, "Close");
+  const close = h("button", { type: "button", class: "button" }, t("Close"));
   const dialog = modal(
-    "Your account",
+    t("Your account"),
     h(
       "div",
       { class: "dialog-body" },
@@ -99,7 +100,7 @@ export async function accountDialog() {
         avatar({ id: me.id, name: me.name, kind: "human" }),
         h("div", {}, h("h2", {}, me.name), h("p", { class: "note" }, `${me.role ?? "no role"} · ${me.id}`)),
       ),
-      h("h3", {}, "Where you are signed in"),
+      h("h3", {}, t("Where you are signed in")),
       list,
       fault,
       h("div", { class: "dialog-buttons" }, close, out),

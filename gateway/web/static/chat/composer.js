@@ -5,8 +5,9 @@ import { Attachments } from "./attach.js";
 import { Completion } from "./complete.js";
 import { $, h, icon } from "../lib/dom.js";
 import { plainText } from "../lib/markdown.js";
+import { t } from "../lib/i18n.js";
 
-const HINT = "Enter sends, Shift+Enter makes a new line, @ mentions";
+const HINT = t("Enter sends, Shift+Enter makes a new line, @ mentions");
 
 export class Composer {
   /**
@@ -72,7 +73,7 @@ export class Composer {
     if (!message) return;
     const cancel = h(
       "button",
-      { type: "button", class: "icon-button small", "aria-label": "Do not reply" },
+      { type: "button", class: "icon-button small", "aria-label": t("Do not reply") },
       icon("close"),
     );
     cancel.addEventListener("click", () => {
@@ -81,7 +82,7 @@ export class Composer {
     });
     $("replying").replaceChildren(
       icon("reply"),
-      h("span", {}, "Replying to ", h("b", {}, message.by.name)),
+      h("span", {}, t("Replying to "), h("b", {}, message.by.name)),
       h("span", { class: "replying-text" }, plainText(message.text).slice(0, 120)),
       cancel,
     );

@@ -9,12 +9,13 @@ import { head } from "./message.js";
 import { mentions, state, tell } from "../lib/store.js";
 import { clock, elapsed, plural } from "../lib/words.js";
 import { workElement } from "./work.js";
+import { locale, t } from "../lib/i18n.js";
 
 /** @type {Record<string, string>} */
 const UNANSWERED = {
-  timeout: "Nobody answered in time: refused.",
-  stopped: "Stopped before it was answered.",
-  gone: "Nobody answered, and the agent's program asks no more. It may have gone on by itself.",
+  timeout: t("Nobody answered in time: refused."),
+  stopped: t("Stopped before it was answered."),
+  gone: t("Nobody answered, and the agent's program asks no more. It may have gone on by itself."),
 };
 /** @type {Record<string, string>} */
 const ENDED = { failed: "could not answer", stopped: "was stopped" };
@@ -30,9 +31,9 @@ export function turnElement(first) {
   const spinner = h("span", { class: "spinner", "aria-hidden": "true" });
   const words = h("span", { class: "turn-words" });
   const time = h("span", { class: "turn-time", "aria-hidden": "true" });
-  const stop = h("button", { type: "button", class: "mini stop" }, icon("stop"), "Stop");
-  const watch = h("button", { type: "button", class: "mini watch" }, icon("terminal"), "Watch");
-  const why = h("button", { type: "button", class: "mini" }, "Why");
+  const stop = h("button", { type: "button", class: "mini stop" }, icon("stop"), t("Stop"));
+  const watch = h("button", { type: "button", class: "mini watch" }, icon("terminal"), t("Watch"));
+  const why = h("button", { type: "button", class: "mini" }, t("Why"));
   const element = h(
     "article",
     { class: "message bot turn", "data-turn": first.id, "aria-label": `${first.persona} is working` },
@@ -91,11 +92,12 @@ export function turnElement(first) {
 
 /** @param {Page.Turn} turn */
 function wording(turn) {
-  if (turn.state === "queued") return turn.ahead > 0 ? `Waiting its turn, ${turn.ahead} before it` : "Waiting its turn";
-  if (turn.state === "failed") return turn.error || "Could not answer.";
-  if (turn.state === "stopped") return turn.error || "Stopped.";
-  if (turn.state === "answered") return "Posting";
-  return turn.asks ? "Waiting for a decision" : turn.status || "Working";
+  if (turn.state === "queued")
+    return turn.ahead > 0 ? `Waiting its turn, ${turn.ahead} before it` : t("Waiting its turn");
+  if (turn.state === "failed") return turn.error || t("Could not answer.");
+  if (turn.state === "stopped") return turn.error || t("Stopped.");
+  if (turn.state === "answered") return t("Posting");
+  return turn.asks ? t("Waiting for a decision") : turn.status || t("Working");
 }
 
 /**
@@ -147,7 +149,7 @@ export function questionElement(question) {
     question.detail
       ? h(
           "pre",
-          { class: "detail", tabindex: "0", role: "group", "aria-label": "What it wants to do" },
+          { class: "detail", tabindex: "0", role: "group", "aria-label": t("What it wants to do") },
           question.detail,
         )
       : null,
@@ -163,7 +165,7 @@ export function questionElement(question) {
  * @param {{ danger: string | null }} given
  */
 export const dangerLine = ({ danger }) =>
-  danger ? h("p", { class: "danger-line" }, h("b", {}, "Dangerous"), `: ${danger}`) : null;
+  danger ? h("p", { class: "danger-line" }, h("b", {}, t("Dangerous")), `: ${danger}`) : null;
 
 /**
  * @param {Page.Question} question
@@ -172,8 +174,8 @@ export const dangerLine = ({ danger }) =>
 function who(question, allowed) {
   const names = question.may_answer.map((person) => person.name);
   const may = names.length
-    ? `${new Intl.ListFormat("en").format(names)} may answer`
-    : "Everybody in this room may answer";
+    ? `${new Intl.ListFormat(locale).format(names)} may answer`
+    : t("Everybody in this room may answer");
   const until = question.expires_at ? `; refused at ${clock(question.expires_at)} when nobody does` : "";
   return `${may}${names.length && !allowed ? ", not you" : ""}${until}.`;
 }
@@ -183,5 +185,5 @@ function ending(question) {
   const { option, by, reason = "" } = question.closed ?? {};
   if (option === null || option === undefined) return UNANSWERED[reason] ?? `Closed: ${reason}.`;
   const label = question.options[option]?.label ?? plural(option + 1, "option");
-  return `${by ? by.name : "Somebody"} chose “${label}”.`;
+  return `${by ? by.name : t("Somebody")} chose “${label}”.`;
 }

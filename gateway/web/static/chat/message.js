@@ -7,6 +7,7 @@ import { markdown, plainText } from "../lib/markdown.js";
 import { mentions, state, tell } from "../lib/store.js";
 import { clock, full, size } from "../lib/words.js";
 import { workElement } from "./work.js";
+import { t } from "../lib/i18n.js";
 
 const GROUP_MS = 5 * 60_000;
 const MOOT = "bot:moot"; // who answers commands
@@ -96,7 +97,7 @@ function quote(message, quoted) {
   const id = message.reply_to ?? message.thread_id;
   if (!id || id === message.id) return null;
   const words = quoted ? plainText(quoted.text).slice(0, 140) : "an earlier message";
-  const label = message.reply_to ? "Reply to" : "In the thread of";
+  const label = message.reply_to ? t("Reply to") : t("In the thread of");
   const button = h(
     "button",
     { type: "button", class: "quote" },
@@ -144,14 +145,14 @@ function fileElement(file) {
 
 /** @param {Page.Message} message */
 function failure(message) {
-  const again = h("button", { type: "button", class: "mini" }, "Try again");
+  const again = h("button", { type: "button", class: "mini" }, t("Try again"));
   again.addEventListener("click", () => tell("retry", message));
   return h("p", { class: "failure", role: "alert" }, `Not sent: ${message.failed} `, again);
 }
 
 /** @param {Page.Message} message */
 function answerFoot(message) {
-  const why = h("button", { type: "button", class: "mini why", "aria-haspopup": "true" }, "Why this answer");
+  const why = h("button", { type: "button", class: "mini why", "aria-haspopup": "true" }, t("Why this answer"));
   why.addEventListener("click", () => tell("why", message.turn_id));
   return h(
     "footer",
@@ -189,7 +190,7 @@ function actions(message, readOnly) {
   return h(
     "div",
     { class: "actions" },
-    action("reply", "Reply", () => tell("reply", message)),
-    message.by.id === MOOT ? null : action("pin", "Pin", () => tell("pin", message)),
+    action("reply", t("Reply"), () => tell("reply", message)),
+    message.by.id === MOOT ? null : action("pin", t("Pin"), () => tell("pin", message)),
   );
 }

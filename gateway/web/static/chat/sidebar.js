@@ -7,6 +7,7 @@ import { newRoomDialog } from "../lib/dialogs.js";
 import { $, fill, focused, h, icon, targetOf } from "../lib/dom.js";
 import { directId, on, roomLists, roomOf, state, unread } from "../lib/store.js";
 import { platformName } from "../lib/words.js";
+import { t } from "../lib/i18n.js";
 
 /**
  * Show the lists and keep them so. `open(roomId)` goes to a room.
@@ -63,8 +64,8 @@ function draw() {
   const { here, elsewhere } = roomLists();
   fill(
     $("lists"),
-    section("Rooms", here.map(roomRow), newRoomButton()),
-    section("Direct messages", state.personas.map(personaRow), editPersonas()),
+    section(t("Rooms"), here.map(roomRow), newRoomButton()),
+    section(t("Direct messages"), state.personas.map(personaRow), editPersonas()),
     ...[...groupBy(elsewhere, platform)].map(([name, rooms]) => section(platformName(name), rooms.map(roomRow))),
   );
   if (stood)
@@ -105,10 +106,10 @@ function section(title, rows, button = null) {
 
 const editPersonas = () =>
   state.me?.owner === true &&
-  h("a", { class: "icon-button small", href: "#personas", "aria-label": "Edit personas" }, icon("pen"));
+  h("a", { class: "icon-button small", href: "#personas", "aria-label": t("Edit personas") }, icon("pen"));
 
 function newRoomButton() {
-  const button = h("button", { type: "button", class: "icon-button small", "aria-label": "New room" }, icon("plus"));
+  const button = h("button", { type: "button", class: "icon-button small", "aria-label": t("New room") }, icon("plus"));
   button.addEventListener("click", () => newRoomDialog());
   return button;
 }
@@ -156,7 +157,7 @@ function drawMe() {
   $("me").replaceChildren(
     me ? avatar({ ...me, kind: "human" }) : icon("plus"),
     h("span", { class: "me-name" }, me ? me.name : "…"),
-    h("span", { class: "row-more" }, me ? "Account" : ""),
+    h("span", { class: "row-more" }, me ? t("Account") : ""),
   );
   $("admin-link").hidden = !me?.owner;
   document.body.classList.toggle("no-owner", me !== null && !me.owner);

@@ -4,6 +4,7 @@
 import { $, h, icon } from "../lib/dom.js";
 import { closePanel, openPanel } from "../lib/panel.js";
 import { fetchSessions, state } from "../lib/store.js";
+import { t } from "../lib/i18n.js";
 
 const PAPER = "#12110f";
 const INK = "#d8d5cc";
@@ -32,10 +33,10 @@ const LARGEST_PX = 13;
 /** Open the panel with one session's terminal, or the room's first. */
 export async function showTerminal(sessionId = "") {
   const screen = new Screen();
-  const pick = h("select", { class: "pick", "aria-label": "Session" });
+  const pick = h("select", { class: "pick", "aria-label": t("Session") });
   const wide = h(
     "button",
-    { type: "button", class: "icon-button widen", "aria-label": "Use the whole width", "aria-pressed": "false" },
+    { type: "button", class: "icon-button widen", "aria-label": t("Use the whole width"), "aria-pressed": "false" },
     icon("wide"),
   );
   wide.addEventListener("click", () => {
@@ -45,7 +46,7 @@ export async function showTerminal(sessionId = "") {
   pick.addEventListener("change", () => screen.follow(pick.value));
   openPanel({
     kind: "terminal",
-    title: "Terminal",
+    title: t("Terminal"),
     content: screen.element,
     tools: [pick, wide],
     onClose: () => screen.close(),
@@ -65,7 +66,7 @@ export async function showTerminal(sessionId = "") {
   );
   const chosen = sessions.find((session) => session.id === sessionId) ?? sessions[0];
   if (!chosen) {
-    screen.say("No agent runs in this room now. Mention one, and its terminal shows here.");
+    screen.say(t("No agent runs in this room now. Mention one, and its terminal shows here."));
     return;
   }
   pick.value = chosen.id;
@@ -97,8 +98,8 @@ function run(text, classes) {
 
 class Screen {
   constructor() {
-    this.rows = h("pre", { class: "screen", tabindex: "0", role: "region", "aria-label": "The agent's terminal" });
-    this.note = h("p", { class: "note screen-note", role: "status" }, "Connecting…");
+    this.rows = h("pre", { class: "screen", tabindex: "0", role: "region", "aria-label": t("The agent's terminal") });
+    this.note = h("p", { class: "note screen-note", role: "status" }, t("Connecting…"));
     this.element = h("div", { class: "side-body screen-body" }, this.note, this.rows);
     /** @type {string[]} */
     this.shown = []; // a row's JSON, to draw only what changed
@@ -134,7 +135,7 @@ class Screen {
 
   end() {
     this.source?.close();
-    this.say("This session has ended.");
+    this.say(t("This session has ended."));
   }
 
   /** @param {Array<Array<[string, string]>>} rows */

@@ -3,17 +3,18 @@
 
 import { $, fill, h } from "../lib/dom.js";
 import { personaOf, roomLabel, state, tell } from "../lib/store.js";
+import { t } from "../lib/i18n.js";
 
 const TRY = {
   demo: [
-    ["what do you know about this room?", "See what an agent is told about the room"],
-    ["slow", "Watch an answer being written"],
-    ["permission", "Answer a permission question"],
-    ["table", "See tables and code"],
+    ["what do you know about this room?", t("See what an agent is told about the room")],
+    ["slow", t("Watch an answer being written")],
+    ["permission", t("Answer a permission question")],
+    ["table", t("See tables and code")],
   ],
   other: [
-    ["what do you know about this room?", "See what an agent is told about the room"],
-    ["which files are in your workspace?", "Let it use its tools"],
+    ["what do you know about this room?", t("See what an agent is told about the room")],
+    ["which files are in your workspace?", t("Let it use its tools")],
   ],
 };
 
@@ -34,8 +35,10 @@ export function drawWelcome(room, conversation) {
       {},
       direct
         ? `${direct.description} What you say here stays between you and ${direct.name}.`
-        : "People and agents talk here together. " +
-            "Mention an agent with @ and it answers in the room; everybody sees it work.",
+        : t(
+            "People and agents talk here together. " +
+              "Mention an agent with @ and it answers in the room; everybody sees it work.",
+          ),
     ),
     ...(direct && !direct.available ? [install(direct)] : []),
     chips(direct),
@@ -49,7 +52,7 @@ function install(persona) {
     "p",
     { class: "install" },
     `${persona.agent} is not installed here. `,
-    persona.hint ? h("span", {}, "To get it: ", h("code", {}, persona.hint)) : null,
+    persona.hint ? h("span", {}, t("To get it: "), h("code", {}, persona.hint)) : null,
   );
 }
 
@@ -61,7 +64,7 @@ function chips(direct) {
   const list = TRY[persona.name === "demo" ? "demo" : "other"];
   return h(
     "ul",
-    { class: "tries", "aria-label": "Things to try" },
+    { class: "tries", "aria-label": t("Things to try") },
     ...list.map(([text, why]) => {
       const words = direct ? text : `@${persona.name} ${text}`;
       const button = h(
@@ -77,11 +80,11 @@ function chips(direct) {
 }
 
 function personas() {
-  if (!state.personas.length) return h("p", { class: "note" }, "No persona is set up yet.");
+  if (!state.personas.length) return h("p", { class: "note" }, t("No persona is set up yet."));
   return h(
     "section",
-    { class: "cards", "aria-label": "Agents" },
-    h("h3", {}, "Agents"),
+    { class: "cards", "aria-label": t("Agents") },
+    h("h3", {}, t("Agents")),
     h(
       "ul",
       {},

@@ -7,14 +7,15 @@ import { copyButton, fill, h } from "../lib/dom.js";
 import { exactText, foldedText, length } from "../lib/exact.js";
 import { openPanel } from "../lib/panel.js";
 import { clock, full, plural, seconds, title } from "../lib/words.js";
+import { t } from "../lib/i18n.js";
 
 /**
  * Open the panel for a turn.
  * @param {string} turnId
  */
 export async function showWhy(turnId) {
-  const content = h("div", { class: "side-body" }, h("p", { class: "note" }, "Loading…"));
-  openPanel({ kind: "why", title: "Why this answer", content });
+  const content = h("div", { class: "side-body" }, h("p", { class: "note" }, t("Loading…")));
+  openPanel({ kind: "why", title: t("Why this answer"), content });
   try {
     const record = await api.get(`/api/turns/${encodeURIComponent(turnId)}`);
     fill(content, ...parts(record));
@@ -27,12 +28,12 @@ export async function showWhy(turnId) {
 function parts(record) {
   return [
     summary(record),
-    part("Time", chart(steps(record)), states(record.states)),
-    part("What it was given", ...record.sections.map(section), leftOut(record.left_out)),
-    record.trims.length ? part("Left out to stay within its budget", trims(record.trims)) : null,
-    part("The exact text", exact(record.header)),
-    record.posts.length ? part("Posts", posts(record.posts)) : null,
-    part("The message as it came", exactText(JSON.stringify(record.raw, null, 2), "The message as it came")),
+    part(t("Time"), chart(steps(record)), states(record.states)),
+    part(t("What it was given"), ...record.sections.map(section), leftOut(record.left_out)),
+    record.trims.length ? part(t("Left out to stay within its budget"), trims(record.trims)) : null,
+    part(t("The exact text"), exact(record.header)),
+    record.posts.length ? part(t("Posts"), posts(record.posts)) : null,
+    part(t("The message as it came"), exactText(JSON.stringify(record.raw, null, 2), t("The message as it came"))),
   ];
 }
 
@@ -54,20 +55,20 @@ function summary(record) {
   const answer = record.answer;
   /** @type {Array<[string, Page.Child] | null | undefined | "" | false>} */
   const rows = [
-    ["Agent", `@${record.persona}, ${record.agent}`],
+    [t("Agent"), `@${record.persona}, ${record.agent}`],
     record.persona_version !== null && [
-      "Persona",
+      t("Persona"),
       h("a", { href: `#personas/${record.persona}` }, `version ${record.persona_version}`),
     ],
-    ["State", record.error ? `${record.state}: ${record.error}` : record.state],
-    ["Asked by", record.hop > 0 ? `a bot, hop ${record.hop}` : "a person"],
-    answer && ["Read from", answer.source === "record" ? "the program's own record" : "its screen"],
-    answer?.ended_by && ["Ended by", answer.ended_by],
-    answer?.tools.length ? ["Tools", answer.tools.join(", ")] : null,
-    record.session_id && ["Session", record.session_id],
-    record.retry_of && ["Asked again after", turnLink(record.retry_of)],
-    record.retried_as && ["Asked again as", turnLink(record.retried_as)],
-    ["Turn", record.id],
+    [t("State"), record.error ? `${record.state}: ${record.error}` : record.state],
+    [t("Asked by"), record.hop > 0 ? `a bot, hop ${record.hop}` : "a person"],
+    answer && [t("Read from"), answer.source === "record" ? "the program's own record" : "its screen"],
+    answer?.ended_by && [t("Ended by"), answer.ended_by],
+    answer?.tools.length ? [t("Tools"), answer.tools.join(", ")] : null,
+    record.session_id && [t("Session"), record.session_id],
+    record.retry_of && [t("Asked again after"), turnLink(record.retry_of)],
+    record.retried_as && [t("Asked again as"), turnLink(record.retried_as)],
+    [t("Turn"), record.id],
   ];
   return h(
     "dl",
@@ -154,11 +155,11 @@ function posts(list) {
 
 /** @param {string} header */
 function exact(header) {
-  if (!header) return h("p", { class: "note" }, "It has not been composed yet.");
+  if (!header) return h("p", { class: "note" }, t("It has not been composed yet."));
   return h(
     "div",
     { class: "exact" },
     h("div", { class: "code-head" }, h("span", {}, length(header)), copyButton(header)),
-    exactText(header, "The exact text"),
+    exactText(header, t("The exact text")),
   );
 }

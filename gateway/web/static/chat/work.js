@@ -3,6 +3,7 @@
 
 import { h } from "../lib/dom.js";
 import { plural } from "../lib/words.js";
+import { t } from "../lib/i18n.js";
 
 /** @type {Record<string, string>} */
 const STATES = { running: "runs", done: "done", failed: "failed", open: "to do", doing: "in work" };
@@ -18,8 +19,8 @@ export function workElement(work, { open = false } = {}) {
     { class: "work", open },
     h("summary", {}, work.summary),
     work.left_out ? h("p", { class: "note" }, `${plural(work.left_out, "tool")} before`) : null,
-    work.steps.length ? h("ol", { class: "steps", "aria-label": "Tools" }, ...work.steps.map(step)) : null,
-    work.todos.length ? h("ul", { class: "todos", "aria-label": "To-do list" }, ...work.todos.map(todo)) : null,
+    work.steps.length ? h("ol", { class: "steps", "aria-label": t("Tools") }, ...work.steps.map(step)) : null,
+    work.todos.length ? h("ul", { class: "todos", "aria-label": t("To-do list") }, ...work.todos.map(todo)) : null,
   );
 }
 

@@ -1,6 +1,8 @@
 // @ts-check
 // The HTTP API.
 
+import { t } from "./i18n.js";
+
 export class ApiError extends Error {
   /**
    * @param {number} status
@@ -25,14 +27,14 @@ async function call(path, options) {
   try {
     response = await fetch(path, options);
   } catch {
-    throw new ApiError(0, "Moot does not answer. Is it running?");
+    throw new ApiError(0, t("Moot does not answer. Is it running?"));
   }
   if (response.status === 401) location.reload(); // the form for the token
   let body = null;
   try {
     body = await response.json();
   } catch {
-    throw new ApiError(response.status, "Moot gave an answer that is no JSON.");
+    throw new ApiError(response.status, t("Moot gave an answer that is no JSON."));
   }
   if (!response.ok) {
     throw new ApiError(response.status, body?.error?.message ?? response.statusText, body?.error?.field, body);

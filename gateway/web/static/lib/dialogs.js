@@ -5,6 +5,7 @@ import * as api from "./api.js";
 import { avatar, personaSpeaker } from "./avatar.js";
 import { first, focused, h, icon } from "./dom.js";
 import { directId, roomLists, setRoom, state, tell } from "./store.js";
+import { t } from "./i18n.js";
 
 /**
  * Show a dialog; it is taken away when it closes.
@@ -77,7 +78,7 @@ export function nameForm({ label, button, hint, maxlength, onSubmit }) {
  * @param {{ title: string, text: string, yes: string, no?: string }} given
  * @returns {Promise<boolean>}
  */
-export function confirmDialog({ title, text, yes, no = "Cancel" }) {
+export function confirmDialog({ title, text, yes, no = t("Cancel") }) {
   return new Promise((resolve) => {
     const buttons = h(
       "div",
@@ -92,14 +93,14 @@ export function confirmDialog({ title, text, yes, no = "Cancel" }) {
 
 export function newRoomDialog(name = "") {
   const form = nameForm({
-    label: "Name",
-    button: "Create room",
-    hint: "Everybody on this page sees a room. An agent keeps a session of its own for each.",
+    label: t("Name"),
+    button: t("Create room"),
+    hint: t("Everybody on this page sees a room. An agent keeps a session of its own for each."),
     maxlength: 80,
     /** @param {string} value */
     onSubmit: async (value) => openNew(value),
   });
-  const dialog = modal("New room", h("div", { class: "dialog-body" }, h("h2", {}, "New room"), form));
+  const dialog = modal(t("New room"), h("div", { class: "dialog-body" }, h("h2", {}, t("New room")), form));
   const input = first(dialog, "input");
   input.value = name;
   input.focus();
@@ -122,15 +123,15 @@ export function switcher() {
   const input = h("input", {
     type: "text",
     role: "combobox",
-    "aria-label": "Jump to a room or a persona",
-    placeholder: "Jump to a room or a persona",
+    "aria-label": t("Jump to a room or a persona"),
+    placeholder: t("Jump to a room or a persona"),
     "aria-expanded": "true",
     "aria-controls": "jump-list",
     "aria-autocomplete": "list",
     autocomplete: "off",
   });
-  const list = h("div", { class: "jump-list", id: "jump-list", role: "listbox", "aria-label": "Rooms" });
-  const dialog = modal("Jump to", h("div", { class: "dialog-body" }, input, list), { classes: "top" });
+  const list = h("div", { class: "jump-list", id: "jump-list", role: "listbox", "aria-label": t("Rooms") });
+  const dialog = modal(t("Jump to"), h("div", { class: "dialog-body" }, input, list), { classes: "top" });
   let chosen = 0;
 
   function draw() {

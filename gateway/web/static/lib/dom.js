@@ -1,6 +1,8 @@
 // @ts-check
 // Elements out of values. Text is always a text node: nothing here parses HTML.
 
+import { t } from "./i18n.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 
 /**
@@ -188,13 +190,13 @@ export async function copyText(text) {
  * @param {string | (() => string)} text
  * @param {string} [label]
  */
-export function copyButton(text, label = "Copy") {
+export function copyButton(text, label = t("Copy")) {
   const words = h("span", {}, label);
   const button = h("button", { type: "button", class: "mini" }, icon("copy"), words);
   button.addEventListener("click", async () => {
     await copyText(typeof text === "function" ? text() : text);
-    words.textContent = "Copied";
-    announce("Copied");
+    words.textContent = t("Copied");
+    announce(t("Copied"));
     setTimeout(() => {
       words.textContent = label;
     }, 1600);

@@ -1,8 +1,62 @@
 // @ts-check
 // The words of the interface. The English text is its own key: what has no translation stays English.
 
+const KEY = "moot.language";
+
+/** The languages by their own names. */
+export const LANGUAGES = { en: "English", de: "Deutsch", es: "Español", ja: "日本語", zh: "简体中文" };
+
+/** @typedef {keyof typeof LANGUAGES} Language */
+
+/**
+ * @param {string} tag
+ * @returns {Language | null}
+ */
+function known(tag) {
+  const [code] = tag.toLowerCase().split("-");
+  return code in LANGUAGES ? /** @type {Language} */ (code) : null;
+}
+
+/** The language that somebody chose in this browser; null: the browser's own. */
+export function chosenLanguage() {
+  try {
+    return known(localStorage.getItem(KEY) ?? "");
+  } catch {
+    return null; // a private window may refuse
+  }
+}
+
+/**
+ * Choose the language of the interface, from the next load on.
+ * @param {Language | null} chosen null: the browser's own
+ */
+export function chooseLanguage(chosen) {
+  if (chosen) localStorage.setItem(KEY, chosen);
+  else localStorage.removeItem(KEY);
+}
+
+/** The language of the interface. */
+export const language = chosenLanguage() ?? navigator.languages.map(known).find(Boolean) ?? "en";
+
+/** The same with the person's region, for dates and numbers. */
+export const locale = navigator.languages.find((tag) => known(tag) === language) ?? language;
+
+const plurals = new Intl.PluralRules(language);
+
 /** @type {Record<string, string>} */
-const words = {};
+let words = {};
+
+async function load() {
+  try {
+    const response = await fetch(`/static/languages/${language}.json`);
+    if (response.ok) words = await response.json();
+  } catch {
+    // English is better than no page
+  }
+}
+
+document.documentElement.lang = language === "zh" ? "zh-Hans" : language;
+if (language !== "en") await load();
 
 /**
  * A text of the interface in the person's language, with `{name}` filled in.
@@ -19,7 +73,8 @@ export const t = (english, values = {}) =>
  * @param {string} many
  * @param {Record<string, string | number>} [values]
  */
-export const count = (n, one, many, values = {}) => t(n === 1 ? one : many, { n: n.toLocaleString(), ...values });
+export const count = (n, one, many, values = {}) =>
+  t(plurals.select(n) === "one" ? one : many, { n: n.toLocaleString(locale), ...values });
 
 /**
  * The same with elements in it, as children for `h`: `phrase("Replying to {name}", { name: h("b", {}, name) })`.
@@ -31,3 +86,17 @@ export const phrase = (english, values) =>
   (words[english] ?? english)
     .split(/\{(\w+)\}/)
     .map((part, index) => (index % 2 ? (values[part] ?? `{${part}}`) : part));
+
+/**
+ * Put the document's own texts into the person's language: those of the elements marked `data-t`, and the attributes
+ * that people read.
+ */
+export function translateDocument() {
+  if (language === "en") return;
+  document.title = t(document.title);
+  for (const element of document.querySelectorAll("[data-t]"))
+    element.textContent = t((element.textContent ?? "").replace(/\s+/g, " ").trim());
+  for (const name of ["aria-label", "title", "placeholder"])
+    for (const element of document.querySelectorAll(`[${name}]`))
+      element.setAttribute(name, t(element.getAttribute(name) ?? ""));
+}

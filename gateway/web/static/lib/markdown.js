@@ -22,6 +22,7 @@ import {
 } from "./lines.js";
 import { definition } from "./links.js";
 import { formulaLines } from "./maths.js";
+import { t } from "./i18n.js";
 
 /**
  * @typedef {import("./inline.js").Mentions} Mentions
@@ -290,7 +291,7 @@ class Blocks {
       rows.push(h("tr", {}, ...cells("td", this.lines[this.at])));
     }
     const table = h("table", {}, h("thead", {}, head), h("tbody", {}, ...rows));
-    return h("div", { class: "table", tabindex: "0", role: "group", "aria-label": "Table" }, table);
+    return h("div", { class: "table", tabindex: "0", role: "group", "aria-label": t("Table") }, table);
   }
 
   paragraph() {

@@ -2,6 +2,7 @@
 // The panel beside the conversation. It shows one thing at a time: a "why", or a terminal.
 
 import { $, focused, h, icon } from "./dom.js";
+import { t } from "./i18n.js";
 
 /** @type {{ kind: string, onClose: () => void, from: HTMLElement | null } | null} */
 let current = null;
@@ -15,7 +16,11 @@ export function openPanel({ kind, title, content, tools = [], onClose = () => {}
   const from = current?.from ?? focused();
   current?.onClose();
   current = { kind, onClose, from };
-  const close = h("button", { type: "button", class: "icon-button", "aria-label": "Close the panel" }, icon("close"));
+  const close = h(
+    "button",
+    { type: "button", class: "icon-button", "aria-label": t("Close the panel") },
+    icon("close"),
+  );
   close.addEventListener("click", closePanel);
   $("side").replaceChildren(
     h("header", { class: "side-head" }, h("h2", { id: "side-title" }, title), ...tools, close),

@@ -2,6 +2,7 @@
 // Plots of some days: bars on bars, or lines; read by pointer, by arrow keys, and as a table.
 
 import { h, s } from "./dom.js";
+import { locale, t } from "./i18n.js";
 
 /**
  * @typedef {"bars" | "lines"} PlotKind
@@ -15,13 +16,13 @@ const TOP = 10;
 const BOTTOM = 24;
 const COLOURS = 6; // then they repeat
 
-const dayFormat = new Intl.DateTimeFormat(undefined, {
+const dayFormat = new Intl.DateTimeFormat(locale, {
   weekday: "short",
   day: "numeric",
   month: "short",
   timeZone: "UTC",
 });
-const tickFormat = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" });
+const tickFormat = new Intl.DateTimeFormat(locale, { day: "numeric", month: "short", timeZone: "UTC" });
 /** @param {string} day */
 const dayName = (day) => dayFormat.format(new Date(`${day}T00:00:00Z`));
 
@@ -51,7 +52,7 @@ export function plot({ title, about = "", days, series, kind, format = String })
   const known = named.some((one) => one.values.some((value) => value));
   const body = known
     ? new Plot(title, days, named, kind, format).elements()
-    : [h("p", { class: "note plot-empty" }, "Nothing to draw in these days.")];
+    : [h("p", { class: "note plot-empty" }, t("Nothing to draw in these days."))];
   return h(
     "figure",
     { class: "plot" },
@@ -115,7 +116,7 @@ class Plot {
       this.reading,
       h(
         "ul",
-        { class: "legend", "aria-label": "Colours" },
+        { class: "legend", "aria-label": t("Colours") },
         ...this.series.map((one) => h("li", {}, swatch(one.css, this.kind), one.name)),
       ),
       this.table(),
@@ -126,7 +127,7 @@ class Plot {
     const head = h(
       "tr",
       {},
-      h("th", { scope: "col" }, "Day"),
+      h("th", { scope: "col" }, t("Day")),
       ...this.series.map((one) => h("th", { scope: "col" }, one.name)),
     );
     const rows = this.days.map((day, index) =>
@@ -140,7 +141,7 @@ class Plot {
     return h(
       "details",
       { class: "fold", "data-key": `table-${this.title}` },
-      h("summary", {}, "As a table"),
+      h("summary", {}, t("As a table")),
       h(
         "div",
         { class: "table-wrap", tabindex: 0, role: "region", "aria-label": `${this.title}, as a table` },

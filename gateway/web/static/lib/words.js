@@ -1,12 +1,14 @@
 // @ts-check
 // How times, sizes, names and durations read.
 
-const clockFormat = new Intl.DateTimeFormat(undefined, { hour: "numeric", minute: "2-digit" });
-const dayFormat = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long" });
-const datedFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
-const fullFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "medium" });
+import { locale, t } from "./i18n.js";
 
-const secondFormat = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const clockFormat = new Intl.DateTimeFormat(locale, { hour: "numeric", minute: "2-digit" });
+const dayFormat = new Intl.DateTimeFormat(locale, { weekday: "long", day: "numeric", month: "long" });
+const datedFormat = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short" });
+const fullFormat = new Intl.DateTimeFormat(locale, { dateStyle: "full", timeStyle: "medium" });
+
+const secondFormat = new Intl.DateTimeFormat(locale, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 
 /** @param {string} at */
 export const seconds = (at) => secondFormat.format(new Date(at));
@@ -38,8 +40,8 @@ export function dayKey(at) {
 export function day(at, now = new Date()) {
   const yesterday = new Date(now);
   yesterday.setDate(now.getDate() - 1);
-  if (dayKey(at) === dayKey(now)) return "Today";
-  if (dayKey(at) === dayKey(yesterday)) return "Yesterday";
+  if (dayKey(at) === dayKey(now)) return t("Today");
+  if (dayKey(at) === dayKey(yesterday)) return t("Yesterday");
   const date = new Date(at);
   const year = date.getFullYear() === now.getFullYear() ? "" : ` ${date.getFullYear()}`;
   return dayFormat.format(date) + year;
@@ -104,7 +106,7 @@ export function hue(id) {
  * @param {string} one
  * @param {string} [many]
  */
-export const plural = (n, one, many = `${one}s`) => `${n.toLocaleString()} ${n === 1 ? one : many}`;
+export const plural = (n, one, many = `${one}s`) => `${n.toLocaleString(locale)} ${n === 1 ? one : many}`;
 
 /** @param {string} name */
 const capitalised = (name) => name.charAt(0).toUpperCase() + name.slice(1);
@@ -116,7 +118,7 @@ const capitalised = (name) => name.charAt(0).toUpperCase() + name.slice(1);
 const PLATFORMS = {
   rocketchat: "Rocket.Chat",
   bluebubbles: "iMessage",
-  web: "This page",
+  web: t("This page"),
 };
 
 /**

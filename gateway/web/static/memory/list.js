@@ -2,6 +2,7 @@
 // A titled list of the memory's panel, which can be filled again under somebody's hands.
 
 import { byKey, fill, focused, h, openFolds, reopen } from "../lib/dom.js";
+import { t } from "../lib/i18n.js";
 
 let numbers = 0;
 
@@ -12,7 +13,7 @@ export class List {
    * @param {Page.Child} empty
    * @param {{ tool?: Page.Child, before?: Page.Child, onMore?: (() => void) | null, more?: string }} [given]
    */
-  constructor(title, empty, { tool = null, before = null, onMore = null, more = "Older" } = {}) {
+  constructor(title, empty, { tool = null, before = null, onMore = null, more = t("Older") } = {}) {
     const id = `list-${++numbers}`;
     this.empty = empty;
     this.heading = h("h3", { id, tabindex: "-1" }, title);

@@ -4,6 +4,7 @@
 import { h } from "../lib/dom.js";
 import { about, when } from "./rows.js";
 import { tell } from "../lib/store.js";
+import { t } from "../lib/i18n.js";
 
 /**
  * Its elements, and the heading to stand on. `open(id)` shows another, `filter(name, value)` the like.
@@ -17,25 +18,25 @@ export function observationView({ record, timeline }, { open, filter }) {
     elements: [
       h(
         "section",
-        { class: "part", "aria-label": "Timeline" },
-        h("div", { class: "part-head" }, h("h3", {}, "Timeline")),
+        { class: "part", "aria-label": t("Timeline") },
+        h("div", { class: "part-head" }, h("h3", {}, t("Timeline"))),
         h("ol", { class: "around" }, ...timeline.map((entry) => place(entry, open))),
       ),
       h(
         "section",
-        { class: "part record", "aria-label": "Record" },
+        { class: "part record", "aria-label": t("Record") },
         heading,
         h("p", { class: "lead" }, record.subtitle),
         about(record.kind, `@${record.persona}`, when(record.at)),
         record.facts.length ? h("ul", { class: "points" }, ...record.facts.map((fact) => h("li", {}, fact))) : null,
         h("p", { class: "prose" }, record.narrative),
-        chips("Concepts", "concept", record.concepts, filter),
-        chips("Files", "file", record.files, filter),
+        chips(t("Concepts"), "concept", record.concepts, filter),
+        chips(t("Files"), "file", record.files, filter),
         record.turn_id
           ? h(
               "button",
               { type: "button", class: "mini why", on: { click: () => tell("why", record.turn_id) } },
-              "Why the answer of this turn",
+              t("Why the answer of this turn"),
             )
           : null,
       ),

@@ -9,6 +9,7 @@ import { observationView } from "./observation.js";
 import { closePanel, openPanel, panelKind } from "../lib/panel.js";
 import { factRow, insightRows, landmarkRow, sessionRow, summaryRows, titleRow, whose } from "./rows.js";
 import { roomLabel, tell } from "../lib/store.js";
+import { t } from "../lib/i18n.js";
 
 const SETTLE_MS = 300; // several changes make one fetch
 const NOTHING = {
@@ -83,25 +84,25 @@ class MemoryPanel {
     };
     this.about = h("p", { class: "note memory-about" });
     this.wrong = h("p", { class: "failure", role: "alert", hidden: true });
-    this.status = h("p", { class: "note", role: "status" }, "Loading…");
+    this.status = h("p", { class: "note", role: "status" }, t("Loading…"));
     this.query = searchField();
-    this.clear = h("button", { type: "button", class: "mini", hidden: true }, "Clear");
+    this.clear = h("button", { type: "button", class: "mini", hidden: true }, t("Clear"));
     this.filter = filterForm(this.clear);
     this.lists = {
-      landmarks: new List("Landmarks", EMPTY.landmarks),
-      summary: new List("Summary", EMPTY.summary),
-      facts: new List("Facts", EMPTY.facts, {
+      landmarks: new List(t("Landmarks"), EMPTY.landmarks),
+      summary: new List(t("Summary"), EMPTY.summary),
+      facts: new List(t("Facts"), EMPTY.facts, {
         tool: this.replacedSwitch(),
         onMore: () => this.more("facts"),
-        more: "Older facts",
+        more: t("Older facts"),
       }),
-      observations: new List("What the agents did", EMPTY.observations, {
+      observations: new List(t("What the agents did"), EMPTY.observations, {
         before: this.filter,
         onMore: () => this.more("observations"),
-        more: "Older ones",
+        more: t("Older ones"),
       }),
-      insights: new List("Insights", EMPTY.insights),
-      sessions: new List("Sessions", EMPTY.sessions),
+      insights: new List(t("Insights"), EMPTY.insights),
+      sessions: new List(t("Sessions"), EMPTY.sessions),
     };
     this.listen();
     this.home = h("div", { hidden: true }, ...Object.values(this.lists).map((list) => list.element));
@@ -134,7 +135,7 @@ class MemoryPanel {
       "form",
       { class: "memory-search", role: "search" },
       this.query,
-      h("button", { class: "button" }, "Search"),
+      h("button", { class: "button" }, t("Search")),
     );
     form.addEventListener("submit", (event) => {
       event.preventDefault();
@@ -154,7 +155,7 @@ class MemoryPanel {
       this.pages.facts = 1;
       this.refresh();
     });
-    return h("label", { class: "switch" }, box, "Show replaced ones");
+    return h("label", { class: "switch" }, box, t("Show replaced ones"));
   }
 
   listen() {
@@ -255,7 +256,7 @@ class MemoryPanel {
     const titles = memory.observations.items.map((title) => titleRow(title, row));
     lists.observations.fill(titles, {
       more: memory.observations.next_before !== null,
-      empty: sought ? "Nothing here fits the filter." : null,
+      empty: sought ? t("Nothing here fits the filter.") : null,
     });
     this.filter.hidden = !sought && !titles.length;
     lists.insights.fill(memory.insights.map(insightRows));
@@ -316,20 +317,20 @@ class MemoryPanel {
       by: "recall",
     });
     if (!found) return;
-    const facts = new List("Facts", "No fact fits.");
-    const observations = new List("What the agents did", "No observation fits.");
+    const facts = new List(t("Facts"), t("No fact fits."));
+    const observations = new List(t("What the agents did"), t("No observation fits."));
     /** @param {string} id */
-    const open = (id) => this.showObservation(id, () => this.search(query, `observation-${id}`), "What was found");
+    const open = (id) => this.showObservation(id, () => this.search(query, `observation-${id}`), t("What was found"));
     facts.fill(found.facts.map((fact) => factRow(fact, this.row)));
     observations.fill(found.observations.map((title) => titleRow(title, { ...this.row, open })));
-    const clear = this.back("All of this memory", () => {
+    const clear = this.back(t("All of this memory"), () => {
       this.query.value = "";
       this.goHome();
       this.query.focus();
     });
     const note =
       found.by === "words"
-        ? h("p", { class: "note" }, "Facts were searched word for word: no index of their meaning answers.")
+        ? h("p", { class: "note" }, t("Facts were searched word for word: no index of their meaning answers."))
         : null;
     this.showOther([clear, note, facts.element, observations.element]);
     if (focusKey) byKey(this.other, focusKey)?.focus();
@@ -341,7 +342,7 @@ class MemoryPanel {
    * @param {() => void} [goBack]
    * @param {string} [label]
    */
-  async showObservation(id, goBack = () => this.goHome(`observation-${id}`), label = "All of this memory") {
+  async showObservation(id, goBack = () => this.goHome(`observation-${id}`), label = t("All of this memory")) {
     /** @type {Api.ObservationView | null} */
     const found = await this.attempt(`observations/${encodeURIComponent(id)}`);
     if (!found) return;

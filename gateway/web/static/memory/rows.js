@@ -3,6 +3,7 @@
 
 import { h } from "../lib/dom.js";
 import { dated, datedRange, full } from "../lib/words.js";
+import { t } from "../lib/i18n.js";
 
 const SURE_MS = 4_000; // how long a button that deletes waits for the second press
 
@@ -57,7 +58,7 @@ function action(key, label, name, run) {
 function send(button, row, text) {
   row.command?.(text);
   button.disabled = true;
-  button.textContent = "Sent";
+  button.textContent = t("Sent");
 }
 
 /**
@@ -74,7 +75,7 @@ function sure(button, row, text) {
   const { textContent: label } = button;
   const name = button.getAttribute("aria-label") ?? "";
   button.classList.add("sure");
-  button.textContent = "Press again to forget";
+  button.textContent = t("Press again to forget");
   button.setAttribute("aria-label", `${name}: press again`);
   setTimeout(() => {
     if (button.disabled) return;
@@ -96,10 +97,10 @@ export function landmarkRow({ seq, kind, text, by_name, message_id, at }, row) {
     foot(
       about(number(seq), kind, `by ${by_name}`, when(at)),
       message_id && row.show
-        ? action(`message-${seq}`, "Show", `Show the message of landmark ${seq}`, () => row.show?.(message_id))
+        ? action(`message-${seq}`, t("Show"), `Show the message of landmark ${seq}`, () => row.show?.(message_id))
         : null,
       row.command
-        ? action(`unpin-${seq}`, "Unpin", `Unpin landmark ${seq}`, (button) => send(button, row, `!unpin ${seq}`))
+        ? action(`unpin-${seq}`, t("Unpin"), `Unpin landmark ${seq}`, (button) => send(button, row, `!unpin ${seq}`))
         : null,
     ),
   );
@@ -127,7 +128,7 @@ export function factRow({ seq, kind, text, person_name, origin, shared, said_at,
         fate,
       ),
       row.command
-        ? action(`forget-${seq}`, "Forget", `Forget fact ${seq}`, (button) => sure(button, row, `!forget ${seq}`))
+        ? action(`forget-${seq}`, t("Forget"), `Forget fact ${seq}`, (button) => sure(button, row, `!forget ${seq}`))
         : null,
     ),
   );
@@ -185,7 +186,7 @@ function summaryRow({ seq, text, record, persona, plain, first_at, last_at, at }
       ? h(
           "details",
           { class: "fold", "data-key": `record-${seq}` },
-          h("summary", {}, "The session's record"),
+          h("summary", {}, t("The session's record")),
           h(
             "dl",
             { class: "facts" },
@@ -225,7 +226,7 @@ export function sessionRow({ persona, title, subtitle, overview, started_at, end
   return h(
     "li",
     {},
-    h("h4", {}, title || "Without a title yet"),
+    h("h4", {}, title || t("Without a title yet")),
     subtitle ? h("p", { class: "held-text soft" }, subtitle) : null,
     overview ? h("p", { class: "held-text prose" }, overview) : null,
     foot(about(`@${persona}`, when(started_at), ended_at ? null : "goes on")),
@@ -241,8 +242,8 @@ export { about, when };
  */
 export function whose(room, scopes) {
   const project = scopes.find((scope) => scope.startsWith("project:"))?.slice("project:".length);
-  if (room.kind === "dm") return "Only what was said in this direct message. No room is shown it.";
+  if (room.kind === "dm") return t("Only what was said in this direct message. No room is shown it.");
   return project
     ? `What was said in this room, and what is known of project ${project}.`
-    : "What was said in this room. Other rooms are not shown it.";
+    : t("What was said in this room. Other rooms are not shown it.");
 }

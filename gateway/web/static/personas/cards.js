@@ -4,6 +4,7 @@
 import { avatar, personaSpeaker } from "../lib/avatar.js";
 import { h } from "../lib/dom.js";
 import { plural } from "../lib/words.js";
+import { t } from "../lib/i18n.js";
 
 /** What a persona may be called. */
 const NAME = /^[a-z][a-z0-9_-]{0,31}$/;
@@ -38,7 +39,7 @@ export function card(persona) {
         "span",
         { class: "persona-card-text" },
         h("span", { class: "persona-card-name" }, `@${name}`, tag(persona, named)),
-        h("span", { class: "persona-card-about" }, description || "No description"),
+        h("span", { class: "persona-card-about" }, description || t("No description")),
       ),
       more ? h("span", { class: "row-more" }, more) : null,
     ),

@@ -10,6 +10,7 @@ import { TextSheet } from "./sheet.js";
 import { header, sure, tabbed } from "./studio.js";
 import { TryOut } from "./tryout.js";
 import { diffView, Versions } from "./versions.js";
+import { t } from "../lib/i18n.js";
 
 const CHECK_MS = 250;
 /** @type {"/api/personas/files"} */
@@ -44,27 +45,31 @@ export class Editor {
       (number) => this.askBack(number),
     );
     this.state = h("p", { id: "studio-state", role: "status" });
-    this.save = h("button", { type: "button", class: "button primary", on: { click: () => this.store() } }, "Save");
-    this.drop = h("button", { type: "button", class: "button quiet", on: { click: () => this.askDelete() } }, "Delete");
+    this.save = h("button", { type: "button", class: "button primary", on: { click: () => this.store() } }, t("Save"));
+    this.drop = h(
+      "button",
+      { type: "button", class: "button quiet", on: { click: () => this.askDelete() } },
+      t("Delete"),
+    );
     this.notice = h("div", { class: "studio-notice", role: "alert" });
     this.count = h("p", { class: "findings-count", id: "findings-count", role: "status", "aria-live": "polite" });
     this.list = h("ul", { class: "findings" });
     const paper = h(
       "section",
-      { class: "paper", "aria-label": "The file" },
+      { class: "paper", "aria-label": t("The file") },
       this.notice,
       h("div", { class: "sheet-box" }, this.sheet.element),
       h("div", { class: "findings-box" }, this.count, this.list),
     );
     this.elements = [
-      header(`@${name}`, this.state, { href: "#personas", label: "Personas" }, this.drop, this.save),
+      header(`@${name}`, this.state, { href: "#personas", label: t("Personas") }, this.drop, this.save),
       h(
         "div",
         { class: "bench" },
         paper,
         tabbed([
-          ["Try it", this.tryOut.element],
-          ["History", this.versions.element],
+          [t("Try it"), this.tryOut.element],
+          [t("History"), this.versions.element],
         ]),
       ),
     ];
@@ -117,7 +122,7 @@ export class Editor {
     this.drop.hidden = how === "deleted";
     this.sheet.value = text;
     this.notice.replaceChildren();
-    if (how === "deleted") this.say("This persona was deleted. Save it, or roll it back, to have it again.");
+    if (how === "deleted") this.say(t("This persona was deleted. Save it, or roll it back, to have it again."));
     this.show(findings);
     this.drawState();
   }
@@ -163,7 +168,7 @@ export class Editor {
       errors && plural(errors, "error"),
       findings.length - errors && plural(findings.length - errors, "warning"),
     ].filter(Boolean);
-    const told = counted.join(", ") || "Nothing to fix";
+    const told = counted.join(", ") || t("Nothing to fix");
     if (this.count.textContent !== told) this.count.textContent = told;
     this.sheet.mark(findings);
     this.list.replaceChildren(
@@ -195,7 +200,7 @@ export class Editor {
     const text = this.sheet.value;
     await this.change(
       () => api.put(this.path, { text, base: this.base, by: this.by() }),
-      "Saved. The next turn uses it.",
+      t("Saved. The next turn uses it."),
     );
   }
 
@@ -206,9 +211,9 @@ export class Editor {
   askDelete() {
     sure({
       title: `Delete @${this.name}?`,
-      text: "Nobody can ask it any more. Its history stays: you can roll it back.",
-      yes: "Delete",
-      onYes: () => this.change(() => api.remove(this.path, { base: this.base, by: this.by() }), "Deleted."),
+      text: t("Nobody can ask it any more. Its history stays: you can roll it back."),
+      yes: t("Delete"),
+      onYes: () => this.change(() => api.remove(this.path, { base: this.base, by: this.by() }), t("Deleted.")),
     });
   }
 
@@ -218,7 +223,7 @@ export class Editor {
     sure({
       title: `Roll back to version ${number}?`,
       text: `The file gets that text again, as a new version.${lost}`,
-      yes: "Roll back",
+      yes: t("Roll back"),
       onYes: () =>
         this.change(
           () => api.post(`${this.path}/rollback`, { number, by: this.by() }),
@@ -259,9 +264,9 @@ export class Editor {
     const theirs = h(
       "button",
       { type: "button", class: "button" },
-      text === null ? "Leave it deleted" : "Take the file's text",
+      text === null ? t("Leave it deleted") : t("Take the file's text"),
     );
-    const mine = h("button", { type: "button", class: "button" }, "Keep mine");
+    const mine = h("button", { type: "button", class: "button" }, t("Keep mine"));
     theirs.addEventListener("click", () => {
       this.left = false;
       this.load();
@@ -275,7 +280,11 @@ export class Editor {
       h(
         "p",
         {},
-        h("b", {}, text === null ? "The file was deleted since you began." : "The file was changed since you began."),
+        h(
+          "b",
+          {},
+          text === null ? t("The file was deleted since you began.") : t("The file was changed since you began."),
+        ),
         " Nothing was saved. What your text would change in it:",
       ),
       diffView(diff),

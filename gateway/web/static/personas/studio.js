@@ -3,12 +3,13 @@
 
 import { modal } from "../lib/dialogs.js";
 import { $, h, icon } from "../lib/dom.js";
+import { t } from "../lib/i18n.js";
 
 /**
  * Ask before something is done that loses something.
  * @param {{ title: string, text: string, yes: string, no?: string, onYes: () => void }} given
  */
-export function sure({ title, text, yes, no = "Cancel", onYes }) {
+export function sure({ title, text, yes, no = t("Cancel"), onYes }) {
   const keep = h("button", { type: "button", class: "button" }, no);
   const go = h("button", { type: "button", class: "button danger" }, yes);
   const dialog = modal(
@@ -86,8 +87,8 @@ export function tabbed(pages) {
   });
   return h(
     "section",
-    { class: "tools", "aria-label": "Try it and its history" },
-    h("div", { class: "tab-list", role: "tablist", "aria-label": "About this persona" }, ...buttons),
+    { class: "tools", "aria-label": t("Try it and its history") },
+    h("div", { class: "tab-list", role: "tablist", "aria-label": t("About this persona") }, ...buttons),
     ...panels,
   );
 }
@@ -105,7 +106,7 @@ export function header(title, about, back, ...tools) {
     {
       type: "button",
       class: "icon-button only-narrow",
-      "aria-label": "Rooms",
+      "aria-label": t("Rooms"),
       on: { click: () => $("open-rooms").click() },
     },
     icon("menu"),

@@ -7,6 +7,7 @@ import { exactText, foldedText, length } from "../lib/exact.js";
 import { markdown } from "../lib/markdown.js";
 import { roomLabel, state } from "../lib/store.js";
 import { duration } from "../lib/words.js";
+import { t } from "../lib/i18n.js";
 
 const SETTLE_MS = 500;
 
@@ -22,21 +23,23 @@ export class TryOut {
     this.told = h("div", { class: "try-told", role: "status" });
     this.rooms = h("select", { class: "pick", id: "try-room" });
     this.message = h("textarea", { class: "field", id: "try-message", rows: "2", maxlength: "20000" });
-    this.message.value = "What can you do for us?";
-    this.run = h("button", { type: "submit", class: "button" }, "Ask the agent");
+    this.message.value = t("What can you do for us?");
+    this.run = h("button", { type: "submit", class: "button" }, t("Ask the agent"));
     this.form = h(
       "form",
       { class: "try-form" },
-      h("label", { class: "filter", for: "try-message" }, "A message that somebody might write"),
+      h("label", { class: "filter", for: "try-message" }, t("A message that somebody might write")),
       this.message,
-      h("label", { class: "filter", for: "try-room" }, "In"),
+      h("label", { class: "filter", for: "try-room" }, t("In")),
       this.rooms,
       this.run,
       h(
         "p",
         { class: "note" },
-        "A dry run starts the agent in an empty folder. " +
-          "It is not posted, and nobody remembers it; it may cost a few tokens.",
+        t(
+          "A dry run starts the agent in an empty folder. " +
+            "It is not posted, and nobody remembers it; it may cost a few tokens.",
+        ),
       ),
     );
     this.element = h("div", { class: "tryout" }, this.form, this.told, this.shown);
@@ -80,7 +83,7 @@ export class TryOut {
     clearTimeout(this.timer);
     this.asked += 1;
     this.shown.replaceChildren(
-      h("p", { class: "note" }, "What the agent gets is shown once there is a text without errors."),
+      h("p", { class: "note" }, t("What the agent gets is shown once there is a text without errors.")),
     );
   }
 
@@ -96,7 +99,7 @@ export class TryOut {
 
   async dryRun() {
     this.run.disabled = true;
-    this.told.replaceChildren(h("p", { class: "note" }, "The agent works…"));
+    this.told.replaceChildren(h("p", { class: "note" }, t("The agent works…")));
     try {
       const done = await api.post("/api/personas/dry-run", this.sample());
       fill(this.told, ...answered(done));
@@ -125,8 +128,8 @@ function answered({ answer, asked, tools, seconds, trouble }) {
 function given({ agent, available, hint, system, header, sections, trims, missing }) {
   return [
     available ? null : h("p", { class: "note" }, `${agent} can't answer yet: ${hint}`),
-    block("System prompt", system || "(empty)"),
-    h("h2", {}, "What it is told of the room"),
+    block(t("System prompt"), system || "(empty)"),
+    h("h2", {}, t("What it is told of the room")),
     ...sections.map((section) => foldedText(section.name, section.text)),
     trims.length
       ? h(
@@ -136,7 +139,7 @@ function given({ agent, available, hint, system, header, sections, trims, missin
         )
       : null,
     missing.length ? h("p", { class: "note" }, `No answer from: ${missing.join(", ")}`) : null,
-    foldedText("The exact text", header),
+    foldedText(t("The exact text"), header),
   ];
 }
 

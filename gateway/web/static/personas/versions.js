@@ -4,9 +4,10 @@
 import * as api from "../lib/api.js";
 import { h } from "../lib/dom.js";
 import { dated, full } from "../lib/words.js";
+import { t } from "../lib/i18n.js";
 
 /** @type {Record<string, string>} */
-const HOW = { file: "Edited", page: "Edited", rollback: "Rolled back", delete: "Deleted" };
+const HOW = { file: t("Edited"), page: t("Edited"), rollback: t("Rolled back"), delete: t("Deleted") };
 
 export class Versions {
   /**
@@ -36,7 +37,7 @@ export class Versions {
   }
 
   none() {
-    this.element.replaceChildren(h("p", { class: "note" }, "Nothing was saved yet."));
+    this.element.replaceChildren(h("p", { class: "note" }, t("Nothing was saved yet.")));
   }
 
   /**
@@ -49,13 +50,17 @@ export class Versions {
     const compare = h(
       "button",
       { type: "button", class: "mini", "aria-expanded": "false" },
-      newest ? "What changed" : "Compare with now",
+      newest ? t("What changed") : t("Compare with now"),
     );
     compare.addEventListener("click", () => this.compare(number, newest, compare, shown));
     const back =
       newest || why === "delete"
         ? null
-        : h("button", { type: "button", class: "mini", on: { click: () => this.onBack(number) } }, "Roll back to it");
+        : h(
+            "button",
+            { type: "button", class: "mini", on: { click: () => this.onBack(number) } },
+            t("Roll back to it"),
+          );
     return h(
       "li",
       {},
@@ -108,12 +113,12 @@ export class Versions {
  * @param {string} diff
  */
 export function diffView(diff) {
-  if (!diff) return h("p", { class: "note" }, "The same text.");
+  if (!diff) return h("p", { class: "note" }, t("The same text."));
   /** @param {string} line */
   const kind = (line) => (/^(---|\+\+\+)/.test(line) ? "of" : ({ "+": "in", "-": "out", "@": "at" }[line[0]] ?? ""));
   return h(
     "pre",
-    { class: "exact-text diff", tabindex: "0", role: "group", "aria-label": "What changed" },
+    { class: "exact-text diff", tabindex: "0", role: "group", "aria-label": t("What changed") },
     ...diff.split("\n").map((line) => h("span", { class: `diff-line ${kind(line)}` }, `${line}\n`)),
   );
 }

@@ -9,6 +9,7 @@ import { closePanel, panelKind } from "../lib/panel.js";
 import { card, whereNote } from "./cards.js";
 import { Editor, FILES } from "./editor.js";
 import { header, sure } from "./studio.js";
+import { t } from "../lib/i18n.js";
 
 const PLACE = /^#personas(?:\/([a-z][a-z0-9_-]{0,31}))?$/;
 
@@ -59,7 +60,7 @@ export function personasChanged() {
 function open() {
   if (panelKind()) closePanel();
   $("room").hidden = true;
-  document.title = "Personas · Moot";
+  document.title = t("Personas · Moot");
   $("admin-link").setAttribute("aria-current", "page");
   studio ??= h("main", { class: "studio", id: "studio" });
   if (!studio.isConnected) $("room").after(studio);
@@ -87,10 +88,10 @@ window.addEventListener("beforeunload", (event) => {
 function leaveDialog(name, onLeave) {
   if (document.querySelector("dialog[open]")) return; // a link's click arrives twice
   sure({
-    title: "Leave without saving?",
+    title: t("Leave without saving?"),
     text: `Your changes to @${name} would be lost.`,
-    yes: "Discard changes",
-    no: "Keep editing",
+    yes: t("Discard changes"),
+    no: t("Keep editing"),
     onYes: onLeave,
   });
 }
@@ -103,12 +104,12 @@ async function list(here) {
     "button",
     { type: "button", class: "button primary", on: { click: newDialog } },
     icon("plus"),
-    "New persona",
+    t("New persona"),
   );
-  const body = h("div", { class: "studio-body column" }, h("p", { class: "note" }, "Loading…"));
+  const body = h("div", { class: "studio-body column" }, h("p", { class: "note" }, t("Loading…")));
   if (!here.querySelector(".persona-cards")) {
     const nav = adminNav();
-    here.replaceChildren(header("Personas", null, null, add), nav, body);
+    here.replaceChildren(header(t("Personas"), null, null, add), nav, body);
     nav.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
   }
   if (document.activeElement === document.body) first(here, "h1").focus();
@@ -125,17 +126,17 @@ async function list(here) {
 
 function newDialog() {
   const form = nameForm({
-    label: "Name",
-    button: "Write it",
+    label: t("Name"),
+    button: t("Write it"),
     maxlength: 32,
-    hint: "Lower case: people type it behind an @.",
+    hint: t("Lower case: people type it behind an @."),
     /** @param {string} name */
     onSubmit: async (name) => {
-      if (!PLACE.test(`#personas/${name}`)) throw new Error("A lower case letter, then letters, digits, - or _.");
+      if (!PLACE.test(`#personas/${name}`)) throw new Error(t("A lower case letter, then letters, digits, - or _."));
       location.hash = `#personas/${name}`;
     },
   });
-  const dialog = modal("New persona", h("div", { class: "dialog-body" }, h("h2", {}, "New persona"), form));
+  const dialog = modal(t("New persona"), h("div", { class: "dialog-body" }, h("h2", {}, t("New persona")), form));
   first(dialog, "input").focus();
 }
 
