@@ -14,7 +14,7 @@ from contract.errors import ConfigError
 
 if TYPE_CHECKING:
     from gateway.cli.init.asking import Asker
-    from gateway.cli.init.files import File
+    from gateway.settings.editing.files import File
 
 _CHOICES = (*PLATFORMS, "page")
 INTERRUPTED = 130  # as a shell tells a program that Ctrl-C ended
@@ -92,7 +92,7 @@ def run_init(arguments: argparse.Namespace) -> int:
 
 def _write(files: Sequence[File], ask: Asker) -> bool:
     """Show what changes, and write it if that is wanted."""
-    from gateway.cli.init.files import write_all
+    from gateway.settings.editing.files import write_all
 
     changed = [file for file in files if file.changes]
     if not changed:

@@ -19,9 +19,17 @@ from contract.errors import ConfigError
 from gateway.cli.diagnosis.agents import login_keys, try_agents
 from gateway.cli.diagnosis.platforms import try_bot
 from gateway.cli.init.asking import Asker
-from gateway.cli.init.files import File, document, joined, persona_text, put_bot, read, section
 from gateway.remembering.embedder import InstalledModel
 from gateway.settings.config import Config, parse_config, secret
+from gateway.settings.editing.files import (
+    File,
+    document,
+    joined,
+    persona_text,
+    put_bot,
+    read,
+    section,
+)
 from gateway.settings.env_file import env_file, set_values
 from gateway.settings.personas.check import NAME
 from gateway.settings.personas.personas import Personas, parse_persona

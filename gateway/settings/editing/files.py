@@ -1,4 +1,5 @@
-"""The files that `moot init` writes: made as texts first, shown, then put in place together."""
+"""The files that `moot init` and the page write: made as texts first, shown, then put in place
+together."""
 
 from __future__ import annotations
 
