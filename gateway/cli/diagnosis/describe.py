@@ -24,10 +24,10 @@ from contract.errors import AgentError, ConfigError
 from gateway.cli.command_line import printable
 from gateway.cli.diagnosis.explain import ask_and_show, say_screen
 from gateway.cli.init.asking import Asker
-from gateway.settings.editing.files import File, document, read, section, write_all
 from gateway.sessions.programs import environment_for
 from gateway.sessions.sandbox import Sandboxing
 from gateway.settings.config import Config, parse_config
+from gateway.settings.editing.files import File, document, read, section, write_all
 from gateway.settings.personas.personas import parse_persona
 from gateway.settings.tables import AgentTable
 
