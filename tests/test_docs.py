@@ -85,6 +85,11 @@ def test_the_example_file_shows_every_key_and_parses_with_all_of_it() -> None:
     assert len(commented) > 10
 
 
+def test_a_copy_of_the_example_file_is_the_default() -> None:
+    file = HOUSE / "moot.toml.example"
+    assert parse_config(tomllib.loads(file.read_text("utf-8")), file) == parse_config({}, file)
+
+
 def as_typed(command: str) -> list[list[str]]:
     """What the command stands for: [optional] parts in and out, A|B by A, values for NAMES."""
     plain = re.sub(r"\[[^\]]*\]", "", command)
