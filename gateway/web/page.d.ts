@@ -194,7 +194,8 @@ declare namespace Page {
   /** A room that is shown; nobody may have spoken in it yet. */
   type Room = Api.RoomView;
 
-  /** A message of a conversation. Only one that is on its way out has `sending`, `failed`, `to` and `extra`. */
+  /** A message of a conversation. Only one that is on its way out has `sending`, `failed`, `to` and `extra`.
+   * refused: it is not tried again by itself. */
   interface Message extends Api.MessageView {
     time: number;
     sequence: number;
@@ -202,11 +203,14 @@ declare namespace Page {
     plain: string | null;
     sending?: boolean;
     failed?: string | null;
+    refused?: boolean;
     to?: Room;
     extra?: Record<string, string>;
   }
 
-  type Outgoing = Api.MessageView & Required<Pick<Message, "sending" | "to" | "extra">> & Pick<Message, "failed">;
+  type Outgoing = Api.MessageView &
+    Required<Pick<Message, "sending" | "to" | "extra">> &
+    Pick<Message, "failed" | "refused">;
 
   /** since: when it began to run. asks: a question of it is open. */
   interface Turn extends Api.TurnView {
@@ -219,16 +223,20 @@ declare namespace Page {
     closed?: { option?: number | null; by?: Api.Person | null; reason: string };
   }
 
+  /** What a message replies to, as far as the message box needs it. */
+  type Answered = Pick<Api.MessageView, "id" | "thread_id" | "by" | "text">;
+
   interface Draft {
     text: string;
-    replyTo?: Message | null;
+    replyTo?: Answered | null;
     attachments?: Api.FileView[];
     extra?: Record<string, string>;
   }
 
   /** An attachment that is uploaded, or was; `reference` is what a message names it by. */
   interface Upload {
-    file: File;
+    name: string;
+    size: number;
     reference: Api.FileView | null;
     error: string;
   }

@@ -7,6 +7,7 @@ import { Composer } from "./chat/composer.js";
 import { Conversation } from "./chat/conversation.js";
 import { switcher } from "./lib/dialogs.js";
 import { $, announce, h, icon } from "./lib/dom.js";
+import { Outbox } from "./chat/outbox.js";
 import { personasChanged, showPersonas } from "./personas/views.js";
 import { memoryChanged, toggleMemory } from "./memory/panel.js";
 import { closePanel, panelKind, setUpPanel } from "./lib/panel.js";
@@ -28,7 +29,7 @@ const composer = new Composer(send);
 const timeline = new TimelineView({ onOlder: older, onSeen: seen });
 /** @type {Page.Room | null} */
 let room = null;
-let sent = Promise.resolve(); // messages go out one after the other, in the order they were written
+const outbox = new Outbox(conversation, changed);
 
 /** @param {string} [roomId] */
 function conversation(roomId = state.roomId ?? HOME) {
@@ -117,76 +118,10 @@ function fromAddress() {
 // ── Messages out ──────────────────────────────────────────────────────────────────────────
 
 /** @param {Page.Draft} given */
-function send({ text, replyTo = null, attachments = [], extra = {} }) {
-  if (!state.me || !room) return;
-  /** @type {Page.Outgoing} */
-  const message = {
-    id: api.newId(),
-    room_id: room.id,
-    by: { id: state.me.id, name: state.me.name, kind: "human", role: null },
-    text,
-    at: new Date().toISOString(),
-    edited_at: null,
-    thread_id: replyTo?.thread_id ?? null,
-    reply_to: replyTo?.id ?? null,
-    attachments,
-    turn_id: null,
-    draft: false,
-    work: null,
-    sending: true,
-    to: room,
-    extra,
-  };
+function send(given) {
+  if (!room) return;
   timeline.atEnd = true;
-  deliver(message);
-}
-
-/** @param {Page.Outgoing} message */
-function deliver(message) {
-  const into = conversation(message.room_id);
-  into.keep({ ...message, failed: null });
-  changed(into);
-  sent = sent.then(() => transmit(message, into));
-}
-
-/**
- * @param {Page.Outgoing} message
- * @param {Conversation} into
- */
-async function transmit(message, into) {
-  try {
-    const receipt = await api.post("/api/submit", submission(message));
-    if (receipt.message_id !== message.id) into.messages.delete(message.id);
-    else if (into.messages.get(message.id)?.sending) into.keep({ ...message, sending: false });
-    if (!state.rooms.has(message.room_id)) store.setRoom({ ...message.to, last_at: message.at });
-  } catch (error) {
-    if (into.messages.get(message.id)?.sending) into.keep({ ...message, failed: error.message });
-    announce(`Not sent: ${error.message}`);
-  }
-  changed(into);
-}
-
-/**
- * The ingest contract: content is what was typed; everything else stands beside it.
- * @param {Page.Outgoing} given
- */
-function submission({ id, to, by, text, thread_id, reply_to, attachments, extra }) {
-  return {
-    content: text,
-    metadata: {
-      source: "web",
-      sender_id: by.id,
-      sender_display_name: by.name,
-      sender_type: "human",
-      channel_external_id: to.id.slice("web:".length),
-      ...extra,
-    },
-    room: { id: to.id, name: to.name, kind: to.kind, project: to.project },
-    message_id: id,
-    thread_id,
-    reply_to,
-    attachments: attachments.map((file) => ({ id: file.id })),
-  };
+  outbox.write(room, given);
 }
 
 // ── What happens ──────────────────────────────────────────────────────────────────────────
@@ -252,6 +187,7 @@ async function catchUp() {
     say(error.message);
     return;
   }
+  outbox.restore();
   memoryChanged(null);
   for (const [roomId, other] of conversations) if (roomId !== state.roomId) other.forget();
   if (!adminShown() && room) {
@@ -284,6 +220,7 @@ function onState(connection) {
   $("connection").hidden = !lost;
   $("connection").textContent = lost ? t("Connection lost. Reconnecting…") : "";
   document.body.classList.toggle("offline", lost);
+  if (!lost) outbox.run();
   if (lost) api.get("/api/me").catch(() => {}); // who was signed out elsewhere comes to the form
 }
 
@@ -304,7 +241,8 @@ on("open", open);
 on("try", (text) => composer.put(text));
 on("reply", (message) => composer.reply(message));
 on("pin", (message) => send({ text: "!pin", replyTo: message }));
-on("retry", (message) => deliver({ ...message, failed: null }));
+on("retry", (message) => outbox.again(message.id));
+on("discard", (message) => outbox.discard(message));
 on("stop", (turn) => send({ text: "!stop", extra: { recipient_id: `bot:${turn.persona}` } }));
 on("command", (text) => send({ text }));
 on("why", showWhy);

@@ -5,6 +5,7 @@ import * as api from "../lib/api.js";
 import { avatar } from "../lib/avatar.js";
 import { modal } from "../lib/dialogs.js";
 import { announce, fill, h } from "../lib/dom.js";
+import { forgetAll } from "../lib/kept.js";
 import { state } from "../lib/store.js";
 import { dated } from "../lib/words.js";
 import { t } from "../lib/i18n.js";
@@ -35,6 +36,7 @@ export function browserName(agent) {
 
 export async function signOut() {
   await api.post("/api/sign-out", {});
+  forgetAll();
   location.replace("/sign-in");
 }
 

@@ -6,7 +6,9 @@ import { $, announce, h, icon } from "../lib/dom.js";
 import { size } from "../lib/words.js";
 
 export class Attachments {
-  constructor() {
+  /** @param {() => void} onChange */
+  constructor(onChange) {
+    this.onChange = onChange;
     /** @type {Page.Upload[]} */
     this.entries = [];
     $("attach").append(icon("clip"));
@@ -35,7 +37,7 @@ export class Attachments {
   /** @param {File} file */
   async start(file) {
     /** @type {Page.Upload} */
-    const entry = { file, reference: null, error: "" };
+    const entry = { name: file.name, size: file.size, reference: null, error: "" };
     this.entries.push(entry);
     try {
       entry.reference = await upload(file);
@@ -47,21 +49,35 @@ export class Attachments {
   }
 
   clear() {
-    this.entries = [];
+    this.put([]);
+  }
+
+  /**
+   * Show these and no others, which were uploaded before.
+   * @param {Api.FileView[]} references
+   */
+  put(references) {
+    this.entries = references.map((reference) => ({
+      name: reference.name,
+      size: reference.size_bytes,
+      reference,
+      error: "",
+    }));
     this.draw();
   }
 
   draw() {
+    this.onChange();
     $("pending").hidden = !this.entries.length;
     $("pending").replaceChildren(...this.entries.map((entry) => this.element(entry)));
   }
 
   /** @param {Page.Upload} entry */
   element(entry) {
-    const { file, reference, error } = entry;
+    const { name, reference, error } = entry;
     const remove = h(
       "button",
-      { type: "button", class: "icon-button small", "aria-label": `Remove ${file.name}` },
+      { type: "button", class: "icon-button small", "aria-label": `Remove ${name}` },
       icon("close"),
     );
     remove.addEventListener("click", () => {
@@ -70,12 +86,12 @@ export class Attachments {
       $("text").focus();
     });
     const preview = reference?.image ? h("img", { src: reference.url, alt: "" }) : icon("file");
-    const state = error || (reference ? size(file.size) : "uploading…");
+    const state = error || (reference ? size(entry.size) : "uploading…");
     return h(
       "li",
       { class: `file ${error ? "wrong" : ""}` },
       preview,
-      h("span", { class: "file-name" }, file.name),
+      h("span", { class: "file-name" }, name),
       h("span", { class: "row-more" }, state),
       remove,
     );

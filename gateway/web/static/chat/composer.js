@@ -4,6 +4,7 @@
 import { Attachments } from "./attach.js";
 import { Completion } from "./complete.js";
 import { $, h, icon } from "../lib/dom.js";
+import { keep, kept } from "../lib/kept.js";
 import { plainText } from "../lib/markdown.js";
 import { t } from "../lib/i18n.js";
 
@@ -17,11 +18,12 @@ export class Composer {
   constructor(onSend) {
     this.onSend = onSend;
     this.text = $("text");
+    /** @type {Page.Answered | null} */
     this.replyTo = null;
-    this.unsent = new Map(); // room id -> text
     this.sent = ""; // the last message, for the up arrow
+    /** @type {string | null} */
     this.roomId = null;
-    this.attachments = new Attachments();
+    this.attachments = new Attachments(() => this.keep());
     this.completion = new Completion(this.text);
     $("send").append(icon("send"));
     $("hint").textContent = HINT;
@@ -29,7 +31,10 @@ export class Composer {
       event.preventDefault();
       this.send();
     });
-    this.text.addEventListener("input", () => this.changed());
+    this.text.addEventListener("input", () => {
+      this.changed();
+      this.keep();
+    });
     this.text.addEventListener("keydown", (event) => this.key(event));
     this.text.addEventListener("paste", (event) => this.attachments.paste(event));
   }
@@ -41,17 +46,28 @@ export class Composer {
    * @param {string} readOnly
    */
   open(roomId, label, readOnly) {
-    if (this.roomId) this.unsent.set(this.roomId, this.text.value);
-    this.roomId = roomId;
-    this.text.value = this.unsent.get(roomId) ?? "";
+    const draft = kept("draft", roomId);
+    const stays = this.roomId === roomId;
+    this.roomId = null; // what is put back need not be kept again
+    this.text.value = draft?.text ?? "";
     this.text.placeholder = `Message ${label}`;
     this.text.setAttribute("aria-label", `Message ${label}`);
     this.completion.close();
-    this.reply(null);
+    this.answer(draft?.replyTo ?? null);
+    if (!stays) this.attachments.put(draft?.files ?? []);
+    this.roomId = roomId;
     $("composer").hidden = Boolean(readOnly);
     $("read-only").hidden = !readOnly;
     $("read-only").textContent = readOnly;
     this.changed();
+  }
+
+  /** Keep what is not sent yet with its room, over a reload and a crash, too. */
+  keep() {
+    if (!this.roomId) return;
+    const [text, files, to] = [this.text.value, this.attachments.references, this.replyTo];
+    const replyTo = to && { id: to.id, thread_id: to.thread_id, by: to.by, text: to.text.slice(0, 1_000) };
+    keep("draft", this.roomId, text.trim() || replyTo || files.length ? { text, replyTo, files } : null);
   }
 
   focus() {
@@ -62,13 +78,21 @@ export class Composer {
   put(text) {
     this.text.value = text;
     this.changed();
+    this.keep();
     this.text.focus();
     this.text.setSelectionRange(text.length, text.length);
   }
 
   /** @param {Page.Message | null} message */
   reply(message) {
+    this.answer(message);
+    if (message) this.focus();
+  }
+
+  /** @param {Page.Answered | null} message */
+  answer(message) {
     this.replyTo = message;
+    this.keep();
     $("replying").hidden = !message;
     if (!message) return;
     const cancel = h(
@@ -86,7 +110,6 @@ export class Composer {
       h("span", { class: "replying-text" }, plainText(message.text).slice(0, 120)),
       cancel,
     );
-    this.focus();
   }
 
   /** @param {KeyboardEvent} event */
@@ -120,6 +143,7 @@ export class Composer {
     this.reply(null);
     this.completion.close();
     this.changed();
+    this.keep();
     this.onSend(message);
   }
 }

@@ -3,11 +3,11 @@
 
 import { avatar } from "../lib/avatar.js";
 import { copyButton, h, icon } from "../lib/dom.js";
+import { t } from "../lib/i18n.js";
 import { markdown, plainText } from "../lib/markdown.js";
 import { mentions, state, tell } from "../lib/store.js";
-import { clock, full, size } from "../lib/words.js";
+import { clock, full, sentence, size } from "../lib/words.js";
 import { workElement } from "./work.js";
-import { t } from "../lib/i18n.js";
 
 const GROUP_MS = 5 * 60_000;
 const MOOT = "bot:moot"; // who answers commands
@@ -147,7 +147,16 @@ function fileElement(file) {
 function failure(message) {
   const again = h("button", { type: "button", class: "mini" }, t("Try again"));
   again.addEventListener("click", () => tell("retry", message));
-  return h("p", { class: "failure", role: "alert" }, `Not sent: ${message.failed} `, again);
+  const discard = h("button", { type: "button", class: "mini" }, t("Discard"));
+  discard.addEventListener("click", () => tell("discard", message));
+  return h(
+    "p",
+    { class: "failure" },
+    t("Not sent: {reason}", { reason: sentence(message.failed ?? "") }),
+    message.refused ? " " : ` ${t("It is sent by itself as soon as it can be.")} `,
+    again,
+    discard,
+  );
 }
 
 /** @param {Page.Message} message */

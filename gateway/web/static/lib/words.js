@@ -128,6 +128,12 @@ const PLATFORMS = {
 export const platformName = (name) => PLATFORMS[name] ?? capitalised(name);
 
 /**
+ * A reason as a sentence, with its full stop.
+ * @param {string} text
+ */
+export const sentence = (text) => (/[.!?。！？]$/.test(text) ? text : `${text}.`);
+
+/**
  * A heading's words, without shouting.
  * @param {string} name
  */
