@@ -20,7 +20,9 @@ import { TimelineView } from "./chat/timeline.js";
 import { drawWelcome } from "./chat/welcome.js";
 import { showWhy } from "./chat/why.js";
 import { platformName } from "./lib/words.js";
-import { t } from "./lib/i18n.js";
+import { t, translateDocument } from "./lib/i18n.js";
+
+translateDocument();
 
 const HOME = "web:general"; // where one is who names no room
 /** @type {Map<string, Conversation>} */
@@ -43,7 +45,9 @@ function conversation(roomId = state.roomId ?? HOME) {
 /** @param {Page.Room} of */
 function readOnly(of) {
   const platform = of.id.split(":")[0];
-  return platform === "web" ? "" : `This room lives in ${platformName(platform)}. Write there; Moot shows it here.`;
+  return platform === "web"
+    ? ""
+    : t("This room lives in {platform}. Write there; Moot shows it here.", { platform: platformName(platform) });
 }
 
 /** @param {string} roomId */
@@ -102,7 +106,7 @@ function seen() {
 function drawHead(of) {
   const persona = store.personaOf(of);
   $("room-name").textContent = store.roomLabel(of);
-  const about = persona ? persona.agent : of.project ? `Project ${of.project}` : "";
+  const about = persona ? persona.agent : of.project ? t("Project {project}", { project: of.project }) : "";
   $("room-about").textContent = about;
   $("room-about").hidden = !about;
   const here = [...state.rooms.values()].filter((other) => other.id.startsWith("web:") && store.mine(other));
@@ -160,7 +164,7 @@ function onEvent(type, data) {
   known.apply(type, data);
   if (type === "message" && data.message.by.id !== state.me?.id && known.roomId === state.roomId) timeline.news();
   if (type === "question" && known.roomId === state.roomId)
-    announce(`${data.question.persona} asks: ${data.question.title}`);
+    announce(t("{name} asks: {what}", { name: data.question.persona, what: data.question.title }));
   changed(known);
 }
 

@@ -3,7 +3,7 @@
 // code is taken out of the address at once, so that neither the history nor whoever looks at the
 // screen keeps it.
 
-import { t } from "./lib/i18n.js";
+import { t, translateDocument } from "./lib/i18n.js";
 
 /** @param {string} id */
 const part = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
@@ -47,14 +47,14 @@ function askName() {
 function askToSwitch({ here, person }, then) {
   agreed = true;
   enter = then;
-  part("title").textContent = `Go on as ${person}?`;
-  part("about").textContent = `You are signed in as ${here} in this browser, and will be signed out.`;
+  part("title").textContent = t("Go on as {name}?", { name: person });
+  part("about").textContent = t("You are signed in as {name} in this browser, and will be signed out.", { name: here });
   part("name-field").hidden = true;
   field("name").required = false;
   part("token-field").hidden = true;
   part("oidc").hidden = true;
-  part("enter").textContent = `Go on as ${person}`;
-  part("stay").textContent = `Stay ${here}`;
+  part("enter").textContent = t("Go on as {name}", { name: person });
+  part("stay").textContent = t("Stay {name}", { name: here });
   part("stay").hidden = false;
   part("stay").focus();
 }
@@ -123,13 +123,13 @@ async function goToProvider() {
 /** A link is used at once where there is no other way in to bind to it. @param {string} label */
 function begin(label) {
   if (label) {
-    part("oidc").textContent = `Sign in with ${label}`;
+    part("oidc").textContent = t("Sign in with {name}", { name: label });
     part("oidc").hidden = false;
   }
   if (code && !label) signIn();
   else if (code) {
     part("title").textContent = t("Welcome");
-    part("about").textContent = `Your link is good. With ${label} you can come back without one.`;
+    part("about").textContent = t("Your link is good. With {name} you can come back without one.", { name: label });
     part("token-field").hidden = true;
     part("enter").textContent = t("Continue without");
     part("oidc").focus();
@@ -142,4 +142,5 @@ part("form").addEventListener("submit", (event) => {
   event.preventDefault();
   enter();
 });
+translateDocument();
 provider().then(begin);

@@ -7,8 +7,8 @@ import { action, empty, enterPresses, field, section, when } from "./parts.js";
 import { confirmDialog } from "../lib/dialogs.js";
 import { announce, copyButton, filledIn, h } from "../lib/dom.js";
 import { state } from "../lib/store.js";
-import { plural } from "../lib/words.js";
-import { locale, t } from "../lib/i18n.js";
+import { roleName } from "../lib/words.js";
+import { count, locale, phrase, t } from "../lib/i18n.js";
 
 const ROLES = ["guest", "member", "owner"];
 /** @type {{ name: string, url: string } | null} */
@@ -88,22 +88,27 @@ const row = ({ name, tag, about, act }) =>
 function userRow(user, refresh) {
   const close = async () => {
     await api.remove(`/api/page/users/${encodeURIComponent(user.id)}`, {});
-    announce(`${user.name}'s account is closed`);
+    announce(t("{name}'s account is closed", { name: user.name }));
     refresh();
   };
   return row({
     name: user.name,
-    tag: user.role ?? "no role",
-    about: [`${user.id} · ${plural(user.sessions, "session")} · since `, when(user.created_at)],
+    tag: user.role ? roleName(user.role) : t("no role"),
+    about: [
+      `${user.id} · ${count(user.sessions, "{n} session", "{n} sessions")} · `,
+      ...phrase("since {time}", { time: when(user.created_at) }),
+    ],
     act:
       user.id === state.me?.id
         ? null
         : action(`close-${user.id}`, t("Close"), close, {
-            name: `Close the account of ${user.name}`,
+            name: t("Close the account of {name}", { name: user.name }),
             sure: () =>
               confirmDialog({
                 title: t("Close the account?"),
-                text: `${user.name} is signed out everywhere and has no role any more. What they said stays.`,
+                text: t("{name} is signed out everywhere and has no role any more. What they said stays.", {
+                  name: user.name,
+                }),
                 yes: t("Close it"),
               }),
           }),
@@ -122,13 +127,19 @@ function invitationRow(link, refresh) {
   };
   return row({
     name: link.person_name,
-    tag: "invited",
+    tag: t("invited"),
     about: [
-      `${link.person_id} · ${link.role ?? "as before"}${link.by_name ? ` · by ${link.by_name}` : ""}` +
-        ` · until ${new Date(link.expires_at).toLocaleString(locale)}`,
+      [
+        link.person_id,
+        link.role ? roleName(link.role) : t("as before"),
+        link.by_name && t("by {name}", { name: link.by_name }),
+        t("until {time}", { time: new Date(link.expires_at).toLocaleString(locale) }),
+      ]
+        .filter(Boolean)
+        .join(" · "),
     ],
     act: action(`withdraw-${link.id}`, t("Withdraw"), withdraw, {
-      name: `Withdraw the invitation of ${link.person_name}`,
+      name: t("Withdraw the invitation of {name}", { name: link.person_name }),
     }),
   });
 }
@@ -145,11 +156,16 @@ function sessionRow(session, refresh) {
   };
   return row({
     name: session.person_name,
-    tag: session.here ? "here" : null,
-    about: [`${browserName(session.user_agent)} · ${session.address} · seen `, when(session.seen_at)],
+    tag: session.here ? t("here") : null,
+    about: [
+      `${browserName(session.user_agent)} · ${session.address} · `,
+      ...phrase("seen {time}", { time: when(session.seen_at) }),
+    ],
     act: session.here
       ? null
-      : action(`end-${session.id}`, t("Sign out"), end, { name: `Sign ${session.person_name} out there` }),
+      : action(`end-${session.id}`, t("Sign out"), end, {
+          name: t("Sign {name} out there", { name: session.person_name }),
+        }),
   });
 }
 
@@ -165,9 +181,15 @@ function tokenRow(token, refresh) {
   };
   return row({
     name: token.name,
-    tag: token.reads === "all" ? "everything" : `reads ${token.reads}`,
-    about: ["used ", token.used_at ? when(token.used_at) : "never", " · made ", when(token.created_at)],
-    act: action(`revoke-${token.name}`, t("Revoke"), revoke, { name: `Revoke the token ${token.name}` }),
+    tag: token.reads === "all" ? t("reads everything") : t("reads {what}", { what: token.reads }),
+    about: [
+      ...(token.used_at ? phrase("used {time}", { time: when(token.used_at) }) : [t("never used")]),
+      " · ",
+      ...phrase("made {time}", { time: when(token.created_at) }),
+    ],
+    act: action(`revoke-${token.name}`, t("Revoke"), revoke, {
+      name: t("Revoke the token {name}", { name: token.name }),
+    }),
   });
 }
 
@@ -177,7 +199,11 @@ function inviteForm(refresh) {
     ? h(
         "div",
         { class: "invitation", role: "status" },
-        h("p", { class: "note" }, `Send this link to ${invited.name}. It works once, within three days:`),
+        h(
+          "p",
+          { class: "note" },
+          t("Send this link to {name}. It works once, within three days:", { name: invited.name }),
+        ),
         h("code", { class: "invitation-link" }, invited.url),
         copyButton(invited.url, t("Copy the link")),
       )
@@ -201,7 +227,7 @@ function inviteForm(refresh) {
       h(
         "select",
         { name: "role", class: "field", "data-key": "invite-role" },
-        ...ROLES.map((role) => h("option", { value: role, selected: role === "member" }, role)),
+        ...ROLES.map((role) => h("option", { value: role, selected: role === "member" }, roleName(role))),
       ),
     ),
     action(

@@ -6,9 +6,8 @@ import { address, empty, exactly, folded, roomTitle } from "./parts.js";
 import { FilteredList } from "./filtered.js";
 import { filledIn, h, icon } from "../lib/dom.js";
 import { state } from "../lib/store.js";
-import { plural } from "../lib/words.js";
 import { showWhy } from "../chat/why.js";
-import { t } from "../lib/i18n.js";
+import { count, t } from "../lib/i18n.js";
 
 const FILTERS = ["act", "person", "persona", "room", "turn"];
 const list = new FilteredList("/api/audit", FILTERS);
@@ -46,13 +45,15 @@ function badge({ ok, rows, broken, broken_seq: at }) {
       "p",
       { class: "verdict good" },
       icon("check"),
-      `Verified: ${plural(rows, "entry", "entries")}, none changed.`,
+      count(rows, "Verified: {n} entry, not changed.", "Verified: {n} entries, none changed."),
     );
   return h(
     "p",
     { class: "verdict bad", role: "alert" },
     icon("close"),
-    `The chain is broken${at === null ? " at its end" : ` at ${at}`}: ${broken}`,
+    at === null
+      ? t("The chain is broken at its end: {how}", { how: broken ?? "" })
+      : t("The chain is broken at {at}: {how}", { at, how: broken ?? "" }),
   );
 }
 
@@ -77,7 +78,7 @@ function entry({ seq, at, act, by, persona, room_id: roomId, turn_id: turn, deta
       { class: "row-head" },
       h("span", { class: "number" }, `#${seq}`),
       h("b", {}, act.replaceAll("_", " ")),
-      h("span", { class: "soft" }, `by ${by ? by.name || by.id : "somebody who was erased"}`),
+      h("span", { class: "soft" }, by ? t("by {name}", { name: by.name || by.id }) : t("by somebody who was erased")),
       h(
         "span",
         { class: "row-end" },
@@ -89,7 +90,7 @@ function entry({ seq, at, act, by, persona, room_id: roomId, turn_id: turn, deta
                 type: "button",
                 class: "mini",
                 "data-key": `audit-${seq}`,
-                "aria-label": `Why: turn of entry ${seq}`,
+                "aria-label": t("Why: turn of entry {seq}", { seq }),
                 on: { click: () => showWhy(turn) },
               },
               t("Why"),
@@ -102,7 +103,7 @@ function entry({ seq, at, act, by, persona, room_id: roomId, turn_id: turn, deta
       { class: "row-about" },
       [
         persona ? `@${persona}` : null,
-        roomId ? `in ${room ? roomTitle(room.name, room.kind) : roomId}` : null,
+        roomId ? t("in {room}", { room: room ? roomTitle(room.name, room.kind) : roomId }) : null,
         more || null,
       ]
         .filter(Boolean)

@@ -4,8 +4,7 @@
 import * as api from "../lib/api.js";
 import { action, section } from "./parts.js";
 import { announce, h } from "../lib/dom.js";
-import { plural } from "../lib/words.js";
-import { t } from "../lib/i18n.js";
+import { count, t } from "../lib/i18n.js";
 
 const LOOK_MS = 1_500; // while it is fetched, or facts are given their meaning
 const PATH = "/api/admin/embedder";
@@ -44,8 +43,11 @@ function offer({ download_mb: download, kept_mb: kept, fault }, refresh) {
     h(
       "p",
       { class: "row-about" },
-      t("Recall goes by words. MiniLM, a small English model, also finds what was said in other words. "),
-      `It is a download of ${download} MB and takes ${kept} MB of disk; what is said stays on this machine.`,
+      t(
+        "Recall goes by words. MiniLM, a small English model, also finds what was said in other words. " +
+          "It is a download of {download} MB and takes {kept} MB of disk; what is said stays on this machine.",
+        { download, kept },
+      ),
     ),
     fault ? h("p", { class: "failure", role: "alert" }, fault) : null,
     h(
@@ -67,7 +69,11 @@ async function install(refresh) {
 function fetching({ download_mb: download }) {
   return [
     h("p", { class: "card-title" }, t("MiniLM is being fetched")),
-    h("p", { class: "row-about", role: "status" }, `${download} MB; recall goes on by words meanwhile.`),
+    h(
+      "p",
+      { class: "row-about", role: "status" },
+      t("{download} MB; recall goes on by words meanwhile.", { download }),
+    ),
     h("progress", { "aria-label": t("MiniLM is being fetched") }),
   ];
 }
@@ -81,8 +87,18 @@ function installed({ facts, embedded, kept_mb: kept }) {
       "p",
       { class: "row-about", role: "status" },
       done
-        ? `MiniLM is installed (${kept} MB) and used for ${plural(facts, "fact")}.`
-        : `MiniLM is installed. ${embedded} of ${plural(facts, "fact")} have their meaning; others go by words.`,
+        ? count(
+            facts,
+            "MiniLM is installed ({kept} MB) and used for {n} fact.",
+            "MiniLM is installed ({kept} MB) and used for {n} facts.",
+            { kept },
+          )
+        : count(
+            facts,
+            "MiniLM is installed. {embedded} of {n} fact has its meaning; others go by words.",
+            "MiniLM is installed. {embedded} of {n} facts have their meaning; others go by words.",
+            { embedded },
+          ),
     ),
     done ? null : h("progress", { value: embedded, max: facts, "aria-label": t("Facts with their meaning") }),
   ];

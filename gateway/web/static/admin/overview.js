@@ -8,9 +8,9 @@ import { announce, h, icon } from "../lib/dom.js";
 import { embedder, embedderCard } from "./embedder.js";
 import { dangerLine } from "../chat/live.js";
 import { state } from "../lib/store.js";
-import { duration, platformName, plural, size } from "../lib/words.js";
+import { duration, platformName, size } from "../lib/words.js";
 import { turnRow } from "./turns.js";
-import { t } from "../lib/i18n.js";
+import { count, phrase, t } from "../lib/i18n.js";
 
 // A choice that opens a door for good.
 const LASTING = /\b(always|don.t ask|all edits|everything|every time|never ask|bypass|for this session)\b/i;
@@ -67,12 +67,16 @@ export const overview = {
 function verdict({ problems }, waiting) {
   const grave = problems.filter((problem) => problem.grave).length;
   const parts = [
-    grave ? plural(grave, "thing is", "things are") + " not well" : null,
-    waiting ? plural(waiting, "thing waits", "things wait") + " for you" : null,
+    grave ? count(grave, "{n} thing is not well", "{n} things are not well") : null,
+    waiting ? count(waiting, "{n} thing waits for you", "{n} things wait for you") : null,
   ].filter(Boolean);
   const css = grave ? "bad" : waiting ? "wait" : "good";
   const quiet = problems.length
-    ? `Nothing is broken. ${plural(problems.length, "thing is", "things are")} worth a look.`
+    ? count(
+        problems.length,
+        "Nothing is broken. {n} thing is worth a look.",
+        "Nothing is broken. {n} things are worth a look.",
+      )
     : t("Everything is well. Nothing waits for you.");
   return h(
     "p",
@@ -89,14 +93,14 @@ function tiles({ today, sessions, asleep, most_sessions: most, disk }) {
     h(
       "dl",
       { class: "tiles" },
-      figure(t("Turns"), short(today.turns), today.waiting ? `${today.waiting} at work or waiting` : ""),
+      figure(t("Turns"), short(today.turns), today.waiting ? t("{n} at work or waiting", { n: today.waiting }) : ""),
       figure(t("Failed"), short(today.failed)),
       figure(t("Typical answer"), today.p50_ms === null ? "–" : duration(today.p50_ms)),
-      figure(t("Sessions"), `${sessions} of ${most}`, asleep ? `${asleep} asleep` : ""),
+      figure(t("Sessions"), t("{n} of {most}", { n: sessions, most }), asleep ? t("{n} asleep", { n: asleep }) : ""),
       figure(
         t("Free disk"),
         size(disk.free_bytes),
-        disk.database_bytes === null ? "" : `database ${size(disk.database_bytes)}`,
+        disk.database_bytes === null ? "" : t("database {size}", { size: size(disk.database_bytes) }),
       ),
     ),
   );
@@ -105,9 +109,17 @@ function tiles({ today, sessions, asleep, most_sessions: most, disk }) {
 /** @param {Api.BotView} bot */
 function botRow(bot) {
   const parts = [
-    bot.since ? h("span", {}, bot.state === "connecting" ? "trying since " : "since ", when(bot.since)) : null,
-    bot.event_at ? h("span", {}, "last event ", when(bot.event_at)) : null,
-    bot.restarts ? h("span", {}, plural(bot.restarts, "restart")) : null,
+    bot.since
+      ? h(
+          "span",
+          {},
+          ...(bot.state === "connecting"
+            ? phrase("trying since {time}", { time: when(bot.since) })
+            : phrase("since {time}", { time: when(bot.since) })),
+        )
+      : null,
+    bot.event_at ? h("span", {}, ...phrase("last event {time}", { time: when(bot.event_at) })) : null,
+    bot.restarts ? h("span", {}, count(bot.restarts, "{n} restart", "{n} restarts")) : null,
   ].filter(Boolean);
   return h(
     "li",
@@ -126,10 +138,10 @@ function botRow(bot) {
       ? h(
           "p",
           { class: "row-about" },
-          t("Last error "),
-          when(bot.error_at),
-          ": ",
-          h("span", { class: bot.state === "up" ? "" : "bad-text" }, bot.error),
+          ...phrase("Last error {time}: {error}", {
+            time: when(bot.error_at),
+            error: h("span", { class: bot.state === "up" ? "" : "bad-text" }, bot.error),
+          }),
         )
       : null,
   );
@@ -154,7 +166,7 @@ function failures({ failed, today }) {
   const most = Math.max(...failed.map((turn) => turn.total_ms ?? 0), 1);
   const more =
     today.failed > failed.length
-      ? h("p", {}, h("a", { href: address("turns", { state: "failed" }) }, `All ${today.failed}`))
+      ? h("p", {}, h("a", { href: address("turns", { state: "failed" }) }, t("All {n}", { n: today.failed })))
       : null;
   return section(
     t("Failed turns"),
@@ -194,11 +206,13 @@ function questionCard(asked, refresh) {
     h(
       "p",
       { class: "row-about" },
-      `@${persona} in `,
-      h("a", { href: `#${encodeURIComponent(roomId)}` }, name),
+      ...phrase("{persona} in {room}", {
+        persona: `@${persona}`,
+        room: h("a", { href: `#${encodeURIComponent(roomId)}` }, name),
+      }),
       " · ",
       when(at),
-      until ? ` · refused ${ago(until)} unless somebody answers` : "",
+      until ? ` · ${t("refused {when} unless somebody answers", { when: ago(until) })}` : "",
     ),
     dangerLine(asked),
     detail
@@ -221,8 +235,8 @@ const needsSure = (asked, option) => !option.refuses && (asked.danger || LASTING
  */
 function stakes({ danger, persona, title }, { label }) {
   const parts = [
-    danger ? `This is dangerous: ${danger}.` : null,
-    LASTING.test(label) ? `“${label}” lets @${persona} go on without asking.` : null,
+    danger ? t("This is dangerous: {danger}.", { danger }) : null,
+    LASTING.test(label) ? t("“{label}” lets @{persona} go on without asking.", { label, persona }) : null,
   ];
   return [...parts, title].filter(Boolean).join(" ");
 }
@@ -253,21 +267,26 @@ function pairingCard(one, refresh) {
     const by = me();
     if (!by) return;
     await api.post(`/api/access/pairings/${encodeURIComponent(one.code)}`, { decision, by });
-    announce(decision === "approve" ? `${one.person_name} is let in` : `${one.person_name} is refused`);
+    announce(
+      decision === "approve"
+        ? t("{name} is let in", { name: one.person_name })
+        : t("{name} is refused", { name: one.person_name }),
+    );
     refresh();
   };
   return h(
     "li",
     { class: "card wait", "data-acts": true },
-    h("p", { class: "card-title" }, `${one.person_name} asks to be let in`),
+    h("p", { class: "card-title" }, t("{name} asks to be let in", { name: one.person_name })),
     h(
       "p",
       { class: "row-about" },
       one.person_id,
-      ` · through ${one.bot}`,
-      one.persona ? ` · for @${one.persona}` : "",
-      " · code ",
-      h("code", {}, one.code),
+      " · ",
+      t("through {bot}", { bot: one.bot }),
+      one.persona ? ` · ${t("for @{persona}", { persona: one.persona })}` : "",
+      " · ",
+      ...phrase("code {code}", { code: h("code", {}, one.code) }),
       " · ",
       when(one.at),
     ),
@@ -275,8 +294,13 @@ function pairingCard(one, refresh) {
     h(
       "div",
       { class: "card-buttons" },
-      action(`pair-${one.code}`, t("Let in"), decide("approve"), { css: "primary", name: `Let in ${one.person_name}` }),
-      action(`refuse-${one.code}`, t("Refuse"), decide("refuse"), { name: `Refuse ${one.person_name}` }),
+      action(`pair-${one.code}`, t("Let in"), decide("approve"), {
+        css: "primary",
+        name: t("Let in {name}", { name: one.person_name }),
+      }),
+      action(`refuse-${one.code}`, t("Refuse"), decide("refuse"), {
+        name: t("Refuse {name}", { name: one.person_name }),
+      }),
     ),
   );
 }

@@ -4,7 +4,7 @@
 import * as api from "../lib/api.js";
 import { announce, byKey, h, icon, s } from "../lib/dom.js";
 import { state } from "../lib/store.js";
-import { clock, dated, dayKey, duration, full } from "../lib/words.js";
+import { clock, dated, dayKey, duration, full, word } from "../lib/words.js";
 import { locale, t } from "../lib/i18n.js";
 
 /** Who decides: whoever is signed in. */
@@ -45,7 +45,7 @@ export function ago(at, now = Date.now()) {
   for (const [unit, size] of UNITS) {
     if (Math.abs(seconds) >= size) return agoFormat.format(Math.round(seconds / size), unit);
   }
-  return seconds > 10 ? "in a moment" : "just now";
+  return seconds > 10 ? t("in a moment") : t("just now");
 }
 
 /**
@@ -78,14 +78,14 @@ const STATES = {
   idle: ["good", "check"],
 };
 /** @type {Record<string, string>} */
-const WORDS = { posted: "answered", answered: "posting" };
+const WORDS = { posted: t("answered"), answered: t("posting") };
 
 /**
  * A state as a shape, a colour and a word.
  * @param {string} name
  * @param {string} [words]
  */
-export function stateMark(name, words = WORDS[name] ?? name) {
+export function stateMark(name, words = WORDS[name] ?? word(name)) {
   const [css, sign] = STATES[name] ?? ["plain", "dots"];
   return h("span", { class: `state ${css}` }, icon(sign), words);
 }
@@ -95,7 +95,7 @@ export function stateMark(name, words = WORDS[name] ?? name) {
  * @param {...Page.Child} content
  */
 export const section = (title, ...content) => {
-  const id = `admin-${title.toLowerCase().replace(/\W+/g, "-")}`;
+  const id = `admin-${title.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-")}`;
   return h("section", { class: "admin-part", "aria-labelledby": id }, h("h2", { id }, title), ...content);
 };
 
@@ -187,12 +187,12 @@ export function folded(form, chosen) {
  * @type {Array<[StepName, string]>}
  */
 const STEPS = [
-  ["queued_ms", "queued"],
-  ["ready_ms", "agent ready"],
-  ["brief_ms", "brief"],
-  ["compose_ms", "compose"],
-  ["agent_ms", "agent"],
-  ["post_ms", "post"],
+  ["queued_ms", t("queued")],
+  ["ready_ms", t("agent ready")],
+  ["brief_ms", t("brief")],
+  ["compose_ms", t("compose")],
+  ["agent_ms", t("agent")],
+  ["post_ms", t("post")],
 ];
 
 /**

@@ -7,20 +7,21 @@ import { action, empty, enterPresses, field, me, note, roomTitle, section, when 
 import { confirmDialog } from "../lib/dialogs.js";
 import { announce, filledIn, h } from "../lib/dom.js";
 import { state } from "../lib/store.js";
+import { roleName } from "../lib/words.js";
 import { t } from "../lib/i18n.js";
 
 const ROLES = [
-  ["guest", "guest: is heard"],
-  ["member", "member: may ask"],
-  ["owner", "owner: may do all"],
+  ["guest", t("guest: is heard")],
+  ["member", t("member: may ask")],
+  ["owner", t("owner: may do all")],
 ];
 /** @type {Record<string, string>} */
-const WHERE = { rooms: "in rooms", dms: "in direct messages" };
+const WHERE = { rooms: t("in rooms"), dms: t("in direct messages") };
 /** @type {Record<string, string>} */
 const RULES = {
-  closed: "closed: only those named below",
-  open: "open to everybody",
-  pairing: "unknown users get a code that you approve",
+  closed: t("closed: only those named below"),
+  open: t("open to everybody"),
+  pairing: t("unknown users get a code that you approve"),
 };
 
 /** @type {Page.Section} */
@@ -42,8 +43,10 @@ export const people = {
     return [
       ...accountParts(accounts, refresh),
       note(
-        `Rooms are ${RULES[access.rooms] ?? access.rooms}. ` +
-          `Direct messages: ${RULES[access.dms] ?? access.dms}. See [access] in moot.toml.`,
+        t("Rooms: {rooms}. Direct messages: {dms}. See [access] in moot.toml.", {
+          rooms: RULES[access.rooms] ?? access.rooms,
+          dms: RULES[access.dms] ?? access.dms,
+        }),
       ),
       section(
         t("Roles given here"),
@@ -70,7 +73,7 @@ export const people = {
                     { class: "row-head" },
                     h("b", {}, person.name),
                     h("span", { class: "soft" }, person.id),
-                    held.has(person.id) ? h("span", { class: "tag" }, "has a role") : null,
+                    held.has(person.id) ? h("span", { class: "tag" }, t("has a role")) : null,
                   ),
                 ),
               ),
@@ -83,8 +86,10 @@ export const people = {
 
 /** @param {Api.GrantView} given */
 function scopeWords({ room_name: name, room_id: id, persona, where }) {
-  const room = id ? `in ${name ? roomTitle(name, "room") : id}` : (WHERE[where] ?? "everywhere");
-  return `${room}, ${persona ? `with @${persona}` : "with every persona"}`;
+  const room = id ? t("in {room}", { room: name ? roomTitle(name, "room") : id }) : (WHERE[where] ?? t("everywhere"));
+  return persona
+    ? t("{where}, with @{persona}", { where: room, persona })
+    : t("{where}, with every persona", { where: room });
 }
 
 /**
@@ -96,13 +101,17 @@ function grantRow(grant, refresh) {
     const by = me();
     if (!by) return;
     await api.remove(`/api/access/grants/${grant.seq}`, { by });
-    announce(`Taken back from ${grant.person_name}`);
+    announce(t("Taken back from {name}", { name: grant.person_name }));
     refresh();
   };
   const sure = () =>
     confirmDialog({
       title: t("Take it back?"),
-      text: `${grant.person_name} is no longer ${grant.role} ${scopeWords(grant)}.`,
+      text: t("{name} is no longer {role} {where}.", {
+        name: grant.person_name,
+        role: roleName(grant.role),
+        where: scopeWords(grant),
+      }),
       yes: t("Take back"),
     });
   return h(
@@ -112,12 +121,12 @@ function grantRow(grant, refresh) {
       "div",
       { class: "row-head" },
       h("b", {}, grant.person_name),
-      h("span", { class: "tag" }, grant.role),
+      h("span", { class: "tag" }, roleName(grant.role)),
       h(
         "span",
         { class: "row-end" },
         action(`revoke-${grant.seq}`, t("Take back"), take, {
-          name: `Take back: ${grant.person_name}, ${grant.role}`,
+          name: t("Take back: {name}, {role}", { name: grant.person_name, role: roleName(grant.role) }),
           sure,
         }),
       ),
@@ -125,7 +134,7 @@ function grantRow(grant, refresh) {
     h(
       "p",
       { class: "row-about" },
-      `${grant.person_id} · ${scopeWords(grant)} · by ${grant.by_name} · `,
+      `${grant.person_id} · ${scopeWords(grant)} · ${t("by {name}", { name: grant.by_name })} · `,
       when(grant.at),
     ),
   );
@@ -134,16 +143,16 @@ function grantRow(grant, refresh) {
 /** @param {Api.ConfiguredView} given */
 function configuredRow({ role, people: who, rooms, personas, where }) {
   const names = who
-    .map((id) => (id === "*" ? "everybody" : (state.people.find((person) => person.id === id)?.name ?? id)))
+    .map((id) => (id === "*" ? t("everybody") : (state.people.find((person) => person.id === id)?.name ?? id)))
     .join(", ");
   const places = [
-    rooms.length ? rooms.join(", ") : (WHERE[where] ?? "everywhere"),
-    personas.length ? personas.map((name) => `@${name}`).join(", ") : "every persona",
+    rooms.length ? rooms.join(", ") : (WHERE[where] ?? t("everywhere")),
+    personas.length ? personas.map((name) => `@${name}`).join(", ") : t("every persona"),
   ];
   return h(
     "li",
     { class: "admin-row" },
-    h("div", { class: "row-head" }, h("b", {}, names), h("span", { class: "tag" }, role)),
+    h("div", { class: "row-head" }, h("b", {}, names), h("span", { class: "tag" }, roleName(role))),
     h("p", { class: "row-about" }, places.join(" · ")),
   );
 }
@@ -192,11 +201,11 @@ function grantForm(known, refresh) {
         .map((person) => h("option", { value: person.id }, person.name)),
     ),
     field(t("Role"), select("role", ROLES)),
-    field(t("Room"), select("room_id", [["", "everywhere"], ...rooms])),
+    field(t("Room"), select("room_id", [["", t("everywhere")], ...rooms])),
     field(
       t("Persona"),
       select("persona", [
-        ["", "every persona"],
+        ["", t("every persona")],
         ...state.personas.map((persona) => [persona.name, `@${persona.name}`]),
       ]),
     ),

@@ -40,16 +40,16 @@ export const plots = {
       h(
         "nav",
         { class: "choices", "aria-label": t("How many days") },
-        ...DAYS.map((count) =>
+        ...DAYS.map((days) =>
           h(
             "a",
             {
               class: "choice",
-              href: address("plots", { days: count }),
-              "data-key": `days-${count}`,
-              "aria-current": count === (query.days ?? "14") ? "true" : null,
+              href: address("plots", { days }),
+              "data-key": `days-${days}`,
+              "aria-current": days === (query.days ?? "14") ? "true" : null,
             },
-            `${count} days`,
+            t("{n} days", { n: days }),
           ),
         ),
       ),
@@ -62,9 +62,9 @@ export const plots = {
           kind: "bars",
           format: short,
           series: [
-            { name: "answered", values: state("posted"), css: "turn-posted" },
-            { name: "stopped", values: state("stopped"), css: "turn-stopped" },
-            { name: "failed", values: state("failed"), css: "turn-failed" },
+            { name: t("answered"), values: state("posted"), css: "turn-posted" },
+            { name: t("stopped"), values: state("stopped"), css: "turn-stopped" },
+            { name: t("failed"), values: state("failed"), css: "turn-failed" },
           ],
         }),
         plot({
@@ -93,7 +93,7 @@ export const plots = {
         }),
         plot({
           title: t("Cost a day"),
-          about: "US dollars, where a price is known.",
+          about: t("US dollars, where a price is known."),
           days: names,
           kind: "bars",
           format: (usd) => (usd ? money(usd) : "$0"),
@@ -104,7 +104,7 @@ export const plots = {
           days: names,
           kind: "lines",
           format: short,
-          series: [{ name: "facts", values: days.map((day) => day.facts) }],
+          series: [{ name: t("facts"), values: days.map((day) => day.facts) }],
         }),
       ),
     ];

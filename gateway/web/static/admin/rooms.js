@@ -9,8 +9,8 @@ import { scaleOf, turnRow } from "./turns.js";
 import { h, icon } from "../lib/dom.js";
 import { toggleMemory } from "../memory/panel.js";
 import { mine } from "../lib/store.js";
-import { platformName, plural } from "../lib/words.js";
-import { t } from "../lib/i18n.js";
+import { platformName, tenths } from "../lib/words.js";
+import { count, t } from "../lib/i18n.js";
 
 /**
  * @typedef {object} OneRoom
@@ -22,15 +22,15 @@ import { t } from "../lib/i18n.js";
 
 /** @type {Record<string, string>} */
 const MENTIONS = {
-  null: "are needed as moot.toml says for each bot",
-  true: "are needed",
-  false: "are not needed: every message is answered",
+  null: t("are needed as moot.toml says for each bot"),
+  true: t("are needed"),
+  false: t("are not needed: every message is answered"),
 };
 /** @type {Record<string, string>} */
 const THREADS = {
-  asker: "who asked there goes on without a mention",
-  everybody: "everybody goes on without a mention where there is an answer",
-  never: "each message needs a mention",
+  asker: t("who asked there goes on without a mention"),
+  everybody: t("everybody goes on without a mention where there is an answer"),
+  never: t("each message needs a mention"),
 };
 
 /** @type {Page.Section} */
@@ -88,7 +88,7 @@ function list(all) {
             h(
               "span",
               { class: "row-end" },
-              room.last_at ? when(room.last_at) : h("span", { class: "soft" }, "nobody spoke yet"),
+              room.last_at ? when(room.last_at) : h("span", { class: "soft" }, t("nobody spoke yet")),
             ),
           ),
           h("p", { class: "row-about" }, lately(room)),
@@ -98,17 +98,20 @@ function list(all) {
   ];
 }
 
+/** @param {string[]} names */
+function named(names) {
+  const first = names.slice(0, 3).join(", ");
+  return names.length > 3 ? t("{names} and {n} more", { names: first, n: names.length - 3 }) : first;
+}
+
 /** @param {Api.RoomLineView} given */
 function lately({ messages, days, people, personas }) {
   const daily = messages / days;
   const parts = [
-    messages ? `${daily >= 10 ? Math.round(daily) : daily.toFixed(1)} messages a day` : `quiet for ${days} days`,
-    people.length
-      ? `${people
-          .slice(0, 3)
-          .map((by) => by.name)
-          .join(", ")}${people.length > 3 ? ` and ${people.length - 3} more` : ""}`
-      : null,
+    messages
+      ? t("{n} messages a day", { n: daily >= 10 ? Math.round(daily) : tenths.format(daily) })
+      : t("quiet for {n} days", { n: days }),
+    people.length ? named(people.map((by) => by.name)) : null,
     personas.length ? personas.map((name) => `@${name}`).join(", ") : null,
   ];
   return parts.filter(Boolean).join(" · ");
@@ -121,7 +124,7 @@ function lately({ messages, days, people, personas }) {
 function one({ room, sessions, items, schedules }, { refresh }) {
   const models = Object.entries(room.models);
   return [
-    h("p", {}, h("a", { href: address("rooms") }, "← All rooms")),
+    h("p", {}, h("a", { href: address("rooms") }, `← ${t("All rooms")}`)),
     h("h2", { class: "admin-name" }, roomTitle(room.name, room.kind)),
     h(
       "div",
@@ -146,11 +149,14 @@ function one({ room, sessions, items, schedules }, { refresh }) {
         [t("Platform"), platformName(room.platform)],
         [t("Id"), h("code", {}, room.id)],
         room.project ? [t("Project"), room.project] : null,
-        [t("Last heard"), room.last_at ? when(room.last_at) : "never"],
-        [t("Lately"), `${plural(room.messages, "message")} in ${room.days} days`],
-        [t("People"), room.people.map((by) => by.name).join(", ") || "nobody spoke lately"],
-        [t("Personas"), room.personas.map((name) => `@${name}`).join(", ") || "none was asked lately"],
-        [t("Memory"), room.in_memory ? "is kept" : "is off: nothing said here is remembered"],
+        [t("Last heard"), room.last_at ? when(room.last_at) : t("never")],
+        [
+          t("Lately"),
+          count(room.messages, "{n} message in {days} days", "{n} messages in {days} days", { days: room.days }),
+        ],
+        [t("People"), room.people.map((by) => by.name).join(", ") || t("nobody spoke lately")],
+        [t("Personas"), room.personas.map((name) => `@${name}`).join(", ") || t("none was asked lately")],
+        [t("Memory"), room.in_memory ? t("is kept") : t("is off: nothing said here is remembered")],
         [t("Mentions"), MENTIONS[String(room.require_mention)]],
         [t("Threads"), THREADS[room.follow]],
         models.length ? [t("Models"), models.map(([persona, model]) => `@${persona}: ${model}`).join(", ")] : null,

@@ -6,7 +6,7 @@ import { action, empty, roomTitle, when } from "./parts.js";
 import { confirmDialog } from "../lib/dialogs.js";
 import { announce, h } from "../lib/dom.js";
 import { state } from "../lib/store.js";
-import { t } from "../lib/i18n.js";
+import { phrase, t } from "../lib/i18n.js";
 
 /** @type {Page.Section} */
 export const schedules = {
@@ -23,9 +23,9 @@ export const schedules = {
     if (!all.length)
       return [
         empty(
-          t("Nothing is scheduled. In a room, "),
-          h("code", {}, "!every weekday 9:00 summarise yesterday"),
-          " asks every working day.",
+          ...phrase("Nothing is scheduled. In a room, {command} asks every working day.", {
+            command: h("code", {}, "!every weekday 9:00 summarise yesterday"),
+          }),
         ),
       ];
     return [h("ul", { class: "cards-list" }, ...all.map((one) => scheduleRow(one, refresh)))];
@@ -52,7 +52,7 @@ export function scheduleRow(one, refresh) {
   const sure = () =>
     confirmDialog({
       title: t("Delete it?"),
-      text: `@${one.persona} is not asked “${one.text}” any more.`,
+      text: t("@{persona} is not asked “{text}” any more.", { persona: one.persona, text: one.text }),
       yes: t("Delete"),
     });
   return h(
@@ -62,31 +62,46 @@ export function scheduleRow(one, refresh) {
       "div",
       { class: "row-head" },
       h("b", {}, one.when),
-      one.paused ? h("span", { class: "tag" }, "paused") : null,
+      one.paused ? h("span", { class: "tag" }, t("paused")) : null,
       one.configured ? h("span", { class: "tag" }, "moot.toml") : null,
       h(
         "span",
         { class: "row-end soft" },
-        one.next_at ? h("span", {}, one.once ? "once, " : "next ", when(one.next_at)) : "no next run",
+        one.next_at
+          ? h(
+              "span",
+              {},
+              ...(one.once
+                ? phrase("once, {time}", { time: when(one.next_at) })
+                : phrase("next {time}", { time: when(one.next_at) })),
+            )
+          : t("no next run"),
       ),
     ),
     h("p", { class: "card-title" }, one.text),
     h(
       "p",
       { class: "row-about" },
-      `@${one.persona} in ${place} · by ${one.by.name} · ${one.timezone}`,
-      one.ran_at ? h("span", {}, " · last ran ", when(one.ran_at)) : "",
+      `${t("{persona} in {room}", { persona: `@${one.persona}`, room: place })} · ${t("by {name}", { name: one.by.name })} · ${one.timezone}`,
+      one.ran_at ? h("span", {}, " · ", ...phrase("last ran {time}", { time: when(one.ran_at) })) : "",
     ),
     one.why ? h("p", { class: "row-about" }, one.why) : null,
     h(
       "div",
       { class: "card-buttons" },
       one.paused
-        ? action(`rest-${one.id}`, t("Go on"), act("resume", t("It goes on")), { name: `Go on: ${one.text}` })
-        : action(`rest-${one.id}`, t("Pause"), act("pause", t("Paused")), { name: `Pause: ${one.text}` }),
+        ? action(`rest-${one.id}`, t("Go on"), act("resume", t("It goes on")), {
+            name: t("Go on: {what}", { what: one.text }),
+          })
+        : action(`rest-${one.id}`, t("Pause"), act("pause", t("Paused")), {
+            name: t("Pause: {what}", { what: one.text }),
+          }),
       one.configured
         ? null
-        : action(`delete-${one.id}`, t("Delete"), act("delete", t("Deleted")), { name: `Delete: ${one.text}`, sure }),
+        : action(`delete-${one.id}`, t("Delete"), act("delete", t("Deleted")), {
+            name: t("Delete: {what}", { what: one.text }),
+            sure,
+          }),
     ),
   );
 }

@@ -249,16 +249,18 @@ let badgeTimer = 0;
 
 async function drawLink() {
   if (!state.me?.owner) return;
-  let count = 0;
+  let waiting = 0;
   try {
-    count = await waits();
+    waiting = await waits();
   } catch {
     // the connection's own line says that Moot does not answer
   }
   $("admin-link").replaceChildren(
     icon("gauge"),
     h("span", { class: "row-name" }, t("Administration")),
-    count ? h("span", { class: "badge" }, String(count), h("span", { class: "sr-only" }, " waiting for you")) : "",
+    waiting
+      ? h("span", { class: "badge" }, String(waiting), h("span", { class: "sr-only" }, ` ${t("waiting for you")}`))
+      : "",
   );
 }
 

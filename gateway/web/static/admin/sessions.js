@@ -7,7 +7,7 @@ import { confirmDialog } from "../lib/dialogs.js";
 import { announce, h, icon } from "../lib/dom.js";
 import { showTerminal } from "../chat/terminal.js";
 import { duration, size } from "../lib/words.js";
-import { t } from "../lib/i18n.js";
+import { phrase, t } from "../lib/i18n.js";
 
 /** @type {Page.Section} */
 export const sessions = {
@@ -42,7 +42,7 @@ const DONE = { stop: t("Stopped"), renew: t("Its next turn begins a new session"
 export function sessionCard(session, refresh) {
   const { id, persona, room_id: roomId, agent, started_at: started, used_at: used } = session;
   const room = roomTitle(session.room_name, session.room_kind);
-  const name = `@${persona} in ${room}`;
+  const name = t("{persona} in {room}", { persona: `@${persona}`, room });
   /** @param {keyof typeof DONE} what */
   const act = (what) => async () => {
     const by = me();
@@ -54,9 +54,11 @@ export function sessionCard(session, refresh) {
   const sureRenew = () =>
     confirmDialog({
       title: t("Start a new session?"),
-      text:
-        `The next turn of ${name} begins a new session. ` +
-        t("What it holds of this conversation is gone; messages and memory stay."),
+      text: t(
+        "The next turn of {name} begins a new session. " +
+          "What it holds of this conversation is gone; messages and memory stay.",
+        { name },
+      ),
       yes: t("New session"),
     });
   return h(
@@ -65,11 +67,21 @@ export function sessionCard(session, refresh) {
     h(
       "div",
       { class: "row-head" },
-      h("b", {}, `@${persona}`),
-      h("span", { class: "soft" }, "in ", h("a", { href: address(`rooms/${encodeURIComponent(roomId)}`) }, room)),
+      ...phrase("{persona} in {room}", {
+        persona: h("b", {}, `@${persona}`),
+        room: h("a", { href: address(`rooms/${encodeURIComponent(roomId)}`) }, room),
+      }),
       stateMark(session.state),
     ),
-    h("p", { class: "row-about" }, agent, " · since ", when(started), " · last used ", when(used)),
+    h(
+      "p",
+      { class: "row-about" },
+      agent,
+      " · ",
+      ...phrase("since {time}", { time: when(started) }),
+      " · ",
+      ...phrase("last used {time}", { time: when(used) }),
+    ),
     h(
       "dl",
       { class: "inline-facts" },
@@ -90,18 +102,23 @@ export function sessionCard(session, refresh) {
               type: "button",
               class: "button",
               "data-key": `terminal-${id}`,
-              "aria-label": `Terminal of ${name}`,
+              "aria-label": t("Terminal of {name}", { name }),
               on: { click: () => showTerminal(id) },
             },
             icon("terminal"),
             t("Terminal"),
           )
         : null,
-      session.state === "working" ? action(`rest-${id}`, t("Stop"), act("stop"), { name: `Stop ${name}` }) : null,
+      session.state === "working"
+        ? action(`rest-${id}`, t("Stop"), act("stop"), { name: t("Stop: {what}", { what: name }) })
+        : null,
       session.state === "working"
         ? null
-        : action(`rest-${id}`, t("Put to sleep"), act("sleep"), { name: `Put to sleep: ${name}` }),
-      action(`renew-${id}`, t("New session"), act("renew"), { name: `New session: ${name}`, sure: sureRenew }),
+        : action(`rest-${id}`, t("Put to sleep"), act("sleep"), { name: t("Put to sleep: {what}", { what: name }) }),
+      action(`renew-${id}`, t("New session"), act("renew"), {
+        name: t("New session: {what}", { what: name }),
+        sure: sureRenew,
+      }),
     ),
   );
 }

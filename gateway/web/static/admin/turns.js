@@ -12,18 +12,18 @@ import { t } from "../lib/i18n.js";
 
 const FILTERS = ["room", "persona", "person", "state", "slow_ms"];
 const STATES = [
-  ["", "any"],
-  ["open", "at work"],
-  ["posted", "answered"],
-  ["failed", "failed"],
-  ["stopped", "stopped"],
+  ["", t("any")],
+  ["open", t("at work")],
+  ["posted", t("answered")],
+  ["failed", t("failed")],
+  ["stopped", t("stopped")],
 ];
 const SLOW = [
-  ["", "any time"],
-  ["10000", "over 10 s"],
-  ["30000", "over 30 s"],
-  ["60000", "over 1 min"],
-  ["300000", "over 5 min"],
+  ["", t("any time")],
+  ["10000", t("over {time}", { time: duration(10_000) })],
+  ["30000", t("over {time}", { time: duration(30_000) })],
+  ["60000", t("over {n} min", { n: 1 })],
+  ["300000", t("over {n} min", { n: 5 })],
 ];
 const PAGE = 50;
 
@@ -97,12 +97,12 @@ function filters(query) {
   const form = h(
     "form",
     { class: "admin-filters", "aria-label": t("Which turns") },
-    select("room", t("Room"), [["", "any"], ...rooms]),
+    select("room", t("Room"), [["", t("any")], ...rooms]),
     select("persona", t("Persona"), [
-      ["", "any"],
+      ["", t("any")],
       ...state.personas.map((persona) => [persona.name, `@${persona.name}`]),
     ]),
-    select("person", t("Person"), [["", "any"], ...state.people.map((person) => [person.id, person.name])]),
+    select("person", t("Person"), [["", t("any")], ...state.people.map((person) => [person.id, person.name])]),
     select("state", t("State"), STATES),
     select("slow_ms", t("Took"), SLOW),
     list.filters(query) ? h("a", { class: "button", href: address("turns") }, t("Clear")) : null,
@@ -129,13 +129,13 @@ export function turnRow(turn, most) {
       type: "button",
       class: "mini",
       "data-key": `why-${turn.id}`,
-      "aria-label": `Why: @${turn.persona} for ${turn.person_name}`,
+      "aria-label": t("Why: @{persona} for {name}", { persona: turn.persona, name: turn.person_name }),
       on: { click: () => showWhy(turn.id) },
     },
     t("Why"),
   );
   const spent = [
-    turn.tokens ? `${short(turn.tokens)} tokens` : null,
+    turn.tokens ? t("{n} tokens", { n: short(turn.tokens) }) : null,
     turn.cost_usd !== null && turn.cost_usd !== undefined ? money(turn.cost_usd) : null,
   ].filter(Boolean);
   return h(
@@ -146,7 +146,7 @@ export function turnRow(turn, most) {
       { class: "row-head" },
       stateMark(turn.state),
       h("b", {}, turn.command ? t("Command") : `@${turn.persona}`),
-      h("span", { class: "soft" }, `for ${turn.person_name} in ${name}`),
+      h("span", { class: "soft" }, t("for {person} in {room}", { person: turn.person_name, room: name })),
       h("span", { class: "row-end" }, exactly(turn.at), why),
     ),
     turn.total_ms === null || turn.total_ms === undefined

@@ -7,7 +7,7 @@ import { modal } from "../lib/dialogs.js";
 import { announce, fill, h } from "../lib/dom.js";
 import { forgetAll } from "../lib/kept.js";
 import { state } from "../lib/store.js";
-import { dated } from "../lib/words.js";
+import { dated, roleName } from "../lib/words.js";
 import { t } from "../lib/i18n.js";
 
 /** A browser as people call it, from what it says of itself: `Firefox on Linux`.
@@ -31,7 +31,8 @@ export function browserName(agent) {
   ];
   const browser = browsers.find(([sign]) => sign.test(agent))?.[1];
   const system = systems.find(([sign]) => sign.test(agent))?.[1];
-  return browser ? `${browser}${system ? ` on ${system}` : ""}` : agent.split(" ")[0] || t("A program");
+  if (!browser) return agent.split(" ")[0] || t("A program");
+  return system ? t("{browser} on {system}", { browser, system }) : browser;
 }
 
 export async function signOut() {
@@ -60,7 +61,7 @@ function sessionRow(session, end) {
       h(
         "p",
         { class: "note" },
-        session.here ? "here, now" : `last seen ${dated(session.seen_at)}`,
+        session.here ? t("here, now") : t("last seen {time}", { time: dated(session.seen_at) }),
         ` · ${session.address}`,
       ),
     ),
@@ -100,7 +101,12 @@ export async function accountDialog() {
         "div",
         { class: "account-who" },
         avatar({ id: me.id, name: me.name, kind: "human" }),
-        h("div", {}, h("h2", {}, me.name), h("p", { class: "note" }, `${me.role ?? "no role"} · ${me.id}`)),
+        h(
+          "div",
+          {},
+          h("h2", {}, me.name),
+          h("p", { class: "note" }, `${me.role ? roleName(me.role) : t("no role")} · ${me.id}`),
+        ),
       ),
       h("h3", {}, t("Where you are signed in")),
       list,

@@ -4,6 +4,7 @@
 import { upload } from "../lib/api.js";
 import { $, announce, h, icon } from "../lib/dom.js";
 import { size } from "../lib/words.js";
+import { t } from "../lib/i18n.js";
 
 export class Attachments {
   /** @param {() => void} onChange */
@@ -41,7 +42,7 @@ export class Attachments {
     this.entries.push(entry);
     try {
       entry.reference = await upload(file);
-      announce(`${file.name} attached`);
+      announce(t("{name} attached", { name: file.name }));
     } catch (error) {
       entry.error = error.message;
     }
@@ -77,7 +78,7 @@ export class Attachments {
     const { name, reference, error } = entry;
     const remove = h(
       "button",
-      { type: "button", class: "icon-button small", "aria-label": `Remove ${name}` },
+      { type: "button", class: "icon-button small", "aria-label": t("Remove {name}", { name }) },
       icon("close"),
     );
     remove.addEventListener("click", () => {
@@ -86,7 +87,7 @@ export class Attachments {
       $("text").focus();
     });
     const preview = reference?.image ? h("img", { src: reference.url, alt: "" }) : icon("file");
-    const state = error || (reference ? size(entry.size) : "uploading…");
+    const state = error || (reference ? size(entry.size) : t("uploading…"));
     return h(
       "li",
       { class: `file ${error ? "wrong" : ""}` },

@@ -2,7 +2,7 @@
 // Where a turn's time went: a bar for each step, on one scale.
 
 import { h, s } from "../lib/dom.js";
-import { duration } from "../lib/words.js";
+import { duration, word } from "../lib/words.js";
 
 /**
  * Steps of a turn in order: those that were measured, else what its states tell.
@@ -46,7 +46,7 @@ export function chart(rows) {
       h(
         "div",
         { class: "chart-row" },
-        h("dt", {}, row.name),
+        h("dt", {}, word(row.name)),
         h(
           "dd",
           {},

@@ -4,6 +4,8 @@
 import { avatar, personaSpeaker } from "../lib/avatar.js";
 import { $, h } from "../lib/dom.js";
 import { state } from "../lib/store.js";
+import { roleName } from "../lib/words.js";
+import { t } from "../lib/i18n.js";
 
 const MOST = 8;
 
@@ -126,7 +128,7 @@ function people(typed) {
       name: persona.name,
       shown: persona.name,
       mark: avatar(personaSpeaker(persona.name), "small"),
-      more: persona.available ? persona.agent : `not installed: ${persona.hint || persona.agent}`,
+      more: persona.available ? persona.agent : t("not installed: {hint}", { hint: persona.hint || persona.agent }),
       away: !persona.available,
     }))
     .sort((a, b) => Number(a.away) - Number(b.away));
@@ -137,7 +139,7 @@ function people(typed) {
     name: person.name,
     shown: person.name,
     mark: avatar({ ...person, kind: "human" }, "small"),
-    more: person.role ?? "",
+    more: person.role ? roleName(person.role) : "",
   }));
   const all = [...personas, ...humans].filter((entry) => entry.name.toLowerCase().includes(wanted));
   return all.sort(

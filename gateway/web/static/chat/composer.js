@@ -6,7 +6,7 @@ import { Completion } from "./complete.js";
 import { $, h, icon } from "../lib/dom.js";
 import { keep, kept } from "../lib/kept.js";
 import { plainText } from "../lib/markdown.js";
-import { t } from "../lib/i18n.js";
+import { phrase, t } from "../lib/i18n.js";
 
 const HINT = t("Enter sends, Shift+Enter makes a new line, @ mentions");
 
@@ -50,8 +50,8 @@ export class Composer {
     const stays = this.roomId === roomId;
     this.roomId = null; // what is put back need not be kept again
     this.text.value = draft?.text ?? "";
-    this.text.placeholder = `Message ${label}`;
-    this.text.setAttribute("aria-label", `Message ${label}`);
+    this.text.placeholder = t("Message {room}", { room: label });
+    this.text.setAttribute("aria-label", t("Message {room}", { room: label }));
     this.completion.close();
     this.answer(draft?.replyTo ?? null);
     if (!stays) this.attachments.put(draft?.files ?? []);
@@ -106,7 +106,7 @@ export class Composer {
     });
     $("replying").replaceChildren(
       icon("reply"),
-      h("span", {}, t("Replying to "), h("b", {}, message.by.name)),
+      h("span", {}, ...phrase("Replying to {name}", { name: h("b", {}, message.by.name) })),
       h("span", { class: "replying-text" }, plainText(message.text).slice(0, 120)),
       cancel,
     );

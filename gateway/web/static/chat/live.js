@@ -7,7 +7,7 @@ import { h, icon } from "../lib/dom.js";
 import { markdown } from "../lib/markdown.js";
 import { head } from "./message.js";
 import { mentions, state, tell } from "../lib/store.js";
-import { clock, elapsed, plural } from "../lib/words.js";
+import { clock, elapsed } from "../lib/words.js";
 import { workElement } from "./work.js";
 import { locale, t } from "../lib/i18n.js";
 
@@ -17,8 +17,7 @@ const UNANSWERED = {
   stopped: t("Stopped before it was answered."),
   gone: t("Nobody answered, and the agent's program asks no more. It may have gone on by itself."),
 };
-/** @type {Record<string, string>} */
-const ENDED = { failed: "could not answer", stopped: "was stopped" };
+const ENDED = new Set(["failed", "stopped"]);
 
 /**
  * An element for a turn, and the function that brings it up to date.
@@ -36,7 +35,7 @@ export function turnElement(first) {
   const why = h("button", { type: "button", class: "mini" }, t("Why"));
   const element = h(
     "article",
-    { class: "message bot turn", "data-turn": first.id, "aria-label": `${first.persona} is working` },
+    { class: "message bot turn", "data-turn": first.id, "aria-label": called(first) },
     avatar(speaker),
     h(
       "div",
@@ -61,12 +60,9 @@ export function turnElement(first) {
   /** @param {Page.Turn} now */
   function update(now) {
     turn = now;
-    const ended = ENDED[turn.state];
-    element.classList.toggle("ended", Boolean(ended));
-    element.setAttribute(
-      "aria-label",
-      `${turn.persona} ${ended ?? (turn.state === "queued" ? "is waiting" : "is working")}`,
-    );
+    const ended = ENDED.has(turn.state);
+    element.classList.toggle("ended", ended);
+    element.setAttribute("aria-label", called(turn));
     if (shown !== turn.draft) {
       shown = turn.draft;
       text.replaceChildren(markdown(turn.draft, mentions()));
@@ -79,9 +75,9 @@ export function turnElement(first) {
       work.replaceChildren(workElement(turn.work, { open: before?.open ?? true }));
     }
     words.textContent = wording(turn);
-    spinner.hidden = Boolean(ended) || turn.state === "queued";
-    stop.hidden = Boolean(ended);
-    watch.hidden = Boolean(ended) || !turn.session_id || turn.state === "queued";
+    spinner.hidden = ended || turn.state === "queued";
+    stop.hidden = ended;
+    watch.hidden = ended || !turn.session_id || turn.state === "queued";
     why.hidden = !ended;
     element.classList.toggle("queued", turn.state === "queued");
     tick();
@@ -91,9 +87,16 @@ export function turnElement(first) {
 }
 
 /** @param {Page.Turn} turn */
+function called({ state: how, persona: name }) {
+  if (how === "failed") return t("{name} could not answer", { name });
+  if (how === "stopped") return t("{name} was stopped", { name });
+  return how === "queued" ? t("{name} is waiting", { name }) : t("{name} is working", { name });
+}
+
+/** @param {Page.Turn} turn */
 function wording(turn) {
   if (turn.state === "queued")
-    return turn.ahead > 0 ? `Waiting its turn, ${turn.ahead} before it` : t("Waiting its turn");
+    return turn.ahead > 0 ? t("Waiting its turn, {n} before it", { n: turn.ahead }) : t("Waiting its turn");
   if (turn.state === "failed") return turn.error || t("Could not answer.");
   if (turn.state === "stopped") return turn.error || t("Stopped.");
   if (turn.state === "answered") return t("Posting");
@@ -144,7 +147,7 @@ export function questionElement(question) {
   return h(
     "section",
     { role: "group", class: `question ${closed ? "closed" : ""}`, "aria-labelledby": id, "data-question": question.id },
-    h("p", { class: "question-from" }, icon("lock"), `${question.persona} asks for permission`),
+    h("p", { class: "question-from" }, icon("lock"), t("{name} asks for permission", { name: question.persona })),
     h("h2", { id }, question.title),
     question.detail
       ? h(
@@ -174,16 +177,18 @@ export const dangerLine = ({ danger }) =>
 function who(question, allowed) {
   const names = question.may_answer.map((person) => person.name);
   const may = names.length
-    ? `${new Intl.ListFormat(locale).format(names)} may answer`
+    ? t("{names} may answer", { names: new Intl.ListFormat(locale).format(names) })
     : t("Everybody in this room may answer");
-  const until = question.expires_at ? `; refused at ${clock(question.expires_at)} when nobody does` : "";
-  return `${may}${names.length && !allowed ? ", not you" : ""}${until}.`;
+  const until = question.expires_at
+    ? t("; refused at {time} when nobody does", { time: clock(question.expires_at) })
+    : "";
+  return `${may}${names.length && !allowed ? t(", not you") : ""}${until}.`;
 }
 
 /** @param {Page.Question} question */
 function ending(question) {
   const { option, by, reason = "" } = question.closed ?? {};
-  if (option === null || option === undefined) return UNANSWERED[reason] ?? `Closed: ${reason}.`;
-  const label = question.options[option]?.label ?? plural(option + 1, "option");
-  return `${by ? by.name : t("Somebody")} chose “${label}”.`;
+  if (option === null || option === undefined) return UNANSWERED[reason] ?? t("Closed: {reason}.", { reason });
+  const label = question.options[option]?.label ?? t("option {n}", { n: option + 1 });
+  return t("{name} chose “{label}”.", { name: by ? by.name : t("Somebody"), label });
 }

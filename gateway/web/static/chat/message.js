@@ -83,7 +83,7 @@ export function head(message, bot) {
     "header",
     { class: "message-head" },
     h("span", { class: "author" }, message.by.name),
-    bot ? h("span", { class: "tag" }, agent ?? "bot") : null,
+    bot ? h("span", { class: "tag" }, agent ?? t("bot")) : null,
     message.by.role ? h("span", { class: "role" }, message.by.role) : null,
     message.at ? h("time", { datetime: message.at, title: full(message.at) }, clock(message.at)) : null,
   );
@@ -96,7 +96,7 @@ export function head(message, bot) {
 function quote(message, quoted) {
   const id = message.reply_to ?? message.thread_id;
   if (!id || id === message.id) return null;
-  const words = quoted ? plainText(quoted.text).slice(0, 140) : "an earlier message";
+  const words = quoted ? plainText(quoted.text).slice(0, 140) : t("an earlier message");
   const label = message.reply_to ? t("Reply to") : t("In the thread of");
   const button = h(
     "button",
@@ -114,7 +114,7 @@ function quote(message, quoted) {
 function body(message) {
   const element = h("div", { class: `text ${message.draft ? "drafting" : ""}` }, markdown(message.text, mentions()));
   if (message.edited_at && !message.turn_id)
-    element.append(h("span", { class: "edited", title: full(message.edited_at) }, "edited"));
+    element.append(h("span", { class: "edited", title: full(message.edited_at) }, t("edited")));
   return element;
 }
 

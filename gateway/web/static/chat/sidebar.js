@@ -95,7 +95,7 @@ function groupBy(rooms, key) {
  */
 function section(title, rows, button = null) {
   if (!rows.length && !button) return null;
-  const id = `list-${title.toLowerCase().replace(/\W+/g, "-")}`;
+  const id = `list-${title.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-")}`;
   return h(
     "section",
     { "aria-labelledby": id },
@@ -135,7 +135,7 @@ function row(room, mark, name, more, classes = "") {
     mark,
     h("span", { class: "row-name" }, name),
     more,
-    fresh ? h("span", { class: "dot" }, h("span", { class: "sr-only" }, "new messages")) : null,
+    fresh ? h("span", { class: "dot" }, h("span", { class: "sr-only" }, t("new messages"))) : null,
   );
 }
 
@@ -148,7 +148,7 @@ function roomRow(room) {
 /** @param {Api.PersonaView} persona */
 function personaRow(persona) {
   const room = roomOf(directId(persona.name)) ?? { id: directId(persona.name), last_at: null };
-  const more = persona.available ? null : h("span", { class: "row-more" }, "not installed");
+  const more = persona.available ? null : h("span", { class: "row-more" }, t("not installed"));
   return row(room, avatar(personaSpeaker(persona.name), "small"), persona.name, more, persona.available ? "" : "away");
 }
 

@@ -4,6 +4,7 @@
 import { $, h, icon } from "../lib/dom.js";
 import { closePanel, openPanel } from "../lib/panel.js";
 import { fetchSessions, state } from "../lib/store.js";
+import { word } from "../lib/words.js";
 import { t } from "../lib/i18n.js";
 
 const PAPER = "#12110f";
@@ -62,7 +63,7 @@ export async function showTerminal(sessionId = "") {
   );
   pick.hidden = sessions.length < 2;
   pick.replaceChildren(
-    ...sessions.map((session) => h("option", { value: session.id }, `${session.persona}, ${session.state}`)),
+    ...sessions.map((session) => h("option", { value: session.id }, `${session.persona}, ${word(session.state)}`)),
   );
   const chosen = sessions.find((session) => session.id === sessionId) ?? sessions[0];
   if (!chosen) {

@@ -3,7 +3,7 @@
 
 import { $, fill, h } from "../lib/dom.js";
 import { personaOf, roomLabel, state, tell } from "../lib/store.js";
-import { t } from "../lib/i18n.js";
+import { phrase, t } from "../lib/i18n.js";
 
 const TRY = {
   demo: [
@@ -14,7 +14,7 @@ const TRY = {
   ],
   other: [
     ["what do you know about this room?", t("See what an agent is told about the room")],
-    ["which files are in your workspace?", t("Let it use its tools")],
+    [t("which files are in your workspace?"), t("Let it use its tools")],
   ],
 };
 
@@ -29,12 +29,12 @@ export function drawWelcome(room, conversation) {
   const direct = personaOf(room);
   fill(
     $("welcome"),
-    h("h2", {}, direct ? `You and ${direct.name}` : `This is ${roomLabel(room)}`),
+    h("h2", {}, direct ? t("You and {name}", { name: direct.name }) : t("This is {room}", { room: roomLabel(room) })),
     h(
       "p",
       {},
       direct
-        ? `${direct.description} What you say here stays between you and ${direct.name}.`
+        ? `${direct.description} ${t("What you say here stays between you and {name}.", { name: direct.name })}`
         : t(
             "People and agents talk here together. " +
               "Mention an agent with @ and it answers in the room; everybody sees it work.",
@@ -51,8 +51,8 @@ function install(persona) {
   return h(
     "p",
     { class: "install" },
-    `${persona.agent} is not installed here. `,
-    persona.hint ? h("span", {}, t("To get it: "), h("code", {}, persona.hint)) : null,
+    `${t("{agent} is not installed here.", { agent: persona.agent })} `,
+    persona.hint ? h("span", {}, ...phrase("To get it: {command}", { command: h("code", {}, persona.hint) })) : null,
   );
 }
 
@@ -94,7 +94,11 @@ function personas() {
           { class: persona.available ? "" : "away" },
           h("b", {}, `@${persona.name}`),
           h("span", {}, persona.description),
-          h("span", { class: "row-more" }, persona.available ? persona.agent : `${persona.agent} is not installed`),
+          h(
+            "span",
+            { class: "row-more" },
+            persona.available ? persona.agent : t("{agent} is not installed", { agent: persona.agent }),
+          ),
           persona.available || !persona.hint ? null : h("code", {}, persona.hint),
         ),
       ),

@@ -6,8 +6,8 @@ import { chart, scoreBar, steps } from "./chart.js";
 import { copyButton, fill, h } from "../lib/dom.js";
 import { exactText, foldedText, length } from "../lib/exact.js";
 import { openPanel } from "../lib/panel.js";
-import { clock, full, plural, seconds, title } from "../lib/words.js";
-import { t } from "../lib/i18n.js";
+import { clock, full, seconds, title, word } from "../lib/words.js";
+import { count, t } from "../lib/i18n.js";
 
 /**
  * Open the panel for a turn.
@@ -58,11 +58,11 @@ function summary(record) {
     [t("Agent"), `@${record.persona}, ${record.agent}`],
     record.persona_version !== null && [
       t("Persona"),
-      h("a", { href: `#personas/${record.persona}` }, `version ${record.persona_version}`),
+      h("a", { href: `#personas/${record.persona}` }, t("version {n}", { n: record.persona_version })),
     ],
-    [t("State"), record.error ? `${record.state}: ${record.error}` : record.state],
-    [t("Asked by"), record.hop > 0 ? `a bot, hop ${record.hop}` : "a person"],
-    answer && [t("Read from"), answer.source === "record" ? "the program's own record" : "its screen"],
+    [t("State"), record.error ? `${word(record.state)}: ${record.error}` : word(record.state)],
+    [t("Asked by"), record.hop > 0 ? t("a bot, hop {n}", { n: record.hop }) : t("a person")],
+    answer && [t("Read from"), answer.source === "record" ? t("the program's own record") : t("its screen")],
     answer?.ended_by && [t("Ended by"), answer.ended_by],
     answer?.tools.length ? [t("Tools"), answer.tools.join(", ")] : null,
     record.session_id && [t("Session"), record.session_id],
@@ -86,7 +86,7 @@ function states(list) {
       h(
         "li",
         { title: full(state.at) },
-        h("b", {}, state.state),
+        h("b", {}, word(state.state)),
         " ",
         h("time", { datetime: state.at }, seconds(state.at)),
         state.detail ? ` ${state.detail}` : "",
@@ -115,7 +115,7 @@ function leftOut(list) {
   return h(
     "p",
     { class: "note left-out" },
-    `left out: ${list.map(({ layer, reason }) => `${layer} (${reason})`).join(", ")}`,
+    t("left out: {what}", { what: list.map(({ layer, reason }) => `${word(layer)} (${word(reason)})`).join(", ") }),
   );
 }
 
@@ -130,7 +130,7 @@ function trims(list) {
         {},
         h("b", {}, title(trim.section)),
         ` ${trim.what}`,
-        h("span", { class: "row-more" }, plural(trim.chars, "character")),
+        h("span", { class: "row-more" }, count(trim.chars, "{n} character", "{n} characters")),
       ),
     ),
   );
@@ -145,8 +145,8 @@ function posts(list) {
       h(
         "li",
         {},
-        h("b", {}, post.state),
-        ` ${post.message_id ?? "outcome not known yet"}`,
+        h("b", {}, word(post.state)),
+        ` ${post.message_id ?? t("outcome not known yet")}`,
         h("span", { class: "row-more" }, post.at ? clock(post.at) : ""),
       ),
     ),

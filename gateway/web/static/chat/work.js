@@ -2,11 +2,10 @@
 // What an agent did for an answer: its tools, its to-do list, the lines that it changed.
 
 import { h } from "../lib/dom.js";
-import { plural } from "../lib/words.js";
-import { t } from "../lib/i18n.js";
+import { count, t } from "../lib/i18n.js";
 
 /** @type {Record<string, string>} */
-const STATES = { running: "runs", done: "done", failed: "failed", open: "to do", doing: "in work" };
+const STATES = { running: t("runs"), done: t("done"), failed: t("failed"), open: t("to do"), doing: t("in work") };
 
 /**
  * The work, folded up below one line. `open`: unfolded.
@@ -18,7 +17,7 @@ export function workElement(work, { open = false } = {}) {
     "details",
     { class: "work", open },
     h("summary", {}, work.summary),
-    work.left_out ? h("p", { class: "note" }, `${plural(work.left_out, "tool")} before`) : null,
+    work.left_out ? h("p", { class: "note" }, count(work.left_out, "{n} tool before", "{n} tools before")) : null,
     work.steps.length ? h("ol", { class: "steps", "aria-label": t("Tools") }, ...work.steps.map(step)) : null,
     work.todos.length ? h("ul", { class: "todos", "aria-label": t("To-do list") }, ...work.todos.map(todo)) : null,
   );

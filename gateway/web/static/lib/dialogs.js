@@ -195,7 +195,7 @@ function matches(typed) {
     ...state.personas.map((persona) => ({
       roomId: directId(persona.name),
       name: persona.name,
-      more: "direct message",
+      more: t("direct message"),
       mark: avatar(personaSpeaker(persona.name), "small"),
     })),
     ...elsewhere.map((room) => ({ roomId: room.id, name: room.name, more: room.id.split(":")[0], mark: icon("hash") })),
@@ -205,7 +205,12 @@ function matches(typed) {
   const begins = (entry) => Number(entry.name.toLowerCase().startsWith(wanted));
   found.sort((a, b) => begins(b) - begins(a));
   if (wanted && !here.some((room) => room.name.toLowerCase() === wanted)) {
-    found.push({ create: typed.trim(), name: `Create “${typed.trim()}”`, more: "new room", mark: icon("plus") });
+    found.push({
+      create: typed.trim(),
+      name: t("Create “{name}”", { name: typed.trim() }),
+      more: t("new room"),
+      mark: icon("plus"),
+    });
   }
   return found.slice(0, 30);
 }

@@ -2,7 +2,8 @@
 // Texts word for word: a preformatted block, and its length.
 
 import { h } from "./dom.js";
-import { plural, title } from "./words.js";
+import { title } from "./words.js";
+import { count } from "./i18n.js";
 
 /**
  * A text as it is, which can be scrolled by keys.
@@ -16,7 +17,7 @@ export const exactText = (text, label) =>
  * How long a text is, in whole characters.
  * @param {string} text
  */
-export const length = (text) => plural([...text].length, "character");
+export const length = (text) => count([...text].length, "{n} character", "{n} characters");
 
 /**
  * A section of what an agent is given, folded up. `about`: what else stands beside its name.

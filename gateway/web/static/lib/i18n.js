@@ -88,15 +88,24 @@ export const phrase = (english, values) =>
     .map((part, index) => (index % 2 ? (values[part] ?? `{${part}}`) : part));
 
 /**
- * Put the document's own texts into the person's language: those of the elements marked `data-t`, and the attributes
- * that people read.
+ * Put an element's text into the person's language; elements in it are `{1}`, `{3}`, ..., their places among its nodes.
+ * @param {Element} element
  */
+function translate(element) {
+  const nodes = [...element.childNodes];
+  const english = nodes.map((node, place) => (node instanceof Text ? node.data : `{${place}}`)).join("");
+  element.replaceChildren(
+    .../** @type {(Node | string)[]} */ (
+      phrase(english.replace(/\s+/g, " ").trim(), Object.fromEntries(nodes.entries()))
+    ),
+  );
+}
+
+/** Put the document's own texts into the person's language: the elements marked `data-t`, and what screen readers say. */
 export function translateDocument() {
   if (language === "en") return;
   document.title = t(document.title);
-  for (const element of document.querySelectorAll("[data-t]"))
-    element.textContent = t((element.textContent ?? "").replace(/\s+/g, " ").trim());
-  for (const name of ["aria-label", "title", "placeholder"])
-    for (const element of document.querySelectorAll(`[${name}]`))
-      element.setAttribute(name, t(element.getAttribute(name) ?? ""));
+  for (const element of document.querySelectorAll("[data-t]")) translate(element);
+  for (const element of document.querySelectorAll("[aria-label]"))
+    element.setAttribute("aria-label", t(element.getAttribute("aria-label") ?? ""));
 }

@@ -89,7 +89,7 @@ class Plot {
         class: "plot-area",
         role: "slider",
         tabindex: 0,
-        "aria-label": `${title}, by day`,
+        "aria-label": t("{title}, by day", { title }),
         "aria-orientation": "horizontal",
         "aria-valuemin": 0,
         "aria-valuemax": days.length - 1,
@@ -144,7 +144,12 @@ class Plot {
       h("summary", {}, t("As a table")),
       h(
         "div",
-        { class: "table-wrap", tabindex: 0, role: "region", "aria-label": `${this.title}, as a table` },
+        {
+          class: "table-wrap",
+          tabindex: 0,
+          role: "region",
+          "aria-label": t("{title}, as a table", { title: this.title }),
+        },
         h(
           "table",
           {},
@@ -192,7 +197,7 @@ class Plot {
     const told = this.series
       .filter((one) => one.values[this.at] !== null && (one.values[this.at] || this.kind === "lines"))
       .map((one) => `${one.name} ${this.write(one.values[this.at])}`);
-    const text = `${dayName(this.days[this.at])}: ${told.join(", ") || "nothing"}`;
+    const text = `${dayName(this.days[this.at])}: ${told.join(", ") || t("nothing")}`;
     this.reading.textContent = text;
     this.area.setAttribute("aria-valuenow", String(this.at));
     this.area.setAttribute("aria-valuetext", text);

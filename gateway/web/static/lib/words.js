@@ -47,20 +47,26 @@ export function day(at, now = new Date()) {
   return dayFormat.format(date) + year;
 }
 
+/** A number with one digit behind the point. */
+export const tenths = new Intl.NumberFormat(locale, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+
 /** @param {number} ms */
 export function duration(ms) {
-  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 1000) return t("{n} ms", { n: Math.round(ms) });
   const seconds = ms / 1000;
-  if (seconds < 10) return `${seconds.toFixed(1)} s`;
-  if (seconds < 60) return `${Math.round(seconds)} s`;
-  return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
+  if (seconds < 10) return t("{n} s", { n: tenths.format(seconds) });
+  if (seconds < 60) return t("{n} s", { n: Math.round(seconds) });
+  return t("{minutes} min {seconds} s", { minutes: Math.floor(seconds / 60), seconds: Math.round(seconds % 60) });
 }
 
 /**
  * A duration that still runs: whole seconds, nothing before the first.
  * @param {number} ms
  */
-export const elapsed = (ms) => (ms < 1000 ? "" : duration(Math.floor(ms / 1000) * 1000).replace(".0 s", " s"));
+export function elapsed(ms) {
+  if (ms < 1000) return "";
+  return ms < 10_000 ? t("{n} s", { n: Math.floor(ms / 1000) }) : duration(Math.floor(ms / 1000) * 1000);
+}
 
 /** @param {number} bytes */
 export function size(bytes) {
@@ -72,7 +78,7 @@ export function size(bytes) {
     value /= 1024;
     unit += 1;
   }
-  return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
+  return `${value < 10 ? tenths.format(value) : Math.round(value)} ${units[unit]}`;
 }
 
 /**
@@ -101,12 +107,71 @@ export function hue(id) {
   return sum % 8;
 }
 
+/** @type {Record<string, string>} */
+const WORDS = {
+  up: t("up"),
+  connecting: t("connecting"),
+  down: t("down"),
+  posted: t("posted"),
+  answered: t("answered"),
+  running: t("running"),
+  queued: t("queued"),
+  failed: t("failed"),
+  stopped: t("stopped"),
+  dropped: t("dropped"),
+  sent: t("sent"),
+  planned: t("planned"),
+  working: t("working"),
+  idle: t("idle"),
+  starting: t("starting"),
+  asleep: t("asleep"),
+  waiting: t("waiting"),
+  brief: t("brief"),
+  compose: t("compose"),
+  agent: t("agent"),
+  post: t("post"),
+  record: t("record"),
+  command: t("command"),
+  pin: t("pin"),
+  landmark: t("landmark"),
+  decision: t("decision"),
+  spec: t("spec"),
+  action: t("action"),
+  request: t("request"),
+  discussion: t("discussion"),
+  attempt: t("attempt"),
+  fact: t("fact"),
+  preference: t("preference"),
+  message: t("message"),
+  project: t("project"),
+  bugfix: t("bugfix"),
+  feature: t("feature"),
+  refactor: t("refactor"),
+  discovery: t("discovery"),
+  recommendation: t("recommendation"),
+  recall: t("recall"),
+  landmarks: t("landmarks"),
+  episodes: t("episodes"),
+  insights: t("insights"),
+  observations: t("observations"),
+  "agent ready": t("agent ready"),
+  "took too long": t("took too long"),
+};
+
 /**
- * @param {number} n
- * @param {string} one
- * @param {string} [many]
+ * A single word of the server's: a state, a step, what kind of thing is remembered.
+ * @param {string} name
  */
-export const plural = (n, one, many = `${one}s`) => `${n.toLocaleString(locale)} ${n === 1 ? one : many}`;
+export const word = (name) => WORDS[name] ?? name;
+
+/** @type {Record<string, string>} */
+const ROLES = { guest: t("guest"), member: t("member"), owner: t("owner") };
+
+/**
+ * A role of somebody.
+ * @param {string} role
+ */
+export const roleName = (role) => ROLES[role] ?? role;
 
 /** @param {string} name */
 const capitalised = (name) => name.charAt(0).toUpperCase() + name.slice(1);

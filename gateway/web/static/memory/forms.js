@@ -2,10 +2,10 @@
 // The fields of the memory's panel, and what its lists say while they are empty.
 
 import { h } from "../lib/dom.js";
-import { t } from "../lib/i18n.js";
+import { phrase, t } from "../lib/i18n.js";
 
 export const EMPTY = {
-  landmarks: [t("Nothing is pinned. "), h("code", {}, "!pin"), " pins the message you reply to."],
+  landmarks: phrase("Nothing is pinned. {command} pins the message you reply to.", { command: h("code", {}, "!pin") }),
   summary: t(
     "No summary yet. One is written when an agent's session ends, " +
       "or when the conversation outgrows what an agent is shown.",

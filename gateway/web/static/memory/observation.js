@@ -4,6 +4,7 @@
 import { h } from "../lib/dom.js";
 import { about, when } from "./rows.js";
 import { tell } from "../lib/store.js";
+import { word } from "../lib/words.js";
 import { t } from "../lib/i18n.js";
 
 /**
@@ -27,7 +28,7 @@ export function observationView({ record, timeline }, { open, filter }) {
         { class: "part record", "aria-label": t("Record") },
         heading,
         h("p", { class: "lead" }, record.subtitle),
-        about(record.kind, `@${record.persona}`, when(record.at)),
+        about(word(record.kind), `@${record.persona}`, when(record.at)),
         record.facts.length ? h("ul", { class: "points" }, ...record.facts.map((fact) => h("li", {}, fact))) : null,
         h("p", { class: "prose" }, record.narrative),
         chips(t("Concepts"), "concept", record.concepts, filter),
@@ -49,7 +50,7 @@ export function observationView({ record, timeline }, { open, filter }) {
  * @param {(id: string) => void} open
  */
 function place({ id, kind, title, at, here }, open) {
-  const inside = [h("span", { class: "held-text" }, title), about(kind, when(at))];
+  const inside = [h("span", { class: "held-text" }, title), about(word(kind), when(at))];
   if (here) return h("li", { class: "here", "aria-current": "true" }, h("div", { class: "title-row" }, ...inside));
   return h("li", {}, h("button", { type: "button", class: "title-row", on: { click: () => open(id) } }, ...inside));
 }
@@ -78,7 +79,7 @@ function chips(title, name, values, filter) {
             {
               type: "button",
               class: `chip ${name}`,
-              title: `Others with this ${name}`,
+              title: name === "file" ? t("Others with this file") : t("Others with this concept"),
               on: { click: () => filter(name, value) },
             },
             value,

@@ -40,7 +40,7 @@ export function toggleMemory(room, readOnly, { beside = true } = {}) {
   const panel = new MemoryPanel(room, readOnly, beside);
   openPanel({
     kind: "memory",
-    title: `Memory of ${roomLabel(room)}`,
+    title: t("Memory of {room}", { room: roomLabel(room) }),
     content: panel.element,
     onClose: () => {
       panel.close();
@@ -334,7 +334,7 @@ class MemoryPanel {
         : null;
     this.showOther([clear, note, facts.element, observations.element]);
     if (focusKey) byKey(this.other, focusKey)?.focus();
-    announce(`${found.facts.length + found.observations.length} found`);
+    announce(t("{n} found", { n: found.facts.length + found.observations.length }));
   }
 
   /**
@@ -390,7 +390,7 @@ class MemoryPanel {
   /** @param {string} text */
   command(text) {
     this.drawn = ""; // whatever comes of it, the buttons are made again
-    announce(`Sent ${text}`);
+    announce(t("Sent {text}", { text }));
     tell("command", text);
   }
 }

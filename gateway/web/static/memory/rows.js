@@ -2,8 +2,8 @@
 // The rows of the memory's panel: a landmark, a summary, a fact, a title, notes on a person, a session.
 
 import { h } from "../lib/dom.js";
-import { dated, datedRange, full } from "../lib/words.js";
-import { t } from "../lib/i18n.js";
+import { dated, datedRange, full, word } from "../lib/words.js";
+import { phrase, t } from "../lib/i18n.js";
 
 const SURE_MS = 4_000; // how long a button that deletes waits for the second press
 
@@ -76,7 +76,7 @@ function sure(button, row, text) {
   const name = button.getAttribute("aria-label") ?? "";
   button.classList.add("sure");
   button.textContent = t("Press again to forget");
-  button.setAttribute("aria-label", `${name}: press again`);
+  button.setAttribute("aria-label", t("{what}: press again", { what: name }));
   setTimeout(() => {
     if (button.disabled) return;
     button.classList.remove("sure");
@@ -95,12 +95,16 @@ export function landmarkRow({ seq, kind, text, by_name, message_id, at }, row) {
     {},
     h("p", { class: "held-text" }, text),
     foot(
-      about(number(seq), kind, `by ${by_name}`, when(at)),
+      about(number(seq), word(kind), t("by {name}", { name: by_name }), when(at)),
       message_id && row.show
-        ? action(`message-${seq}`, t("Show"), `Show the message of landmark ${seq}`, () => row.show?.(message_id))
+        ? action(`message-${seq}`, t("Show"), t("Show the message of landmark {n}", { n: seq }), () =>
+            row.show?.(message_id),
+          )
         : null,
       row.command
-        ? action(`unpin-${seq}`, t("Unpin"), `Unpin landmark ${seq}`, (button) => send(button, row, `!unpin ${seq}`))
+        ? action(`unpin-${seq}`, t("Unpin"), t("Unpin landmark {n}", { n: seq }), (button) =>
+            send(button, row, `!unpin ${seq}`),
+          )
         : null,
     ),
   );
@@ -112,7 +116,7 @@ export function landmarkRow({ seq, kind, text, by_name, message_id, at }, row) {
  */
 export function factRow({ seq, kind, text, person_name, origin, shared, said_at, replaced_by }, row) {
   const replaced = replaced_by !== null;
-  const fate = replaced ? (replaced_by ? `replaced by #${replaced_by}` : "replaced") : null;
+  const fate = replaced ? (replaced_by ? t("replaced by #{n}", { n: replaced_by }) : t("replaced")) : null;
   return h(
     "li",
     { class: replaced ? "replaced" : null },
@@ -120,15 +124,17 @@ export function factRow({ seq, kind, text, person_name, origin, shared, said_at,
     foot(
       about(
         number(seq),
-        kind,
-        person_name && `about ${person_name}`,
+        word(kind),
+        person_name && t("about {name}", { name: person_name }),
         origin,
-        shared ? "shared" : null,
+        shared ? t("shared") : null,
         when(said_at),
         fate,
       ),
       row.command
-        ? action(`forget-${seq}`, t("Forget"), `Forget fact ${seq}`, (button) => sure(button, row, `!forget ${seq}`))
+        ? action(`forget-${seq}`, t("Forget"), t("Forget fact {n}", { n: seq }), (button) =>
+            sure(button, row, `!forget ${seq}`),
+          )
         : null,
     ),
   );
@@ -146,7 +152,7 @@ export function titleRow({ id, kind, title, persona, at }, row) {
       "button",
       { type: "button", class: "title-row", "data-key": `observation-${id}`, on: { click: () => row.open(id) } },
       h("span", { class: "held-text" }, title),
-      about(kind, `@${persona}`, when(at)),
+      about(word(kind), `@${persona}`, when(at)),
     ),
   );
 }
@@ -166,7 +172,7 @@ export function summaryRows([newest, ...earlier]) {
       h(
         "details",
         { class: "fold", "data-key": "earlier" },
-        h("summary", {}, `Earlier summaries, ${earlier.length}`),
+        h("summary", {}, t("Earlier summaries, {n}", { n: earlier.length })),
         h("ul", { class: "held-rows" }, ...earlier.map(summaryRow)),
       ),
     ),
@@ -175,13 +181,16 @@ export function summaryRows([newest, ...earlier]) {
 
 /** @param {Api.EpisodeView} given */
 function summaryRow({ seq, text, record, persona, plain, first_at, last_at, at }) {
-  const range = first_at && last_at ? [`covers ${datedRange(first_at, last_at)}`] : ["written ", when(at)];
+  const range =
+    first_at && last_at
+      ? [t("covers {time}", { time: datedRange(first_at, last_at) })]
+      : phrase("written {time}", { time: when(at) });
   const fields = Object.entries(record);
   return h(
     "li",
     {},
     h("p", { class: "held-text prose" }, text),
-    foot(about(h("span", {}, ...range), persona && `@${persona}`, plain ? "made without a model" : null)),
+    foot(about(h("span", {}, ...range), persona && `@${persona}`, plain ? t("made without a model") : null)),
     fields.length
       ? h(
           "details",
@@ -215,7 +224,12 @@ export function insightRows({ id, name, notes }) {
       "ul",
       { class: "notes" },
       ...notes.map(({ kind, text, used_at }) =>
-        h("li", {}, h("span", { class: "held-text" }, text), about(kind, h("span", {}, "last used ", when(used_at)))),
+        h(
+          "li",
+          {},
+          h("span", { class: "held-text" }, text),
+          about(word(kind), h("span", {}, ...phrase("last used {time}", { time: when(used_at) }))),
+        ),
       ),
     ),
   );
@@ -229,7 +243,7 @@ export function sessionRow({ persona, title, subtitle, overview, started_at, end
     h("h4", {}, title || t("Without a title yet")),
     subtitle ? h("p", { class: "held-text soft" }, subtitle) : null,
     overview ? h("p", { class: "held-text prose" }, overview) : null,
-    foot(about(`@${persona}`, when(started_at), ended_at ? null : "goes on")),
+    foot(about(`@${persona}`, when(started_at), ended_at ? null : t("goes on"))),
   );
 }
 
@@ -244,6 +258,6 @@ export function whose(room, scopes) {
   const project = scopes.find((scope) => scope.startsWith("project:"))?.slice("project:".length);
   if (room.kind === "dm") return t("Only what was said in this direct message. No room is shown it.");
   return project
-    ? `What was said in this room, and what is known of project ${project}.`
+    ? t("What was said in this room, and what is known of project {project}.", { project })
     : t("What was said in this room. Other rooms are not shown it.");
 }

@@ -3,8 +3,7 @@
 
 import { avatar, personaSpeaker } from "../lib/avatar.js";
 import { h } from "../lib/dom.js";
-import { plural } from "../lib/words.js";
-import { t } from "../lib/i18n.js";
+import { count, t } from "../lib/i18n.js";
 
 /** What a persona may be called. */
 const NAME = /^[a-z][a-z0-9_-]{0,31}$/;
@@ -15,9 +14,14 @@ const NAME = /^[a-z][a-z0-9_-]{0,31}$/;
  */
 export function whereNote({ path, writable, moves_to }) {
   const text = moves_to
-    ? `These personas come with Moot. The first edit copies them to ${moves_to}.`
-    : `Files in ${path}. Edit them here or with any editor; the next turn uses them.`;
-  return h("p", { class: "note" }, text, writable ? "" : " Moot may not write there: changes can't be saved here.");
+    ? t("These personas come with Moot. The first edit copies them to {folder}.", { folder: moves_to })
+    : t("Files in {folder}. Edit them here or with any editor; the next turn uses them.", { folder: path });
+  return h(
+    "p",
+    { class: "note" },
+    text,
+    writable ? "" : ` ${t("Moot may not write there: changes can't be saved here.")}`,
+  );
 }
 
 /**
@@ -26,7 +30,7 @@ export function whereNote({ path, writable, moves_to }) {
  */
 export function card(persona) {
   const { name, state: how, agent, description, version } = persona;
-  const more = [agent, version && `version ${version.number}`].filter(Boolean).join(" · ");
+  const more = [agent, version && t("version {n}", { n: version.number })].filter(Boolean).join(" · ");
   const named = NAME.test(name);
   return h(
     "li",
@@ -52,15 +56,15 @@ export function card(persona) {
  */
 function tag({ state: how, version, errors, warnings }, named) {
   const [css, words] = !named
-    ? ["bad", "not a name: at most 32 lower case letters, digits, - and _"]
+    ? ["bad", t("not a name: at most 32 lower case letters, digits, - and _")]
     : how === "deleted"
-      ? ["", "deleted"]
+      ? ["", t("deleted")]
       : how === "broken"
-        ? ["bad", version ? `broken: version ${version.number} is used` : "broken: nobody can ask it"]
+        ? ["bad", version ? t("broken: version {n} is used", { n: version.number }) : t("broken: nobody can ask it")]
         : errors
-          ? ["bad", plural(errors, "error")]
+          ? ["bad", count(errors, "{n} error", "{n} errors")]
           : warnings
-            ? ["warn", plural(warnings, "warning")]
+            ? ["warn", count(warnings, "{n} warning", "{n} warnings")]
             : ["", ""];
   return words ? h("span", { class: `tag ${css}` }, words) : null;
 }

@@ -5,12 +5,11 @@ import * as api from "../lib/api.js";
 
 import { announce, h } from "../lib/dom.js";
 import { state } from "../lib/store.js";
-import { plural } from "../lib/words.js";
 import { TextSheet } from "./sheet.js";
 import { header, sure, tabbed } from "./studio.js";
 import { TryOut } from "./tryout.js";
 import { diffView, Versions } from "./versions.js";
-import { t } from "../lib/i18n.js";
+import { count, t } from "../lib/i18n.js";
 
 const CHECK_MS = 250;
 /** @type {"/api/personas/files"} */
@@ -35,7 +34,7 @@ export class Editor {
     this.version = null;
     this.broken = false;
     this.sheet = new TextSheet({
-      label: `The file of @${name}`,
+      label: t("The file of @{name}", { name }),
       describedBy: "findings-count",
       onInput: () => this.typed(),
     });
@@ -128,8 +127,8 @@ export class Editor {
   }
 
   drawState() {
-    const number = this.version ? `version ${this.version.number}` : "new";
-    this.state.textContent = this.dirty ? `${number} · not saved` : number;
+    const number = this.version ? t("version {n}", { n: this.version.number }) : t("new");
+    this.state.textContent = this.dirty ? `${number} · ${t("not saved")}` : number;
     this.save.disabled = !this.dirty;
   }
 
@@ -165,8 +164,8 @@ export class Editor {
     const errors = findings.filter(({ severity }) => severity === "error").length;
     this.broken = errors > 0;
     const counted = [
-      errors && plural(errors, "error"),
-      findings.length - errors && plural(findings.length - errors, "warning"),
+      errors && count(errors, "{n} error", "{n} errors"),
+      findings.length - errors && count(findings.length - errors, "{n} warning", "{n} warnings"),
     ].filter(Boolean);
     const told = counted.join(", ") || t("Nothing to fix");
     if (this.count.textContent !== told) this.count.textContent = told;
@@ -179,11 +178,11 @@ export class Editor {
           h(
             "button",
             { type: "button", class: `finding ${finding.severity}`, on: { click: () => this.sheet.select(finding) } },
-            h("span", { class: "finding-line" }, `Line ${finding.line}`),
+            h("span", { class: "finding-line" }, t("Line {n}", { n: finding.line })),
             h(
               "span",
               {},
-              h("span", { class: "sr-only" }, `${finding.severity}: `),
+              h("span", { class: "sr-only" }, `${finding.severity === "error" ? t("Error") : t("Warning")}: `),
               finding.message,
               finding.suggestion ? h("span", { class: "finding-help" }, ` ${finding.suggestion}`) : null,
             ),
@@ -210,7 +209,7 @@ export class Editor {
 
   askDelete() {
     sure({
-      title: `Delete @${this.name}?`,
+      title: t("Delete @{name}?", { name: this.name }),
       text: t("Nobody can ask it any more. Its history stays: you can roll it back."),
       yes: t("Delete"),
       onYes: () => this.change(() => api.remove(this.path, { base: this.base, by: this.by() }), t("Deleted.")),
@@ -219,15 +218,15 @@ export class Editor {
 
   /** @param {number} number */
   askBack(number) {
-    const lost = this.dirty ? " Your unsaved changes would be lost." : "";
+    const lost = this.dirty ? ` ${t("Your unsaved changes would be lost.")}` : "";
     sure({
-      title: `Roll back to version ${number}?`,
-      text: `The file gets that text again, as a new version.${lost}`,
+      title: t("Roll back to version {n}?", { n: number }),
+      text: t("The file gets that text again, as a new version.") + lost,
       yes: t("Roll back"),
       onYes: () =>
         this.change(
           () => api.post(`${this.path}/rollback`, { number, by: this.by() }),
-          `Rolled back to version ${number}.`,
+          t("Rolled back to version {n}.", { n: number }),
         ),
     });
   }
@@ -285,7 +284,7 @@ export class Editor {
           {},
           text === null ? t("The file was deleted since you began.") : t("The file was changed since you began."),
         ),
-        " Nothing was saved. What your text would change in it:",
+        ` ${t("Nothing was saved. What your text would change in it:")}`,
       ),
       diffView(diff),
       h("div", { class: "notice-buttons" }, theirs, mine),

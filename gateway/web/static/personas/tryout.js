@@ -56,7 +56,7 @@ export class TryOut {
     const chosen = this.rooms.value || state.roomId || "web:general";
     const rooms = [...state.rooms.values()].filter((room) => room.kind === "room");
     this.rooms.replaceChildren(
-      h("option", { value: "" }, "a direct message"),
+      h("option", { value: "" }, t("a direct message")),
       ...rooms.map((room) => h("option", { value: room.id }, roomLabel(room))),
     );
     this.rooms.value = rooms.some((room) => room.id === chosen) ? chosen : (rooms[0]?.id ?? "");
@@ -93,7 +93,8 @@ export class TryOut {
       const preview = await api.post("/api/personas/preview", this.sample());
       if (asked === this.asked) fill(this.shown, ...given(preview));
     } catch (error) {
-      if (asked === this.asked) this.shown.replaceChildren(h("p", { class: "note" }, `No preview: ${error.message}`));
+      if (asked === this.asked)
+        this.shown.replaceChildren(h("p", { class: "note" }, t("No preview: {why}", { why: error.message })));
     }
   }
 
@@ -113,32 +114,34 @@ export class TryOut {
 /** @param {Api.DryRun} given */
 function answered({ answer, asked, tools, seconds, trouble }) {
   const facts = [
-    `in ${duration(seconds * 1000)}`,
-    tools.length ? `used ${tools.join(", ")}` : "",
-    asked.length ? `was refused: ${asked.join("; ")}` : "",
+    t("in {time}", { time: duration(seconds * 1000) }),
+    tools.length ? t("used {tools}", { tools: tools.join(", ") }) : "",
+    asked.length ? t("was refused: {what}", { what: asked.join("; ") }) : "",
   ].filter(Boolean);
   return [
     trouble ? h("p", { class: "failure" }, trouble) : null,
     answer ? h("div", { class: "try-answer text" }, markdown(answer)) : null,
-    h("p", { class: "note" }, `Dry run, ${facts.join(", ")}.`),
+    h("p", { class: "note" }, t("Dry run, {how}.", { how: facts.join(", ") })),
   ];
 }
 
 /** @param {Api.Preview} given */
 function given({ agent, available, hint, system, header, sections, trims, missing }) {
   return [
-    available ? null : h("p", { class: "note" }, `${agent} can't answer yet: ${hint}`),
-    block(t("System prompt"), system || "(empty)"),
+    available ? null : h("p", { class: "note" }, t("{agent} can't answer yet: {hint}", { agent, hint })),
+    block(t("System prompt"), system || t("(empty)")),
     h("h2", {}, t("What it is told of the room")),
     ...sections.map((section) => foldedText(section.name, section.text)),
     trims.length
       ? h(
           "p",
           { class: "note" },
-          `Left out: ${trims.map(({ section, what }) => `${section.toLowerCase()}: ${what}`).join("; ")}`,
+          t("Left out: {what}", {
+            what: trims.map(({ section, what }) => `${section.toLowerCase()}: ${what}`).join("; "),
+          }),
         )
       : null,
-    missing.length ? h("p", { class: "note" }, `No answer from: ${missing.join(", ")}`) : null,
+    missing.length ? h("p", { class: "note" }, t("No answer from: {who}", { who: missing.join(", ") })) : null,
     foldedText(t("The exact text"), header),
   ];
 }

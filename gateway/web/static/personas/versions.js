@@ -4,7 +4,7 @@
 import * as api from "../lib/api.js";
 import { h } from "../lib/dom.js";
 import { dated, full } from "../lib/words.js";
-import { t } from "../lib/i18n.js";
+import { phrase, t } from "../lib/i18n.js";
 
 /** @type {Record<string, string>} */
 const HOW = { file: t("Edited"), page: t("Edited"), rollback: t("Rolled back"), delete: t("Deleted") };
@@ -45,7 +45,7 @@ export class Versions {
    * @param {boolean} newest
    */
   row({ number, why, by, at }, newest) {
-    const who = by ? `by ${by.name}` : "outside of Moot";
+    const time = h("time", { datetime: at, title: full(at) }, dated(at));
     const shown = h("div", { class: "diff-place" });
     const compare = h(
       "button",
@@ -67,8 +67,8 @@ export class Versions {
       h(
         "p",
         { class: "held-text" },
-        h("b", {}, `Version ${number}`),
-        newest ? h("span", { class: "tag" }, why === "delete" ? "deleted" : "newest") : null,
+        h("b", {}, t("Version {n}", { n: number })),
+        newest ? h("span", { class: "tag" }, why === "delete" ? t("deleted") : t("newest")) : null,
       ),
       h(
         "div",
@@ -76,8 +76,9 @@ export class Versions {
         h(
           "span",
           { class: "held-about" },
-          `${HOW[why]} ${who}, `,
-          h("time", { datetime: at, title: full(at) }, dated(at)),
+          ...(by
+            ? phrase("{how} by {name}, {time}", { how: HOW[why], name: by.name, time })
+            : phrase("{how} outside of Moot, {time}", { how: HOW[why], time })),
         ),
         h("span", { class: "held-buttons" }, number === 1 && newest ? null : compare, back),
       ),

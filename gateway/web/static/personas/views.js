@@ -89,7 +89,7 @@ function leaveDialog(name, onLeave) {
   if (document.querySelector("dialog[open]")) return; // a link's click arrives twice
   sure({
     title: t("Leave without saving?"),
-    text: `Your changes to @${name} would be lost.`,
+    text: t("Your changes to @{name} would be lost.", { name }),
     yes: t("Discard changes"),
     no: t("Keep editing"),
     onYes: onLeave,
