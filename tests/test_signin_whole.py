@@ -131,7 +131,7 @@ def certificate(tmp_path: Path) -> Path:
 
 @asynccontextmanager
 async def proxy(behind: str, certificate: Path) -> AsyncIterator[int]:
-    """What docs/page.md tells nginx to do: TLS, the name passed on, whose call it is, streams as
+    """What docs/reverse-proxy.md tells nginx to do: TLS, the name passed on, whose call it is, streams as
     they come. Gives its port."""
 
     async def passed(request: web.Request) -> web.StreamResponse:
@@ -173,7 +173,7 @@ async def proxy(behind: str, certificate: Path) -> AsyncIterator[int]:
 
 @asynccontextmanager
 async def nginx(behind: str, certificate: Path) -> AsyncIterator[int]:
-    """The real one, set up by the example in docs/page.md. Gives its port."""
+    """The real one, set up by the example in docs/reverse-proxy.md. Gives its port."""
     program, port, folder = installed("nginx"), free_port(), certificate.parent
     server = documented(
         "nginx",
@@ -221,8 +221,8 @@ def installed(name: str) -> str:
 
 
 def documented(proxy: str, *changes: tuple[str, str]) -> str:
-    """The example in docs/page.md, with what is different here."""
-    page = (HOUSE / "docs/page.md").read_text("utf-8")
+    """The example in docs/reverse-proxy.md, with what is different here."""
+    page = (HOUSE / "docs/reverse-proxy.md").read_text("utf-8")
     [example] = re.findall(rf"```{proxy}\n(.*?)```", page, re.S)
     for written, here in changes:
         assert example.count(written) == 1, written
