@@ -131,8 +131,8 @@ def certificate(tmp_path: Path) -> Path:
 
 @asynccontextmanager
 async def proxy(behind: str, certificate: Path) -> AsyncIterator[int]:
-    """What docs/reverse-proxy.md tells nginx to do: TLS, the name passed on, whose call it is, streams as
-    they come. Gives its port."""
+    """What docs/reverse-proxy.md tells nginx to do: TLS, the name and the caller passed on, streams
+    as they come. Gives its port."""
 
     async def passed(request: web.Request) -> web.StreamResponse:
         headers: Mapping[str, Any] = {
