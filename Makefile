@@ -7,7 +7,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: run test test-agents test-agents-latest test-long check bench lock rocketchat-app clean
+.PHONY: run test test-agents test-agents-latest test-long check page bench lock rocketchat-app clean
 
 run: .venv/run
 	@$(BIN)/moot run $(ARGS)
@@ -42,6 +42,10 @@ check: .venv/dev .venv/page
 	@if [ -d tests/page/node_modules ]; then npm --prefix tests/page run --silent check; else \
 		echo "no npm here: the types and the form of the page's code are not checked"; [ -z "$$CI" ]; fi
 
+# gateway/web/dist, which is served and committed, out of gateway/web/static. Needs Node.
+page: .venv/page
+	@npm --prefix tests/page run --silent bundle
+
 bench: .venv/dev
 	$(BIN)/python -m bench $(ARGS)
 
@@ -71,7 +75,7 @@ bench: .venv/dev
 	sh tests/setup
 	@touch $@
 
-# What checks the page's code: TypeScript, Prettier, and CommonMark's own examples.
+# What bundles and checks the page's code: esbuild, TypeScript, Prettier, and CommonMark's own examples.
 .venv/page: .venv/python tests/page/package-lock.json
 	@if command -v npm >/dev/null; then \
 		(cd tests/page && npm ci --prefer-offline --no-audit --no-fund --loglevel=error) && touch $@; fi

@@ -12,6 +12,7 @@ PARTS = (
     "latency",
     "rate",
     "start",
+    "page_load",
     "memory",
     "soak",
     "recall_speed",

@@ -46,9 +46,8 @@ def insert(file: Path, before: str, text: str) -> None:
 def test_a_command_added_as_the_page_says_is_carried_out(tmp_path: Path) -> None:
     for room in ROOMS:
         if (ROOT / room).is_dir():
-            ignored = shutil.ignore_patterns("__pycache__", "static")
+            ignored = shutil.ignore_patterns("__pycache__")
             shutil.copytree(ROOT / room, tmp_path / room, ignore=ignored)
-    shutil.copytree(ROOT / "gateway" / "web" / "static", tmp_path / "gateway" / "web" / "static")
     for doubles in sorted((ROOT / "tests" / "doubles").glob("*.py")):
         copy = tmp_path / "tests" / "doubles" / doubles.name
         copy.parent.mkdir(parents=True, exist_ok=True)

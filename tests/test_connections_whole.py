@@ -20,6 +20,7 @@ import aiohttp
 import psutil
 import pytest
 
+from tests.doubles.bundle import SCRIPT
 from tests.doubles.credentials import program_at
 from tests.doubles.service import Service, service
 from tests.doubles.slack import SlackDouble
@@ -212,7 +213,7 @@ async def test_a_large_body_that_flows_is_taken(tmp_path: Path) -> None:
 
 
 async def test_whoever_takes_no_answer_is_ended(tmp_path: Path) -> None:
-    ask = b"GET /static/app.js HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    ask = f"GET {SCRIPT} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode()
     async with moot_with_slack(tmp_path) as (moot, _):
         before = files_of(moot)
         with crowd(moot, 20, ask * 2_000):

@@ -23,10 +23,10 @@ OPEN = frozenset(
     {
         *("GET /healthz", "GET /sign-in", "POST /api/sign-in"),
         *("GET /sign-in/oidc", "GET /api/sign-in", "POST /api/sign-in/oidc"),
-        *("GET /static/signin.css", "GET /static/signin.js", "GET /static/mark.svg"),
     }
 )
-"""For a probe, and for whoever has yet to sign in: methods and paths."""
+"""For a probe, and for whoever has yet to sign in: methods and paths. The files of the form to sign
+in are open, too: their names change."""
 
 FOR_EVERYBODY = frozenset(
     {

@@ -186,6 +186,7 @@ declare namespace Page {
     files: HTMLInputElement;
     composer: HTMLFormElement;
     send: HTMLButtonElement;
+    "stream-worker": HTMLMetaElement;
   }
 
   /** A person or a persona, as far as an avatar needs it. */

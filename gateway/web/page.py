@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import html
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,26 +14,26 @@ from aiohttp.typedefs import Handler, Middleware
 
 from contract.errors import MootError, Rejected
 from gateway.core.redaction import Redactor
-from gateway.web import assets, auth
+from gateway.web import auth
 from gateway.web.access.api import AccessApi
 from gateway.web.admin.api import AdminApi
-from gateway.web.assets import Asset
 from gateway.web.audit_api import AuditApi
 from gateway.web.auth import Credentials, PageAuth
-from gateway.web.body import answer, error
+from gateway.web.body import error
 from gateway.web.chat_api import ChatApi
+from gateway.web.front.assets import Assets
+from gateway.web.front.front import Front, plainly
 from gateway.web.listening.connection import ConnectionLimits
 from gateway.web.listening.held import HeldOpen
 from gateway.web.listening.listener import is_cut_short, listening
 from gateway.web.memory.api import MemoryApi
-from gateway.web.monitor import Monitor
 from gateway.web.persona_api import PersonaApi
 from gateway.web.rendering import event_json
 from gateway.web.schedules_api import SchedulesApi
 from gateway.web.services import Services
-from gateway.web.signin.api import SignInApi, set_session
-from gateway.web.signin.caller import RequestRefused, caller_of, set_caller
-from gateway.web.signin.oidc_api import BACK, OidcApi
+from gateway.web.signin.api import SignInApi
+from gateway.web.signin.caller import RequestRefused, set_caller
+from gateway.web.signin.oidc_api import OidcApi
 from gateway.web.signin.owner_api import PagePeopleApi
 from gateway.web.signin.rooms import RoomGuard
 from gateway.web.stream import Hub
@@ -45,8 +44,6 @@ log = structlog.stdlib.get_logger("moot.gateway")
 
 _MADE_HERE = ("application/json", "text/plain")
 HEALTH = "GET /healthz"
-METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"  # Prometheus' text format
-FAULT = '<p class="fault" id="fault" role="alert">'  # in signin.html, for a reason
 SHUTDOWN_S = 3.0  # a caller who waits for a reply is let go; their message is on disk
 
 
@@ -106,7 +103,7 @@ async def _served(
 def _webhooks_app(settings: PageSettings, webhooks: Sequence[web.RouteDef]) -> web.Application:
     """What platforms call, and nothing else."""
     app = web.Application(
-        middlewares=[_cleaning(settings.redactor), _answering(_plainly)],
+        middlewares=[_cleaning(settings.redactor), _answering(plainly)],
         client_max_size=settings.most_body_bytes,
     )
     app.add_routes(webhooks)
@@ -127,8 +124,8 @@ def make_app(
     chat = services.chat
     rooms = RoomGuard(visitors.people, visitors.access, chat.room, chat.is_used)
     credentials = Credentials(settings.access, visitors.people, visitors.tokens, rooms)
-    front = Front(services.monitor, credentials, assets.load(), settings.metrics)
-    guard = _guarded(credentials, frozenset(route.path for route in webhooks))
+    front = Front(services.monitor, credentials, Assets.load(), settings.metrics)
+    guard = _guarded(credentials, frozenset(route.path for route in webhooks), front.open)
     held = HeldOpen(settings.connections.of_person).middleware()
     app = web.Application(
         middlewares=[_cleaning(redactor), _answering(front.turn_away), guard, held],
@@ -181,100 +178,11 @@ def _apis(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Front:
-    """The page itself, its static files, and what a machine asks of it."""
-
-    monitor: Monitor
-    credentials: Credentials
-    assets: Mapping[str, Asset]
-    tells_metrics: bool = True
-
-    def routes(self) -> list[web.RouteDef]:
-        """Every route outside /api."""
-        return [
-            web.get("/", self.index),
-            web.get("/sign-in", self.sign_in),
-            web.get("/static/{name:.+}", self.static),
-            web.get("/healthz", self.health),
-            web.get("/metrics", self.metrics),
-        ]
-
-    async def index(self, request: web.Request) -> web.Response:
-        response = self.asset(request, "index.html")
-        cookie = auth.session_cookie(request)
-        if caller_of(request).is_person:  # the browser keeps it as long as the session lasts
-            set_session(
-                response, request, cookie, secure=self.credentials.access.is_secure(request)
-            )
-        return response
-
-    async def sign_in(self, request: web.Request) -> web.Response:
-        return self.asset(request, "signin.html")
-
-    async def static(self, request: web.Request) -> web.Response:
-        name = request.match_info["name"]
-        if name not in self.assets:
-            return error(404, "there is no such file")
-        return self.asset(request, name)
-
-    async def health(self, request: web.Request) -> web.Response:
-        health = await self.monitor.health()
-        status = 200 if health.ok else 503
-        try:
-            caller = self.credentials.caller(request, "GET /healthz detail")
-        except RequestRefused:
-            return answer({"ok": health.ok}, status)
-        set_caller(request, caller)
-        return answer(health, status)
-
-    async def metrics(self, request: web.Request) -> web.Response:
-        if not self.tells_metrics:
-            return error(404, "the figures are off: [telemetry] metrics in moot.toml")
-        headers = {"Content-Type": METRICS_TYPE, "Cache-Control": "no-store"}
-        return web.Response(body=await self.monitor.metrics(), headers=headers)
-
-    def asset(self, request: web.Request, name: str, status: int = 200) -> web.Response:
-        """A static file; 304 when the browser has it."""
-        asset = self.assets[name]
-        headers = {"ETag": f'"{asset.etag}"', "Cache-Control": "no-cache"}
-        if status == 200 and any(tag.value == asset.etag for tag in request.if_none_match or ()):
-            return web.Response(status=304, headers=headers)
-        return web.Response(
-            body=asset.body, status=status, content_type=asset.type, charset="utf-8",
-            headers=headers if status == 200 else {"Cache-Control": "no-store"},
-        )  # fmt: skip
-
-    def refusal(self, refused: RequestRefused) -> web.Response:
-        """The form to sign in, with the reason in it."""
-        page, said = self.assets["signin.html"].body.decode(), html.escape(f"{refused}.")
-        return web.Response(
-            text=page.replace(FAULT, FAULT + said), status=refused.status,
-            content_type="text/html", headers={"Cache-Control": "no-store"},
-        )  # fmt: skip
-
-    def turn_away(self, request: web.Request, refused: RequestRefused) -> web.Response:
-        """The answer to somebody who may not come in: a person gets the form to sign in."""
-        person = request.method == "GET" and "text/html" in request.headers.get("Accept", "")
-        if person and request.path == BACK:
-            return self.refusal(refused)
-        if refused.status == 401 and person and not request.path.startswith("/api/"):
-            return self.asset(request, "signin.html", 401)
-        return _plainly(request, refused)
-
-
-def _plainly(request: web.Request, refused: RequestRefused) -> web.Response:
-    response = error(refused.status, str(refused))
-    if refused.status == 401:
-        response.headers["WWW-Authenticate"] = 'Bearer realm="moot"'
-    if refused.retry_s is not None:
-        response.headers["Retry-After"] = str(refused.retry_s)
-    return response
-
-
-def _guarded(credentials: Credentials, open_paths: frozenset[str]) -> Middleware:
+def _guarded(
+    credentials: Credentials, open_paths: frozenset[str], open_files: frozenset[str]
+) -> Middleware:
     """Turns away who may not come in. open_paths: whoever is behind them asks for a proof of its
-    own."""
+    own. open_files: what the form to sign in is made of."""
 
     @web.middleware
     async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -284,14 +192,15 @@ def _guarded(credentials: Credentials, open_paths: frozenset[str]) -> Middleware
         if path in open_paths or route == HEALTH:
             return await handler(request)
         credentials.check_site(request)
-        if f"{method} {request.path}" not in auth.OPEN:
+        is_open = method == "GET" and request.path in open_files
+        if not is_open and f"{method} {request.path}" not in auth.OPEN:
             set_caller(request, credentials.caller(request, route))
         return await handler(request)
 
     return guarded
 
 
-TurnAway = Callable[[web.Request, RequestRefused], web.Response]
+TurnAway = Callable[[web.Request, RequestRefused], Awaitable[web.Response]]
 
 
 def _answering(turn_away: TurnAway) -> Middleware:
@@ -302,7 +211,7 @@ def _answering(turn_away: TurnAway) -> Middleware:
         try:
             return await handler(request)
         except RequestRefused as refused:
-            return turn_away(request, refused)
+            return await turn_away(request, refused)
         except Rejected as rejected:
             return error(400, str(rejected), rejected.field)
         except MootError as fault:

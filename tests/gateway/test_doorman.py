@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ from gateway.web.forwarded import Proxies
 from gateway.web.page import PageSettings, open_page
 from gateway.web.signin.names import SHELL
 from gateway.web.signin.tokens import check_own
+from tests.doubles.bundle import SCRIPT
 from tests.doubles.credentials import BEARER, SECRET, cookie_header, cookie_of, make_visitors
 from tests.doubles.house import FakeHouse
 
@@ -131,7 +133,7 @@ async def test_the_page_itself_and_programs_are_let_in(
 async def test_without_a_credential_nothing_is_told(house: FakeHouse, tmp_path: Path) -> None:
     house.raises = RuntimeError("no route may come so far")
     async with opened(house, tmp_path) as (_, client):
-        for path in ("/api/rooms", "/api/events", "/metrics", "/static/app.js", "/nowhere"):
+        for path in ("/api/rooms", "/api/events", "/metrics", SCRIPT, "/nowhere"):
             async with client.get(path) as response:
                 assert response.status == 401, path
                 assert "Bearer" in response.headers["WWW-Authenticate"]
@@ -144,7 +146,10 @@ async def test_without_a_credential_nothing_is_told(house: FakeHouse, tmp_path: 
         async with client.get("/", headers={"Accept": "text/html"}) as response:
             assert response.status == 401
             assert "<form" in await response.text()
-        for path in ("/sign-in", "/static/signin.css", "/static/signin.js", "/static/mark.svg"):
+        form = await (await client.get("/sign-in")).text()
+        files = re.findall(r"/static/[\w.-]+", form)
+        assert len(set(files)) >= 3
+        for path in ("/sign-in", *files):
             assert await status(client, path) == 200
     assert house.calls == []
 

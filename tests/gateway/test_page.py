@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import logging
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -12,6 +13,8 @@ import pytest
 from composer.attribution import strip_baked_prefix
 from contract.chat import Room, Speaker
 from contract.errors import MootError
+from tests.doubles.bundle import SCRIPT, STATIC
+from tests.doubles.credentials import BEARER
 from tests.doubles.house import FakeHouse
 from tests.gateway.conftest import get, post
 
@@ -183,23 +186,39 @@ async def test_an_answer_that_makes_no_sense_is_refused(
 
 
 async def test_every_answer_keeps_browsers_strict(client: Client) -> None:
-    for path in ("/", "/static/app.js", "/api/rooms", "/api/none", "/healthz"):
+    for path in ("/", SCRIPT, "/api/rooms", "/api/none", "/healthz"):
         async with client.get(path) as response:
             assert "default-src 'self'" in response.headers["Content-Security-Policy"]
             assert response.headers["X-Content-Type-Options"] == "nosniff"
 
 
-async def test_static_files_are_kept_and_asked_for(client: Client) -> None:
-    async with client.get("/static/app.js") as response:
-        assert response.content_type == "text/javascript"
+async def test_the_document_is_asked_for_and_its_files_are_kept(client: Client) -> None:
+    async with client.get("/") as response:
         assert response.headers["Cache-Control"] == "no-cache"
+        assert SCRIPT in await response.text()
         tag = response.headers["ETag"]
-    async with client.get("/static/app.js", headers={"If-None-Match": tag}) as response:
+    async with client.get("/", headers={"If-None-Match": tag}) as response:
         assert response.status == 304
-    async with client.get("/static/app.js", headers={"If-None-Match": '"old"'}) as response:
+    async with client.get("/", headers={"If-None-Match": '"old"'}) as response:
         assert response.status == 200
+    async with client.get(SCRIPT) as response:
+        assert response.content_type == "text/javascript"
+        assert response.headers["Cache-Control"] == "public, max-age=31536000, immutable"
     async with client.get("/api/rooms") as response:
         assert response.headers["Cache-Control"] == "no-store"
+
+
+async def test_files_are_packed_for_whoever_can_unpack_them(url: str) -> None:
+    async with aiohttp.ClientSession(url, headers=BEARER, auto_decompress=False) as client:
+        bodies: dict[str, bytes] = {}
+        for coding in ("identity", "gzip;q=0", "br, gzip"):
+            async with client.get(SCRIPT, headers={"Accept-Encoding": coding}) as response:
+                assert response.headers["Vary"] == "Accept-Encoding"
+                packed = response.headers.get("Content-Encoding")
+                assert packed == ("gzip" if coding == "br, gzip" else None)
+                bodies[coding] = await response.read()
+    assert gzip.decompress(bodies["br, gzip"]) == bodies["identity"] == bodies["gzip;q=0"]
+    assert len(bodies["br, gzip"]) < len(bodies["identity"]) / 2
 
 
 @pytest.mark.parametrize(
@@ -210,7 +229,9 @@ async def test_static_files_are_kept_and_asked_for(client: Client) -> None:
         "/static/%2e%2e/page.py",
         "/static//etc/passwd",
         "/static/%2Fetc%2Fpasswd",
-        "/static/app.js%00.css",
+        SCRIPT + "%00.css",
+        "/static/index.html",
+        "/static/parts.json",
         "/static/",
         "/static/..",
         "/api/files/..%2f..%2fetc",
@@ -224,11 +245,9 @@ async def test_tricks_with_paths_lead_nowhere(client: Client, url: str, path: st
         assert response.status == 404
 
 
-async def test_the_page_asks_nobody_else_for_anything(client: Client) -> None:
-    from gateway.web.assets import load
-
-    for name, asset in load().items():
-        text = asset.body.decode()
+def test_the_page_asks_nobody_else_for_anything() -> None:
+    for path in (path for path in STATIC.rglob("*") if path.is_file()):
+        name, text = path.name, path.read_text("utf-8")
         outside = text.replace("https?://", "")
         for space in ("http://www.w3.org/2000/svg", "http://www.w3.org/1998/Math/MathML"):
             outside = outside.replace(space, "")

@@ -32,6 +32,7 @@ from bots.markdown.tree import (
     StyledSpan,
     TableBlock,
 )
+from tests.doubles.bundle import serve_sources
 
 SPEC = Path(__file__).parent / "node_modules" / "commonmark-spec" / "spec.txt"
 _EXAMPLE = re.compile(
@@ -78,7 +79,7 @@ def _hosted(text: str) -> str:
 # ── The page ────────────────────────────────────────────────────────────────────────────
 
 _RENDER = """async (texts) => {
-  const { markdown } = await import("/static/lib/markdown.js");
+  const { markdown } = await import("/source/lib/markdown.js");
   return texts.map((text) => {
     const box = document.createElement("div");
     box.append(markdown(text, new Map()));
@@ -96,6 +97,7 @@ _RENDER = """async (texts) => {
 
 async def by_page(page: Page, texts: Iterable[str]) -> list[str]:
     """What the page's own script makes of texts, without the frames around code and tables."""
+    await serve_sources(page)
     rendered: list[str] = await page.evaluate(_RENDER, list(texts))
     return rendered
 

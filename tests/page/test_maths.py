@@ -7,6 +7,7 @@ from playwright.async_api import Page
 
 from bots.markdown import tree
 from bots.markdown.reader import read
+from tests.doubles.bundle import serve_sources
 from tests.gateway.conftest import address, browser, house, page  # noqa: F401 - fixtures
 
 TEXTS = (
@@ -26,7 +27,7 @@ TEXTS = (
     r"\\(a^2\\) escaped",
 )
 SHOWN = """async (texts) => {
-    const { markdown } = await import("/static/lib/markdown.js");
+    const { markdown } = await import("/source/lib/markdown.js");
     return texts.map((text) => {
         const box = document.createElement("div");
         box.append(markdown(text));
@@ -34,7 +35,7 @@ SHOWN = """async (texts) => {
     });
 }"""
 DRAWN = """async (formulas) => {
-    const { formulaAt } = await import("/static/lib/maths.js");
+    const { formulaAt } = await import("/source/lib/maths.js");
     return formulas.map((formula) => formulaAt(`\\\\(${formula}\\\\)`, 0).node.outerHTML);
 }"""
 
@@ -60,6 +61,7 @@ def formulas(text: str) -> list[str]:
 
 @pytest.mark.asyncio(loop_scope="session")
 async def test_the_page_finds_the_formulas_that_the_reader_finds(page: Page) -> None:  # noqa: F811
+    await serve_sources(page)
     shown = await page.evaluate(SHOWN, list(TEXTS))
     assert dict(zip(TEXTS, shown, strict=True)) == {text: formulas(text) for text in TEXTS}
     assert sum(map(len, shown)) > 8
@@ -86,6 +88,7 @@ async def test_a_formula_is_drawn_and_what_is_not_known_stands_as_its_source(
         ),
         "a < <b>": "<mi>a</mi><mo>&lt;</mo><mo>&lt;</mo><mi>b</mi><mo>&gt;</mo>",
     }
+    await serve_sources(page)
     drawn = await page.evaluate(DRAWN, list(known))
     for (formula, wanted), got in zip(known.items(), drawn, strict=True):
         assert f"<mrow>{wanted}</mrow></math>" in got, formula

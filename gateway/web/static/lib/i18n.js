@@ -46,10 +46,17 @@ const plurals = new Intl.PluralRules(language);
 /** @type {Record<string, string>} */
 let words = {};
 
+/** @type {Partial<Record<Language, () => Promise<{ default: Record<string, string> }>>>} */
+const CATALOGS = {
+  de: () => import("../languages/de.json", { with: { type: "json" } }),
+  es: () => import("../languages/es.json", { with: { type: "json" } }),
+  ja: () => import("../languages/ja.json", { with: { type: "json" } }),
+  zh: () => import("../languages/zh.json", { with: { type: "json" } }),
+};
+
 async function load() {
   try {
-    const response = await fetch(`/static/languages/${language}.json`);
-    if (response.ok) words = await response.json();
+    words = (await CATALOGS[language]?.())?.default ?? {};
   } catch {
     // English is better than no page
   }

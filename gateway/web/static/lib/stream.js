@@ -1,6 +1,8 @@
 // @ts-check
 // Server-sent events that come back by themselves.
 
+import { $ } from "./dom.js";
+
 const SILENCE_MS = 40_000; // the server's heart beats every 15 s
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 6_000;
@@ -34,7 +36,7 @@ const TYPES = [
 function openSource(after) {
   if (!("SharedWorker" in window))
     return new EventSource(`/api/events${after ? `?after=${encodeURIComponent(after)}` : ""}`);
-  const { port } = new SharedWorker("/static/stream_worker.js");
+  const { port } = new SharedWorker($("stream-worker").content); // its name changes with its bytes
   const target = new EventTarget();
   const close = () => {
     port.postMessage({ leave: true });

@@ -1,0 +1,1 @@
+var c={};export{c as default};

@@ -1,0 +1,1 @@
+"""The page itself: its documents and what they are made of."""

@@ -1,0 +1,106 @@
+"""The documents of the page, its files, and what a machine asks of it."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from gateway.web import auth
+from gateway.web.auth import Credentials
+from gateway.web.body import answer, error
+from gateway.web.front.assets import Assets
+from gateway.web.monitor import Monitor
+from gateway.web.signin.api import set_session
+from gateway.web.signin.caller import RequestRefused, caller_of, set_caller
+from gateway.web.signin.oidc_api import BACK
+
+METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"  # Prometheus' text format
+FAULT = '<p class="fault" id="fault" role="alert">'  # in signin.html, for a reason
+
+
+@dataclass(frozen=True, slots=True)
+class Front:
+    """The page itself, its files, and what a machine asks of it."""
+
+    monitor: Monitor
+    credentials: Credentials
+    assets: Assets
+    tells_metrics: bool = True
+
+    @property
+    def open(self) -> frozenset[str]:
+        """Paths of the files that the form to sign in is made of."""
+        return frozenset(f"/static/{name}" for name in self.assets.parts["signin.html"])
+
+    def routes(self) -> list[web.RouteDef]:
+        """Every route outside /api."""
+        return [
+            web.get("/", self.index),
+            web.get("/sign-in", self.sign_in),
+            web.get("/static/{name:.+}", self.static),
+            web.get("/healthz", self.health),
+            web.get("/metrics", self.metrics),
+        ]
+
+    async def index(self, request: web.Request) -> web.Response:
+        response = await self.assets.answer(request, "index.html")
+        cookie = auth.session_cookie(request)
+        if caller_of(request).is_person:  # the browser keeps it as long as the session lasts
+            set_session(
+                response, request, cookie, secure=self.credentials.access.is_secure(request)
+            )
+        return response
+
+    async def sign_in(self, request: web.Request) -> web.Response:
+        return await self.assets.answer(request, "signin.html")
+
+    async def static(self, request: web.Request) -> web.Response:
+        name = request.match_info["name"]
+        if name not in self.assets.files or name.endswith(".html"):
+            return error(404, "there is no such file")
+        return await self.assets.answer(request, name)
+
+    async def health(self, request: web.Request) -> web.Response:
+        health = await self.monitor.health()
+        status = 200 if health.ok else 503
+        try:
+            caller = self.credentials.caller(request, "GET /healthz detail")
+        except RequestRefused:
+            return answer({"ok": health.ok}, status)
+        set_caller(request, caller)
+        return answer(health, status)
+
+    async def metrics(self, request: web.Request) -> web.Response:
+        if not self.tells_metrics:
+            return error(404, "the figures are off: [telemetry] metrics in moot.toml")
+        headers = {"Content-Type": METRICS_TYPE, "Cache-Control": "no-store"}
+        return web.Response(body=await self.monitor.metrics(), headers=headers)
+
+    def refusal(self, refused: RequestRefused) -> web.Response:
+        """The form to sign in, with the reason in it."""
+        page, said = self.assets.files["signin.html"].body.decode(), html.escape(f"{refused}.")
+        return web.Response(
+            text=page.replace(FAULT, FAULT + said), status=refused.status,
+            content_type="text/html", headers={"Cache-Control": "no-store"},
+        )  # fmt: skip
+
+    async def turn_away(self, request: web.Request, refused: RequestRefused) -> web.Response:
+        """The answer to somebody who may not come in: a person gets the form to sign in."""
+        person = request.method == "GET" and "text/html" in request.headers.get("Accept", "")
+        if person and request.path == BACK:
+            return self.refusal(refused)
+        if refused.status == 401 and person and not request.path.startswith("/api/"):
+            return await self.assets.answer(request, "signin.html", 401)
+        return await plainly(request, refused)
+
+
+async def plainly(request: web.Request, refused: RequestRefused) -> web.Response:
+    """The answer to somebody who may not come in, as one JSON error."""
+    response = error(refused.status, str(refused))
+    if refused.status == 401:
+        response.headers["WWW-Authenticate"] = 'Bearer realm="moot"'
+    if refused.retry_s is not None:
+        response.headers["Retry-After"] = str(refused.retry_s)
+    return response
