@@ -69,6 +69,6 @@ async def findings(
     if told.edit_s is not None and told.edit_s >= 0:
         lines.append(
             f"posts can be edited for {told.edit_s} seconds only, so the draft of a longer turn "
-            f"stays as it was and its answer is posted anew: {console} Site Configuration → Posts"
+            f"stays as it was and its answer is posted again: {console} Site Configuration → Posts"
         )
     return lines
