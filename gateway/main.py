@@ -8,27 +8,25 @@ import difflib
 import json
 import logging
 import os
-import signal
 import sys
 import tomllib
 from contextlib import redirect_stdout, suppress
 from importlib.metadata import version
 from pathlib import Path
-from typing import get_args
 
 from contract.errors import ConfigError, MootError
 from gateway.cli.access.command import add_access
 from gateway.cli.audit import add_audit
 from gateway.cli.backup import add_backup
-from gateway.cli.command_line import add_config, configured, environment_of
+from gateway.cli.command_line import add_config, config_file, configured, environment_of
 from gateway.cli.diagnosis.commands import add_agents, add_check, add_describe, add_doctor
 from gateway.cli.init.command import add_init
 from gateway.cli.login import add_login
 from gateway.cli.memory.command import add_memory
 from gateway.cli.page.commands import add_page
+from gateway.cli.run import add_run
 from gateway.core.redaction import CleanStream, Redactor, secrets_in
 from gateway.observability.logs import log_plainly
-from gateway.settings.logs import LogFormat, LogLevel
 
 
 def main() -> None:
@@ -54,16 +52,13 @@ def main() -> None:
 
 def _redactor(arguments: argparse.Namespace) -> Redactor:
     """Knows the secrets of the environment, of moot.env and of moot.toml, mistakes or not."""
-    from gateway.settings.env_file import with_secrets
-
     redactor = Redactor(secrets_in(os.environ))
-    given = getattr(arguments, "config", None)
     with suppress(ConfigError):  # whoever needs them says so
-        redactor.learn(secrets_in(with_secrets(os.environ, given, base=Path.cwd())))
+        redactor.learn(secrets_in(environment_of(arguments)))
     try:
-        file = given or Path.cwd() / "moot.toml"
+        file = config_file(arguments)
         redactor.learn(secrets_in(tomllib.loads(file.read_text(encoding="utf-8"))))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+    except (ConfigError, OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
         pass  # whoever loads it says so
     return redactor
 
@@ -94,13 +89,7 @@ def _commands() -> tuple[argparse.ArgumentParser, list[str]]:
     help_ = commands.add_parser("help", help="print this, or the options of a command")
     help_.add_argument("about", nargs="?", metavar="COMMAND")  # read in _arguments
     add_init(commands)
-    run = commands.add_parser("run", help="start Moot")
-    run.set_defaults(do=_run)
-    add_config(run)
-    run.add_argument("--log", choices=get_args(LogLevel), help="default: [logs] level, INFO")
-    run.add_argument(
-        "--log-format", choices=get_args(LogFormat), help="default: human on a terminal, else json"
-    )
+    add_run(commands)
     add_check(commands)
     add_doctor(commands)
     add_agents(commands)
@@ -125,53 +114,6 @@ def _commands() -> tuple[argparse.ArgumentParser, list[str]]:
     add_config(mcp)
     mcp.set_defaults(do=_mcp)
     return parser, list(commands.choices)
-
-
-def _run(arguments: argparse.Namespace) -> int:
-    from gateway.app.own_process import seal
-    from gateway.app.run import run
-    from gateway.app.service_manager import service_manager
-    from gateway.observability.logs import logging_to
-
-    redactor, own = arguments.redactor, seal()
-    with logging_to(sys.stderr, redactor, own) as change:
-        config = configured(arguments)
-        environment = environment_of(arguments, own)
-        change(arguments.log or config.logs.level, arguments.log_format or config.logs.format)
-
-        async def until_signal() -> None:
-            stop, at_once = asyncio.Event(), asyncio.Event()
-
-            def told() -> None:
-                """Once: finish what runs; twice: end."""
-                (at_once if stop.is_set() else stop).set()
-
-            loop = asyncio.get_running_loop()
-            for number in (signal.SIGINT, signal.SIGTERM):
-                loop.add_signal_handler(number, told)
-            if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # by nohup: ours, not the agents'
-                loop.add_signal_handler(signal.SIGHUP, lambda: None)
-            notify = service_manager(os.environ)
-            await run(
-                config,
-                environment,
-                started=_started,
-                stop=stop,
-                at_once=at_once,
-                notify=notify,
-                redactor=redactor,
-            )
-
-        asyncio.run(until_signal())
-    return 0
-
-
-def _started(url: str, link: str) -> None:
-    """A journal keeps what is printed: there the link is for `moot open` to print."""
-    print(f"Moot is at {url}", flush=True)  # noqa: T201
-    if "JOURNAL_STREAM" in os.environ:
-        return
-    print(f"Sign in once, within 30 minutes: {link}", flush=True)  # noqa: T201
 
 
 def _header(arguments: argparse.Namespace) -> int:

@@ -33,7 +33,10 @@ async def moot(at: Service, *words: str, **more: str) -> tuple[int, str]:
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", "from gateway.main import main; main()", *words,
         cwd=at.folder,
-        env={"PATH": os.environ["PATH"], "HOME": str(at.folder), "PYTHONPATH": str(HOUSE), **more},
+        env={
+            "PATH": os.environ["PATH"], "HOME": str(at.folder), "MOOT_HOME": str(at.folder),
+            "PYTHONPATH": str(HOUSE), **more,
+        },
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )  # fmt: skip

@@ -204,7 +204,13 @@ def moot_says(folder: Path, path: str, *words: str) -> str:
     ran = subprocess.run(
         [python, "-c", "from gateway.main import main; main()", *words],
         cwd=folder,
-        env={"PATH": path, "PYTHONPATH": libraries, "HOME": str(folder), "LANG": "C.UTF-8"},
+        env={
+            "PATH": path,
+            "PYTHONPATH": libraries,
+            "HOME": str(folder),
+            "MOOT_HOME": str(folder),
+            "LANG": "C.UTF-8",
+        },
         capture_output=True,
         text=True,
         timeout=180,

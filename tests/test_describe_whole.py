@@ -33,6 +33,7 @@ async def moot(folder: Path, *words: str, given: str = "") -> tuple[int, str]:
         "PATH": os.environ["PATH"],
         "LANG": "C.UTF-8",
         "HOME": str(folder),
+        "MOOT_HOME": str(folder),
         "PYTHONPATH": str(HOUSE),
     }
     running = await asyncio.create_subprocess_exec(

@@ -127,7 +127,12 @@ def test_what_harms_nothing_is_run(command: str, tmp_path: Path) -> None:
     result = subprocess.run(
         [sys.executable, "-c", "from gateway.main import main; main()", *shlex.split(command)[1:]],
         cwd=tmp_path,
-        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": str(HOUSE)},
+        env={
+            "PATH": os.environ["PATH"],
+            "HOME": str(tmp_path),
+            "MOOT_HOME": str(tmp_path),
+            "PYTHONPATH": str(HOUSE),
+        },
         capture_output=True,
         encoding="utf-8",
         timeout=60,

@@ -46,7 +46,12 @@ class SignedIn(Person):
 
 async def login(folder: Path) -> asyncio.subprocess.Process:
     """`moot login`, begun."""
-    environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "PYTHONPATH": str(HOUSE)}
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(folder),
+        "MOOT_HOME": str(folder),
+        "PYTHONPATH": str(HOUSE),
+    }
     return await asyncio.create_subprocess_exec(
         sys.executable,
         "-c",

@@ -232,7 +232,12 @@ async def checked(folder: Path, **environment: str) -> str:
         "from gateway.main import main; main()",
         "check",
         cwd=folder,
-        env={"PATH": os.environ["PATH"], "HOME": str(folder), "PYTHONPATH": str(HOUSE)}
+        env={
+            "PATH": os.environ["PATH"],
+            "HOME": str(folder),
+            "MOOT_HOME": str(folder),
+            "PYTHONPATH": str(HOUSE),
+        }
         | environment,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,

@@ -392,7 +392,10 @@ async def test_a_mistake_in_the_table_is_one_line(tmp_path: Path, wrong: str, sa
     done = subprocess.run(
         [sys.executable, "-c", "from gateway.main import main; main()", "check"],
         cwd=tmp_path, capture_output=True, text=True,
-        env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "PYTHONPATH": str(HOUSE)},
+        env={
+            "PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "MOOT_HOME": str(tmp_path),
+            "PYTHONPATH": str(HOUSE),
+        },
     )  # fmt: skip
     assert done.returncode != 0
     [line] = [line for line in f"{done.stdout}{done.stderr}".splitlines() if "oidc" in line]

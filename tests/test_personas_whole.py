@@ -77,13 +77,13 @@ async def test_claude_code_goes_on_with_the_edited_persona(tmp_path: Path) -> No
             assert list((tmp_path / "data").glob("dry-run-*")) == []
 
 
-async def test_the_first_edit_makes_the_folder_and_its_history_survives_a_kill(
+async def test_a_persona_that_comes_with_moot_is_edited_and_its_history_survives_a_kill(
     tmp_path: Path,
 ) -> None:
     async with service(tmp_path, PAGE) as moot:
         async with aiohttp.ClientSession(moot.url, headers=moot.headers) as client:
             listed = await call(client, "GET", FILE)
-            assert listed["folder"]["moves_to"] == str(tmp_path / "personas")
+            assert listed["folder"]["moves_to"] is None
             sheet = await call(client, "GET", f"{FILE}/demo")
             edit = {"text": sheet["text"] + "More.\n", "base": sheet["base"], "by": BY}
             await call(client, "PUT", f"{FILE}/demo", edit)

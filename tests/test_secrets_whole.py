@@ -393,7 +393,13 @@ def moot_says(folder: Path, config: str, *words: str, **environment: str) -> str
     ran = subprocess.run(
         [sys.executable, "-c", "from gateway.main import main; main()", *words],
         cwd=folder,
-        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(HOUSE), "HOME": str(folder), **environment},
+        env={
+            "PATH": "/usr/bin:/bin",
+            "PYTHONPATH": str(HOUSE),
+            "HOME": str(folder),
+            "MOOT_HOME": str(folder),
+            **environment,
+        },
         capture_output=True,
         text=True,
         timeout=60,

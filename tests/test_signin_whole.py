@@ -36,7 +36,12 @@ NAME = "moot.test"
 
 async def moot(at: Service, *words: str, **more: str) -> tuple[int, str, str]:
     """A command beside what runs: its exit code, and what it printed."""
-    environment = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "HOME": str(at.folder)}
+    environment = {
+        "PATH": os.environ["PATH"],
+        "LANG": "C.UTF-8",
+        "HOME": str(at.folder),
+        "MOOT_HOME": str(at.folder),
+    }
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-c", "from gateway.main import main; main()", *words),
         cwd=at.folder,

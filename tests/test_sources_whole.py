@@ -54,7 +54,12 @@ def fill(folder: Path) -> None:
 
 
 def check(folder: Path, key: str) -> str:
-    environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "PYTHONPATH": str(HOUSE)}
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(folder),
+        "MOOT_HOME": str(folder),
+        "PYTHONPATH": str(HOUSE),
+    }
     done = subprocess.run(
         [sys.executable, "-c", "from gateway.main import main; main()", "check"],
         cwd=folder,

@@ -81,7 +81,12 @@ async def check(moot: Service) -> str:
         subprocess.run,
         [sys.executable, "-c", "from gateway.main import main; main()", "check", "--offline"],
         cwd=moot.folder,
-        env={"PATH": os.environ["PATH"], "HOME": str(moot.folder), "PYTHONPATH": str(HOUSE)},
+        env={
+            "PATH": os.environ["PATH"],
+            "HOME": str(moot.folder),
+            "MOOT_HOME": str(moot.folder),
+            "PYTHONPATH": str(HOUSE),
+        },
         capture_output=True,
         encoding="utf-8",
         timeout=60,

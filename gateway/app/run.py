@@ -14,6 +14,7 @@ from adapters.cli.hooks import HookListener
 from adapters.pty.open_files import OPEN_FILES
 from adapters.session.version import keep_versions
 from composer.headings import HEADINGS
+from contract.errors import ConfigError
 from gateway.access.access import Access
 from gateway.app.app import App, Started
 from gateway.app.context import Context, Instruments
@@ -36,6 +37,7 @@ from gateway.sessions.sandbox import Sandboxing
 from gateway.settings.config import Config
 from gateway.settings.oidc import SECRET as OIDC_SECRET
 from gateway.settings.personas.personas import Personas
+from gateway.settings.personas.shipped import bring_shipped
 from gateway.turns.voice import open_transcriber
 from gateway.web.listening.listener import log_shortage, serving_hooks
 from gateway.web.services import PageSecrets
@@ -85,6 +87,7 @@ async def _run(
     notify: Notify,
     redactor: Redactor,
 ) -> None:
+    _bring_personas(config.gateway.personas_dir)
     personas = Personas(config.gateway.personas_folder, tuple(HEADINGS), agent_names(config.agents))
     access = Access(config.access)
     bots = make_bots(config, environment, personas, access, redactor.learn_one)
@@ -117,6 +120,16 @@ async def _run(
             )
 
         await _serve(make_app, started, ends, notify)
+
+
+def _bring_personas(folder: Path) -> None:
+    try:
+        names = bring_shipped(folder)
+    except ConfigError as error:
+        log.warning("personas.not_copied", reason=error.say)
+        return
+    if names:
+        log.info("personas.copied", folder=str(folder), names=names)
 
 
 def _prepare_process() -> None:

@@ -16,7 +16,6 @@ from gateway.settings.personas.check import Checked, PersonaFinding
 from gateway.settings.personas.faults import Conflict, Unknown, Unsound, unified
 from gateway.settings.personas.files import (
     check_name,
-    copy_all,
     digest,
     is_writable,
     read_bytes,
@@ -24,6 +23,7 @@ from gateway.settings.personas.files import (
     write_text,
 )
 from gateway.settings.personas.personas import FrontMatter, Persona, Personas, check_persona
+from gateway.settings.personas.shipped import bring_shipped
 
 State = Literal["good", "broken", "deleted"]
 
@@ -278,5 +278,5 @@ class PersonaService:
         """See that edits don't go into the personas that come with Moot."""
         if self.folder == self._own_folder:
             return
-        copy_all(self.folder, self._own_folder)
+        bring_shipped(self._own_folder, self.folder)
         self._personas.move(self._own_folder)

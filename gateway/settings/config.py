@@ -22,6 +22,7 @@ from gateway.settings.oidc import OidcTable
 from gateway.settings.sandbox import SandboxTable
 from gateway.settings.schedules import ScheduleTable, SchedulingTable
 from gateway.settings.tables import (
+    SHIPPED_PERSONAS,
     AgentTable,
     BudgetTable,
     GatewayTable,
@@ -99,6 +100,7 @@ class Config(Table):
 
 def load_config(path: Path | None, *, base: Path) -> Config:
     """Read moot.toml. `path` None: `base`/moot.toml if there, else the embedded default.
+    base: the home.
 
     Relative paths in it are relative to its own folder. Raises ConfigError: a sentence for each
     mistake, with file, line, key and remedy.
@@ -140,12 +142,11 @@ def parse_config(raw: Mapping[str, Any], file: Path, text: str = "") -> Config:
 
 
 def _anchored(config: Config, base: Path) -> Config:
-    gateway = config.gateway.model_copy(
-        update={
-            "data_dir": base / config.gateway.data_dir,
-            "personas_dir": base / config.gateway.personas_dir,
-        }
-    )
+    """Its paths made absolute. The personas that come with Moot are never those that are edited."""
+    data_dir, personas_dir = base / config.gateway.data_dir, base / config.gateway.personas_dir
+    if personas_dir.resolve() == SHIPPED_PERSONAS.resolve():
+        personas_dir = data_dir / "personas"
+    gateway = config.gateway.model_copy(update={"data_dir": data_dir, "personas_dir": personas_dir})
     agents = {
         name: agent.model_copy(
             update={

@@ -41,6 +41,7 @@ class Service:
             "PATH": os.environ["PATH"],
             "LANG": "C.UTF-8",
             "HOME": str(self.folder),
+            "MOOT_HOME": str(self.folder),
             "PYTHONPATH": str(HOUSE),
             **self.environment,
         }

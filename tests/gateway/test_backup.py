@@ -56,7 +56,12 @@ async def moot(folder: Path, *words: str) -> str:
         subprocess.run,
         [sys.executable, "-c", "from gateway.main import main; main()", *words],
         cwd=folder,
-        env={"PATH": os.environ["PATH"], "HOME": str(folder), "PYTHONPATH": str(HOUSE)},
+        env={
+            "PATH": os.environ["PATH"],
+            "HOME": str(folder),
+            "MOOT_HOME": str(folder),
+            "PYTHONPATH": str(HOUSE),
+        },
         capture_output=True,
         encoding="utf-8",
         timeout=60,

@@ -38,7 +38,13 @@ class Desk:
             "PIP_FIND_LINKS": str(self.shelf),
             "PIP_CONFIG_FILE": "/dev/null",
         }
-        return {"PATH": os.environ["PATH"], "HOME": str(self.folder), "SLACK_TOKEN": "x", **here}
+        return {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.folder),
+            "MOOT_HOME": str(self.folder),
+            "SLACK_TOKEN": "x",
+            **here,
+        }
 
     async def moot(self, *words: str) -> tuple[int, str]:
         """Run `moot memory embedder ...`; return the exit code and what it printed."""

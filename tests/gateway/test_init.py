@@ -26,7 +26,13 @@ CODE = "from gateway.main import main; main()"
 
 
 def environment(folder: Path, **more: str) -> dict[str, str]:
-    return {"PATH": os.environ["PATH"], "HOME": str(folder), "PYTHONPATH": str(HOUSE), **more}
+    return {
+        "PATH": os.environ["PATH"],
+        "HOME": str(folder),
+        "MOOT_HOME": str(folder),
+        "PYTHONPATH": str(HOUSE),
+        **more,
+    }
 
 
 async def init(
@@ -153,18 +159,19 @@ async def test_what_it_does_not_know_is_kept_and_a_change_is_shown(tmp_path: Pat
     assert (tmp_path / "moot.env").read_text().startswith("# own\nOTHER='a b'\n")
     assert with_secrets({}, None, base=tmp_path)["ROCKETCHAT_TOKEN"] == "token-claude"
     assert (tmp_path / "personas" / "claude.md").read_text() == own.replace(": codex", ": demo")
-    assert not (tmp_path / "personas" / "codex.md").exists()
+    assert not (tmp_path / "personas" / "codex.md").exists()  # the folder was its owner's
 
 
-async def test_a_folder_of_its_own_gets_what_other_bots_speak_as(tmp_path: Path) -> None:
+async def test_the_folder_that_it_makes_has_what_comes_with_moot(
+    tmp_path: Path,
+) -> None:
     table = "[[bots]]\nplatform = 'matrix'\nurl = 'http://127.0.0.1:9'\npersonas = ['codex']\n"
     (tmp_path / "moot.toml").write_text(table)
     result = await init(tmp_path, "--platform", "page", "--persona", "demo", "--yes")
     assert result.returncode == 0, result.stderr
-    assert sorted(path.name for path in (tmp_path / "personas").iterdir()) == [
-        "codex.md",
-        "demo.md",
-    ]
+    assert {"claude.md", "codex.md", "demo.md"} <= {
+        path.name for path in (tmp_path / "personas").iterdir()
+    }
 
 
 async def test_a_second_run_with_the_same_answers_changes_nothing(tmp_path: Path) -> None:

@@ -111,7 +111,12 @@ def test_the_command_prints_a_line_an_agent_and_fails_for_one_that_is_not_well(
         return subprocess.run(
             [sys.executable, "-c", "from gateway.main import main; main()", "agents", *arguments],
             cwd=folder,
-            env={"PATH": os.defpath, "PYTHONPATH": str(HOUSE), "HOME": str(folder)},
+            env={
+                "PATH": os.defpath,
+                "PYTHONPATH": str(HOUSE),
+                "HOME": str(folder),
+                "MOOT_HOME": str(folder),
+            },
             capture_output=True,
             text=True,
             timeout=60,
@@ -144,7 +149,12 @@ def test_a_program_that_is_too_old_is_told_with_the_remedy_everywhere(folder: Pa
         return subprocess.run(
             [sys.executable, "-c", "from gateway.main import main; main()", *words],
             cwd=folder,
-            env={"PATH": f"{folder}:{os.defpath}", "PYTHONPATH": str(HOUSE), "HOME": str(folder)},
+            env={
+                "PATH": f"{folder}:{os.defpath}",
+                "PYTHONPATH": str(HOUSE),
+                "HOME": str(folder),
+                "MOOT_HOME": str(folder),
+            },
             capture_output=True,
             text=True,
             timeout=60,

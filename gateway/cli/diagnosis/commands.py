@@ -120,7 +120,7 @@ def run_check(arguments: argparse.Namespace) -> int:
     from gateway.core.clock import clock
 
     environment = environment_of(arguments)
-    file = arguments.config or config_file(arguments)
+    file = config_file(arguments)
     of = Installation(configured(arguments), file, environment, clock())
     checks = CONFIGURED if arguments.offline else (*CONFIGURED, *ASKED)
     findings = asyncio.run(examine(of, checks))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from bots import PLATFORMS
 from contract.errors import ConfigError
+from gateway.cli.command_line import add_config, config_file, same_one
 
 if TYPE_CHECKING:
     from gateway.cli.init.asking import Asker
@@ -29,7 +30,7 @@ def add_init(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "moot.toml, moot.env (mode 600) and personas/NAME.md. Tokens are never options: they are "
         "typed unseen, or taken from the environment. What stands in the files already is kept.",
     )
-    init.add_argument("--config", type=Path, default=Path("moot.toml"), help="default: moot.toml")
+    add_config(init)
     init.add_argument(
         "--platform", action="append", default=[], choices=_CHOICES, help="can be repeated"
     )
@@ -61,10 +62,11 @@ def run_init(arguments: argparse.Namespace) -> int:
     from gateway.cli.init.wizard import Given, Wizard
     from gateway.settings.env_file import with_secrets
 
-    file: Path = arguments.config.absolute()
+    file = config_file(arguments)
     ask = Asker(sys.stdin, sys.stdout, quiet=arguments.yes)
     given = Given(
         file=file,
+        which=same_one(arguments),
         platforms=arguments.platform,
         urls=_urls(arguments.url, arguments.platform),
         name=arguments.name,
@@ -80,7 +82,7 @@ def run_init(arguments: argparse.Namespace) -> int:
     try:
         environment = with_secrets(os.environ, file, base=file.parent)
         dialog = Wizard(given, ask, environment, _zone())
-        written = _write(dialog.run(), ask)
+        written = _write(dialog.run(), ask, file.parent, dialog.personas_dir)
     except KeyboardInterrupt:
         ask.say("\nStopped: nothing was written.")
         return INTERRUPTED
@@ -90,9 +92,11 @@ def run_init(arguments: argparse.Namespace) -> int:
     return 0 if written else 1
 
 
-def _write(files: Sequence[File], ask: Asker) -> bool:
+def _write(files: Sequence[File], ask: Asker, home: Path, personas: Path) -> bool:
     """Show what changes, and write it if that is wanted."""
+    from gateway.cli.home import make_home
     from gateway.settings.editing.files import write_all
+    from gateway.settings.personas.shipped import bring_shipped
 
     changed = [file for file in files if file.changes]
     if not changed:
@@ -104,6 +108,8 @@ def _write(files: Sequence[File], ask: Asker) -> bool:
     if not ask.agrees("Write this?"):
         ask.say("Nothing was written.")
         return False
+    make_home(home)
+    bring_shipped(personas)
     write_all(changed)
     return True
 

@@ -45,9 +45,11 @@ _PERSON = re.compile(rf"({_PREFIXES}):[^\s*]+")
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """The options of the command line; empty: not given. urls: platform → address."""
+    """The options of the command line; empty: not given. urls: platform → address.
+    which: the words by which other commands find the file; "": they need none."""
 
     file: Path
+    which: str = ""
     platforms: Sequence[str] = ()
     urls: Mapping[str, str] = field(default_factory=dict)
     name: str = ""
@@ -85,13 +87,17 @@ class Wizard:
         for platform in platforms:
             self._platform(SPECS[platform])
         self._access([SPECS[platform] for platform in platforms])
-        config = self._config()
-        return [*self._personas(config, agent), self._secrets_file(), self._toml_file()]
+        return [self._persona_file(agent), self._secrets_file(), self._toml_file()]
+
+    @property
+    def personas_dir(self) -> Path:
+        """The folder of the personas."""
+        return self._config().gateway.personas_dir
 
     @property
     def afterwards(self) -> Sequence[str]:
         """The next steps, a line each."""
-        config = f" --config {self._given.file}" if self._given.file.name != "moot.toml" else ""
+        config = self._given.which
         last = self._next or [f"open the link that it prints and ask @{self._persona}"]
         download, kept = MINILM.megabytes
         found = InstalledModel(self._config(), {}).status_now()
@@ -156,7 +162,7 @@ class Wizard:
 
     def _text(self, name: str) -> str | None:
         """The persona's file as it is, else as it comes with Moot; None: it is new."""
-        for folder in (self._config().gateway.personas_dir, SHIPPED_PERSONAS):
+        for folder in (self.personas_dir, SHIPPED_PERSONAS):
             if (text := read(folder / f"{name}.md")) is not None:
                 return text
         return None
@@ -354,19 +360,11 @@ class Wizard:
 
     # ── the files ───────────────────────────────────────────────────────────────────────
 
-    def _personas(self, config: Config, agent: str) -> list[File]:
-        """The chosen one; and, as a folder of one's own hides those that come with Moot, those of
-        them that another bot speaks as."""
-        folder = config.gateway.personas_dir
+    def _persona_file(self, agent: str) -> File:
         text = self._text(self._persona)
-        made = {self._persona: persona_text(self._persona, agent, self._described(text), text)}
-        if not folder.is_dir():
-            names = [name for bot in config.bots for name in bot.personas if name not in made]
-            made |= {name: text for name in names if (text := self._text(name)) is not None}
-        return [
-            File(folder / f"{name}.md", text, read(folder / f"{name}.md"))
-            for name, text in made.items()
-        ]
+        made = persona_text(self._persona, agent, self._described(text), text)
+        path = self.personas_dir / f"{self._persona}.md"
+        return File(path, made, read(path))
 
     def _described(self, text: str | None) -> str:
         if text is not None or self._ask.quiet or self._given.description:

@@ -6,9 +6,9 @@ import argparse
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
-from pathlib import Path
 from typing import TextIO
 
+from gateway.cli.command_line import configured
 from gateway.cli.memory.context import MemoryContext
 from gateway.cli.memory.delete_person import delete_person
 from gateway.cli.memory.forget import forget, wipe_all
@@ -17,7 +17,7 @@ from gateway.cli.memory.lists import list_facts, list_scopes, search
 from gateway.cli.memory.transfer import export_all, import_all
 from gateway.remembering.indexes import OpenIndex, open_configured
 from gateway.remembering.models import open_model
-from gateway.settings.config import Config, load_config
+from gateway.settings.config import Config
 from memory.model import Model
 from store.database import Store
 
@@ -48,14 +48,14 @@ async def look_after(
 
     model: instead of the configured one.
     """
-    config = load_config(given.config, base=Path.cwd())
+    config = configured(given)
     config.gateway.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     async with (
         Store.open(config.store_url) as store,
         open_index(config) as index,
-        _model(config, environment, given.command) as configured,
+        _model(config, environment, given.command) as own_model,
     ):
-        on = MemoryContext(config, store, index, model or configured, given, out=out or sys.stdout)
+        on = MemoryContext(config, store, index, model or own_model, given, out=out or sys.stdout)
         try:
             return await COMMANDS[given.command](on)
         finally:

@@ -6,11 +6,10 @@ import argparse
 import json
 import sys
 from collections.abc import Awaitable, Callable, Mapping
-from pathlib import Path
 from typing import TextIO
 
+from gateway.cli.command_line import configured
 from gateway.remembering.embedder import FACT_S, InstalledModel
-from gateway.settings.config import load_config
 from memory.recall.model.package import MINILM, EmbedderPackage
 
 NOT_THERE = 1
@@ -24,7 +23,7 @@ async def see_to_embedder(
     out: TextIO | None = None,
 ) -> int:
     """Do what the command line says; return the exit code. Raises ConfigError."""
-    config = load_config(given.config, base=Path.cwd())
+    config = configured(given)
     config.gateway.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     model = InstalledModel(config, environment, package)
     acts: Mapping[str, Callable[[argparse.Namespace, InstalledModel, TextIO], Awaitable[int]]] = {

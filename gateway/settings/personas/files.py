@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import stat
 from pathlib import Path
 
@@ -99,17 +98,6 @@ def remove(folder: Path, name: str) -> None:
         (folder / f"{check_name(name)}.md").unlink(missing_ok=True)
     except OSError as error:
         raise _unwritable(folder, error) from None
-
-
-def copy_all(source: Path, target: Path) -> None:
-    """Make the folder `target` with the personas of `source`. Raises ConfigError."""
-    try:
-        target.mkdir(parents=True, exist_ok=True)
-        for path in (*source.glob("*.md"), *source.glob(SCHEMA)):
-            if not (target / path.name).exists():
-                shutil.copyfile(path, target / path.name)
-    except OSError as error:
-        raise _unwritable(target, error) from None
 
 
 def is_writable(folder: Path) -> bool:

@@ -9,6 +9,7 @@ Moot is well.
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
@@ -267,9 +268,19 @@ async def _listen(
     try:
         return await loop.create_server(connection, host, port, backlog=BACKLOG)
     except OSError as fault:
-        raise ConfigError(
-            f"{key}: can't listen on {host}:{port}: {fault.strerror}; is Moot running already?"
-        ) from None
+        raise ConfigError(f"{key}: {_not_listening(fault, host, port, key)}") from None
+
+
+def _not_listening(fault: OSError, host: str, port: int, key: str) -> str:
+    if fault.errno == errno.EADDRINUSE:
+        here = f"`moot run --port {port % 65535 + 1}`, or " if key == "gateway.listen" else ""
+        return (
+            f"another program listens on {host}:{port}, perhaps an older Moot: end it, or choose "
+            f"another port: {here}`{key}` in moot.toml"
+        )
+    if fault.errno == errno.EACCES:
+        return f"this account may not listen on port {port}; choose one above 1023, e.g. 8377"
+    return f"can't listen on {host}:{port}: {fault.strerror}; choose an address of this machine"
 
 
 def _told_of_ends(connections: Connections) -> type[AbstractAccessLogger]:
