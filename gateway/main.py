@@ -14,12 +14,13 @@ from contextlib import redirect_stdout, suppress
 from importlib.metadata import version
 from pathlib import Path
 
-from contract.errors import ConfigError, MootError
+from contract.errors import ConfigError
 from gateway.cli.access.command import add_access
 from gateway.cli.audit import add_audit
 from gateway.cli.backup import add_backup
 from gateway.cli.command_line import add_config, config_file, configured, environment_of
 from gateway.cli.diagnosis.commands import add_agents, add_check, add_describe, add_doctor
+from gateway.cli.door import ended, open_streams
 from gateway.cli.init.command import add_init
 from gateway.cli.login import add_login
 from gateway.cli.memory.command import add_memory
@@ -34,20 +35,29 @@ def main() -> None:
 
     What is printed has no secret of the configuration in it, whoever prints it.
     """
-    arguments = _arguments(sys.argv[1:])
-    arguments.redactor = redactor = _redactor(arguments)
+    open_streams()
+    redactor, debug = Redactor(secrets_in(os.environ)), False
+    try:
+        arguments = _arguments(sys.argv[1:])
+        debug = arguments.debug
+        arguments.redactor = redactor = _redactor(arguments)
+        code = _do(arguments)
+    except SystemExit:
+        raise  # argparse has said why
+    except BaseException as error:  # noqa: BLE001 - nobody is to read a traceback
+        code = ended(error, redactor, debug=debug)
+    sys.exit(code)
+
+
+def _do(arguments: argparse.Namespace) -> int:
     log_plainly()
     # Without any handler Python prints a warning raw each time that a persona is read. `moot run`
     # has handlers of its own; check and doctor tell of it themselves.
     logging.getLogger("moot.personas").addHandler(logging.NullHandler())
-    try:
-        with redirect_stdout(CleanStream(sys.stdout, redactor)):
-            sys.exit(arguments.do(arguments))
-    except* MootError as group:
-        for error in _flat(group):
-            for line in error.say.splitlines():
-                print(redactor(f"moot: {line}"), file=sys.stderr)  # noqa: T201
-        sys.exit(2)
+    with redirect_stdout(CleanStream(sys.stdout, arguments.redactor)):
+        code: int = arguments.do(arguments)
+        sys.stdout.flush()
+    return code
 
 
 def _redactor(arguments: argparse.Namespace) -> Redactor:
@@ -84,6 +94,7 @@ def _parser() -> argparse.ArgumentParser:
 def _commands() -> tuple[argparse.ArgumentParser, list[str]]:
     """The parser, and the commands that it knows, those of the first day first."""
     parser = argparse.ArgumentParser(prog="moot", description="People and CLI agents in one room.")
+    parser.add_argument("--debug", action="store_true", help="print where an error comes from")
     parser.add_argument("--version", action="version", version=f"moot {version('moot')}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     help_ = commands.add_parser("help", help="print this, or the options of a command")
@@ -161,10 +172,3 @@ def _read(path: Path) -> bytes:
         return sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
     except OSError as error:
         raise ConfigError(f"{path}: can't be read: {error.strerror}") from None
-
-
-def _flat(group: BaseExceptionGroup[MootError]) -> list[MootError]:
-    flat: list[MootError] = []
-    for error in group.exceptions:
-        flat += _flat(error) if isinstance(error, BaseExceptionGroup) else [error]
-    return flat

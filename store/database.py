@@ -18,13 +18,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import structlog
-from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import SQLAlchemyError
 
 from contract.errors import ConfigError, MootError
 from store.health import StoreHealth, StoreRefusal, try_writing, without_values
+from store.opening import opening_fault, parsed_address
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
@@ -71,16 +72,9 @@ class Store(ABC):
         read_only: nothing in it is changed, so it must be up to date already. Raises ConfigError
         when it can't be opened.
         """
-        try:
-            store = _connected(url, read_only=read_only)
-            if not read_only:
-                await _migrate(store, make_url(url))
-            elif await store.read(_version) != HEAD:
-                raise ConfigError("[store] url: there is no database of this version; start Moot")
-        except (SQLAlchemyError, OSError, ImportError) as error:
-            reason = str(error).splitlines()[0]
-            raise ConfigError(f"[store] url: the database can't be opened: {reason}") from error
-        store._know_file(make_url(url))
+        address = parsed_address(url)
+        store = await _opened(address, read_only=read_only)
+        store._know_file(address)
         writer = asyncio.create_task(store._write_for_all(), name="store writer")
         try:
             yield store
@@ -91,12 +85,21 @@ class Store(ABC):
             await asyncio.wait([writer])
             await store._close()
 
-    @abstractmethod
     async def read(self, work: Work[T], *, small: bool = False) -> T:
         """Run `work`, which only reads.
 
         small: some dozen recent rows by an index; to change threads would take SQLite longer.
         """
+        try:
+            return await self._read(work, small=small)
+        except Exception as error:
+            if (told := self.health.failed(error)) is error:
+                raise
+            raise told from error
+
+    @abstractmethod
+    async def _read(self, work: Work[T], *, small: bool = False) -> T:
+        """Read, and raise what the driver raises."""
 
     @abstractmethod
     def _transact(self, works: Sequence[Work[Any]]) -> Awaitable[list[Any]]:
@@ -211,7 +214,7 @@ class ThreadStore(Store):
         self._glanced: Connection | None = None  # the loop's own, likewise
         self._readers = ThreadPoolExecutor(READERS, "store-read")
 
-    async def read(self, work: Work[T], *, small: bool = False) -> T:
+    async def _read(self, work: Work[T], *, small: bool = False) -> T:
         def run() -> T:
             with self._engine.connect() as connection:
                 return work(connection)
@@ -258,14 +261,9 @@ class AsyncStore(Store):
         super().__init__(engine.dialect.name)
         self._engine = engine
 
-    async def read(self, work: Work[T], *, small: bool = False) -> T:
-        try:
-            async with self._engine.connect() as connection:
-                return await connection.run_sync(work)
-        except Exception as error:
-            if (told := self.health.failed(error)) is error:
-                raise
-            raise told from error
+    async def _read(self, work: Work[T], *, small: bool = False) -> T:
+        async with self._engine.connect() as connection:
+            return await connection.run_sync(work)
 
     async def _transact(self, works: Sequence[Work[Any]]) -> list[Any]:
         async with self._engine.begin() as connection:
@@ -310,11 +308,41 @@ def _fail(job: _Job, error: Exception) -> None:
         log.error("store.late_write_failed", reason=str(error))
 
 
-def _connected(url: str, *, read_only: bool) -> Store:
+async def _opened(address: URL, *, read_only: bool) -> Store:
+    store: Store | None = None
     try:
-        parsed = make_url(url)
-    except ArgumentError:
-        raise ConfigError(f"[store] url: {url!r} is not a database's address") from None
+        store = _connected(address, read_only=read_only)
+        if read_only:
+            _check_current(await store._read(_version))
+        else:
+            await _migrate(store, address)
+    except Exception as error:
+        if store is not None:
+            await store._close()
+        if (why := opening_fault(error, address)) is None:
+            raise
+        raise ConfigError(f"[store] url: the database can't be opened: {why}") from error
+    return store
+
+
+def look_into(url: str) -> None:
+    """Raises ConfigError for a SQLite file that `Store.open` would refuse; changes nothing."""
+    from store.upgrading import check_known
+
+    address = parsed_address(url)
+    engine = create_engine(_only_read(address), hide_parameters=True)
+    event.listen(engine, "connect", _reads)
+    try:
+        with engine.connect() as connection:
+            if (found := _version(connection)) is not None:
+                check_known(found, HEAD)
+    except SQLAlchemyError as error:
+        raise ConfigError(f"[store] url: {opening_fault(error, address)}") from error
+    finally:
+        engine.dispose()
+
+
+def _connected(parsed: URL, *, read_only: bool) -> Store:
     if parsed.get_backend_name() != "sqlite":
         if parsed.drivername == "postgresql":
             parsed = parsed.set(drivername="postgresql+asyncpg")
@@ -365,30 +393,46 @@ def _reads(connection: Any, _record: object) -> None:
 
 
 async def _migrate(store: Store, url: URL) -> None:
-    found = await store.read(_version)
+    found = await store._read(_version)
     if found == HEAD:
         return
     from store.upgrading import check_known, copy_before, told, upgrade_whole
 
     copy: Path | None = None
-    try:
-        if found is not None:
-            check_known(found, HEAD)
-            if url.get_backend_name() == "sqlite" and url.database:
-                copy = await asyncio.to_thread(copy_before, Path(url.database), found, HEAD)
-        log.info("database.migrate", **{"from": found or "nothing"}, to=HEAD)
-        with told(found, HEAD, copy):
-            await store._transact([upgrade_whole])
-    except ConfigError:
-        await store._close()
-        raise
+    if found is not None:
+        check_known(found, HEAD)
+        if url.get_backend_name() == "sqlite" and url.database:
+            copy = await asyncio.to_thread(copy_before, Path(url.database), found, HEAD)
+    log.info("database.migrate", **{"from": found or "nothing"}, to=HEAD)
+    with told(found, HEAD, copy):
+        await store._transact([upgrade_whole])
+
+
+def _check_current(found: str | None) -> None:
+    """Raises ConfigError for a database that is not to be read as it is."""
+    if found is None:
+        raise ConfigError("[store] url: there are no tables of Moot's yet: start Moot once")
+    from store.upgrading import check_known
+
+    check_known(found, HEAD)
+    if found != HEAD:
+        raise ConfigError(
+            f"the database has version {found}, and this Moot works with {HEAD}: `moot run` brings "
+            "it up to date"
+        )
 
 
 def _version(connection: Connection) -> str | None:
-    try:
+    """None: there is nothing yet. Raises ConfigError for another program's tables."""
+    tables = inspect(connection).get_table_names()
+    if "alembic_version" in tables:
         return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
-    except SQLAlchemyError:
-        return None
+    if tables and connection.dialect.name == "sqlite":  # a server's may be shared
+        raise ConfigError(
+            f"[store] url: the database holds another program's tables ({', '.join(tables[:3])}); "
+            "name another file"
+        )
+    return None
 
 
 def insert_of(store: Store) -> Any:

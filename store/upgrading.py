@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -23,6 +24,11 @@ FOLDER = "backups"
 
 def check_known(found: str, head: str) -> None:
     """Raises ConfigError for a version that this Moot doesn't know: nothing is done to it then."""
+    if not re.fullmatch(r"\d{4}", found):
+        raise ConfigError(
+            f"[store] url: the database is another program's: its tables have version {found!r}; "
+            "name another one"
+        )
     if found not in {f"{number:04}" for number in range(1, int(head) + 1)}:
         raise ConfigError(
             f"the database has version {found}, and this Moot knows those up to {head}: start the "
@@ -109,13 +115,14 @@ def upgrade_whole(connection: Connection) -> None:
 
 @contextmanager
 def told(found: str | None, head: str, copy: Path | None) -> Iterator[None]:
-    """Let a migration that fails raise ConfigError: what is there now, and where the copy is."""
+    """Let a migration that fails raise ConfigError: what is there now, and where the copy is. Where
+    nothing was there, there is nothing to say of that."""
     try:
         yield
     except Exception as error:  # whatever it ran into: who reads this needs to know the copy
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
         if found is None:
-            raise ConfigError(f"[store] url: no tables can be made there: {reason}") from error
+            raise
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
         where = f", and {copy} is a copy of it" if copy else ""
         raise ConfigError(
             f"the database could not be brought from version {found} to {head} ({reason}); "

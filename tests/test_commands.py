@@ -150,7 +150,7 @@ def test_a_second_moot_on_the_same_address_is_told_so(tmp_path: Path) -> None:
         (tmp_path / "moot.toml").write_text(f'[gateway]\nlisten = "127.0.0.1:{port}"\n')
         result = moot("run", cwd=tmp_path)
     assert result.returncode == 2
-    assert result.stderr == (
+    assert f"{result.stderr.splitlines()[-1]}\n" == (
         f"moot: gateway.listen: another program listens on 127.0.0.1:{port}, perhaps an older "
         f"Moot: end it, or choose another port: `moot run --port {port + 1}`, or "
         "`gateway.listen` in moot.toml\n"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import sys
 from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
@@ -64,11 +63,7 @@ def _do(arguments: argparse.Namespace) -> int:
     import asyncio
 
     config = configured(arguments)
-    try:
-        return asyncio.run(_look(arguments, config))
-    except BrokenPipeError:  # whoever read has seen enough
-        sys.stderr.close()
-        return 1
+    return asyncio.run(_look(arguments, config))
 
 
 async def _look(given: argparse.Namespace, config: Config) -> int:

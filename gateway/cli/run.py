@@ -12,15 +12,20 @@ import webbrowser
 from collections.abc import Callable
 from typing import TYPE_CHECKING, get_args
 
+import structlog
 from pydantic import ValidationError
 
 from contract.errors import ConfigError
 from gateway.cli.command_line import add_config, config_file, configured, environment_of, home_of
+from gateway.cli.door import foreseen
 from gateway.cli.home import make_home
 from gateway.settings.logs import LogFormat, LogLevel
+from gateway.settings.mistakes.words import reason_of
 
 if TYPE_CHECKING:
     from gateway.settings.config import Config
+
+log = structlog.stdlib.get_logger("moot.app")
 
 
 def add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -65,7 +70,12 @@ def run_moot(arguments: argparse.Namespace) -> int:
                 redactor=redactor,
             )
 
-        asyncio.run(until_signal())
+        try:
+            asyncio.run(until_signal())
+        except Exception as error:
+            if not foreseen(error):
+                log.critical("process.crashed", error=type(error).__name__, exc_info=True)
+            raise
     return 0
 
 
@@ -81,8 +91,7 @@ def _listening(config: Config, arguments: argparse.Namespace) -> Config:
         asked = type(config.gateway)(listen=address)
     except ValidationError as error:
         option = "--listen" if arguments.listen else "--port"
-        reason = error.errors()[0]["msg"].removeprefix("Value error, ")
-        raise ConfigError(f"{option}: {reason}") from None
+        raise ConfigError(f"{option}: {reason_of(error.errors()[0])}") from None
     gateway = config.gateway.model_copy(update={"listen": asked.listen})
     return config.model_copy(update={"gateway": gateway})
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from contract.errors import MootError
-from gateway.core.private_folders import private
+from gateway.core.private_folders import make_data_folder, private
 
 NAME = "moot.lock"
 ADDRESS = "moot.address"
@@ -31,7 +31,7 @@ def hold(folder: Path) -> Iterator[None]:
 
     The kernel lets go of the lock when the process ends, however it ends.
     """
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_data_folder(folder)
     with open(folder / NAME, "a+", opener=private) as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

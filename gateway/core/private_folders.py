@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
+import tempfile
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+
+from contract.errors import ConfigError
 
 SCOPES = "scopes"
 FILES = "files"  # of people's messages, and those that agents attach
@@ -17,10 +21,46 @@ _WORLD = 0o077  # rights of everybody but the owner
 _AGENTS = (SCOPES, "model")  # what agents make keeps the modes that they gave it
 
 
+def make_data_folder(data_dir: Path) -> None:
+    """Make it, where it is not there. Raises ConfigError: it can't be made, or written to."""
+    try:
+        data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise _no_data_folder(data_dir, error) from error
+
+
+def try_data_folder(data_dir: Path) -> None:
+    """Raises ConfigError where it could not be made, or takes no file. Nothing of it stays."""
+    here = next(one for one in (data_dir, *data_dir.absolute().parents) if os.path.lexists(one))
+    try:
+        os.rmdir(tempfile.mkdtemp(prefix=".moot-", dir=here))
+    except OSError as error:
+        raise _no_data_folder(data_dir, error) from error
+
+
+def _no_data_folder(data_dir: Path, error: OSError) -> ConfigError:
+    within = [one for one in (data_dir, *data_dir.absolute().parents) if os.path.lexists(one)]
+    if within and not within[0].is_dir():
+        what = "it is a file" if within[0] == data_dir else f"{within[0]} is a file"
+        why = f"{what}, no folder: move it away"
+    elif error.errno in (errno.ENOSPC, errno.EDQUOT):
+        why = "its disk is full: make room"
+    elif error.errno == errno.EROFS:
+        why = "its disk is read-only"
+    elif isinstance(error, PermissionError):
+        why = f"this account may not write to {within[0] if within else data_dir}: let it"
+    else:
+        why = f"{error.strerror}"
+    return ConfigError(
+        f"[gateway] data_dir: {data_dir} can't be used, as {why}, or name another folder in "
+        "moot.toml"
+    )
+
+
 def keep_private(data_dir: Path) -> None:
     """Make the data directory, or take everybody else's rights from it and from its files, as
-    libraries made them; the scopes' folder is ours alone."""
-    data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    libraries made them; the scopes' folder is ours alone. Raises ConfigError."""
+    make_data_folder(data_dir)
     with suppress(OSError):
         _close(data_dir)
     for here, folders, names in os.walk(data_dir):
@@ -30,9 +70,12 @@ def keep_private(data_dir: Path) -> None:
             with suppress(OSError):  # it is gone, or somebody else's
                 _close(Path(here, name))
     scopes = data_dir / SCOPES
-    scopes.mkdir(exist_ok=True, mode=0o700)
-    scopes.chmod(0o700)
-    (data_dir / FILES).mkdir(exist_ok=True, mode=0o700)  # and all that is put into it later
+    try:
+        scopes.mkdir(exist_ok=True, mode=0o700)
+        scopes.chmod(0o700)
+        (data_dir / FILES).mkdir(exist_ok=True, mode=0o700)  # and all that is put into it later
+    except OSError as error:
+        raise _no_data_folder(data_dir, error) from error
 
 
 private = partial(os.open, mode=0o600)

@@ -18,7 +18,7 @@ from adapters.agent import ToolReply
 from composer.guard import flat
 from gateway.mcp.file_desk import FileDesk, NotTaken
 from gateway.mcp.long_messages import NOT_THERE, read_piece
-from gateway.settings.config import place_of, reason_of
+from gateway.settings.mistakes.words import place_of, reason_of
 from memory.observations.records import Kind
 from memory.observations.rows import StoredObservation
 from memory.observations.work_log import WorkLog, WorkQuery, WorkReader

@@ -11,7 +11,7 @@ from adapters.api.session import TITLE, ApiAgent
 from adapters.api.settings import ApiSettings
 from contract.errors import AgentError, ConfigError
 from gateway.sessions.sessions import AgentProgram
-from gateway.settings.config import place_of, reason_of
+from gateway.settings.mistakes.words import place_of, reason_of
 from gateway.settings.tables import AgentTable
 from llm.client import API, ApiConnections
 

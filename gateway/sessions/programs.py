@@ -21,8 +21,8 @@ from adapters.sandbox.relay import Allowed
 from contract.errors import AgentError, ConfigError
 from gateway.sessions.api_programs import API_PROGRAMS
 from gateway.sessions.sessions import AgentProgram
-from gateway.settings.config import place_of, reason_of
 from gateway.settings.env_file import passed_on
+from gateway.settings.mistakes.words import place_of, reason_of
 from gateway.settings.tables import AgentTable
 from llm.client import ApiConnections
 

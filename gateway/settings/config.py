@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import difflib
-import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from tomllib import TOMLDecodeError
 from typing import Annotated, Any, get_args
 
 from pydantic import AfterValidator, BaseModel, Field, PrivateAttr, ValidationError
 from pydantic_core import ErrorDetails
 
 from contract.errors import ConfigError
+from contract.refusals import why
 from gateway.settings.access import AccessTable
 from gateway.settings.backup import BackupTable
 from gateway.settings.bots import TABLES, AnyBotTable
 from gateway.settings.connections import ConnectionsTable
 from gateway.settings.limits import LimitsTable, PriceTable
 from gateway.settings.logs import LogsTable, TelemetryTable
+from gateway.settings.mistakes.lines import line_of
+from gateway.settings.mistakes.ranges import RANGED, range_of
+from gateway.settings.mistakes.secrets import variable_of
+from gateway.settings.mistakes.syntax import read_toml
+from gateway.settings.mistakes.words import KeyPath, example_of, path_of, place_of, reason_of
 from gateway.settings.oidc import OidcTable
 from gateway.settings.sandbox import SandboxTable
 from gateway.settings.schedules import ScheduleTable, SchedulingTable
@@ -35,23 +41,6 @@ from gateway.settings.tables import (
     free_name,
 )
 from gateway.settings.transcribe import TranscribeTable
-
-KeyPath = tuple[str | int, ...]
-"""The keys and list indexes that lead to a value."""
-
-_WORDS = {
-    "string_type": 'must be a text, in quotes: "…"',
-    "int_type": "must be a whole number, without quotes",
-    "int_parsing": "must be a whole number",
-    "int_from_float": "must be a whole number",
-    "float_type": "must be a number, without quotes",
-    "float_parsing": "must be a number",
-    "bool_type": "must be true or false, without quotes",
-    "bool_parsing": "must be true or false, without quotes",
-    "dict_type": "must be a table, e.g. { key = … }",
-    "model_type": "must be a table, e.g. [name] with its keys below",
-    "model_attributes_type": "must be a table, e.g. [[name]] with its keys below",
-}
 
 
 def _named(bots: tuple[AnyBotTable, ...]) -> tuple[AnyBotTable, ...]:
@@ -108,15 +97,27 @@ def load_config(path: Path | None, *, base: Path) -> Config:
     file = path or base / "moot.toml"
     if path is None and not file.exists():
         return _anchored(Config(), base)
+    text = _text_of(file)
+    raw, syntax = read_toml(text)
+    if not syntax:
+        return parse_config(raw or {}, file, text)
+    told = [_at(file, one.line, one.says) for one in syntax]
+    raise ConfigError("\n".join(told if raw is None else told + _other_mistakes(raw, file)))
+
+
+def _text_of(file: Path) -> str:
     try:
-        text = file.read_text(encoding="utf-8")
-        raw = tomllib.loads(text)
+        return file.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise ConfigError(f"{file}: there is no such file; see moot.toml.example") from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        quotes = "; a text stands in quotes" if "end of document after" in str(error) else ""
-        raise ConfigError(f"{file}: can't be read as TOML: {error}{quotes}") from None
-    return parse_config(raw, file, text)
+    except IsADirectoryError:
+        raise ConfigError(
+            f"{file}: this is a folder; name the file in it: {file}/moot.toml"
+        ) from None
+    except OSError as error:
+        raise ConfigError(f"{file}: {why(error)}") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"{file}: it is not UTF-8; save it as UTF-8") from None
 
 
 def parse_config(raw: Mapping[str, Any], file: Path, text: str = "") -> Config:
@@ -127,18 +128,31 @@ def parse_config(raw: Mapping[str, Any], file: Path, text: str = "") -> Config:
     try:
         config = Config.model_validate(raw)
     except ValidationError as error:
-        mistakes = error.errors()
-        lines = [line_of(path_of(one), text) for one in mistakes]
-        said = {  # several of one place's kinds may say the same
-            f"{file}{f':{line}' if line else ''}: {_sentence(one)}": None
-            for line, one in sorted(
-                zip(lines, mistakes, strict=True), key=lambda pair: pair[0] or 0
-            )
-        }
-        raise ConfigError("\n".join(said)) from None
+        raise ConfigError("\n".join(_told(error.errors(), file, text))) from None
     config = _anchored(config, file.resolve().parent)
     config._file = file.resolve()
     return config
+
+
+def _told(mistakes: Sequence[ErrorDetails], file: Path, text: str) -> list[str]:
+    """A line for each, in the order of the text; several of one place's kinds may say the same."""
+    places = [(line_of(path_of(one), text) or 0, one) for one in mistakes]
+    places.sort(key=lambda place: place[0])
+    return list(dict.fromkeys(_at(file, line or None, _sentence(one)) for line, one in places))
+
+
+def _other_mistakes(raw: Mapping[str, Any], file: Path) -> list[str]:
+    """The mistakes beside lines that are no TOML. What is missing may stand in one of those."""
+    try:
+        Config.model_validate(raw)
+    except ValidationError as error:
+        missing = ("missing", "union_tag_not_found")
+        return _told([one for one in error.errors() if one["type"] not in missing], file, "")
+    return []
+
+
+def _at(file: Path, line: int | None, says: str) -> str:
+    return f"{file}{f':{line}' if line else ''}: {says}"
 
 
 def _anchored(config: Config, base: Path) -> Config:
@@ -164,98 +178,32 @@ def _anchored(config: Config, base: Path) -> Config:
     return config.model_copy(update={"gateway": gateway, "agents": agents, "memory": memory})
 
 
-def path_of(error: ErrorDetails) -> KeyPath:
-    """Where a mistake is, e.g. ("bots", 0, "platform")."""
-    loc = error["loc"]
-    if loc[:1] == ("bots",):
-        missing = ("platform",) if error["type"].startswith("union_tag") else ()
-        loc = (*loc[:2], *loc[3:], *missing)  # without the platform, which chose the table
-    return loc
-
-
-def place_of(error: ErrorDetails) -> str:
-    """The key of a mistake, e.g. bots.0.platform."""
-    return ".".join(str(part) for part in path_of(error))
-
-
-def reason_of(error: ErrorDetails) -> str:
-    """The mistake as the second half of a sentence."""
-    kind, context = error["type"], error.get("ctx", {})
-    if kind == "union_tag_invalid":
-        return f"{context['tag']!r} is not one of {context['expected_tags']}"
-    if kind in {"tuple_type", "list_type"}:
-        table = isinstance(error["input"], dict)
-        return f"write [[{error['loc'][-1]}]], in two brackets" if table else "must be a list: […]"
-    if kind == "too_short":
-        return (
-            f"must have {context['min_length']} or more entries, and has {context['actual_length']}"
-        )
-    if kind == "union_tag_not_found":
-        return "field required"
-    message = _WORDS.get(kind) or error["msg"].removeprefix("Value error, ")
-    return message[0].lower() + message[1:]
-
-
-def line_of(path: KeyPath, text: str) -> int | None:
-    """The line, from 1, of TOML where a value stands, or else the innermost table around it."""
-    lines = dict(reversed(list(_lines(text))))
-    return next((lines[path[:n]] for n in range(len(path), 0, -1) if path[:n] in lines), None)
-
-
-def _lines(text: str) -> Iterator[tuple[KeyPath, int]]:
-    """Each path with the line on which its statement begins. The text is sound TOML."""
-    table: KeyPath = ()
-    count: dict[KeyPath, int] = {}
-    pending: list[str] = []
-    for number, line in enumerate(text.splitlines(), 1):
-        pending.append(line)
-        try:
-            said = tomllib.loads("\n".join(pending))
-        except tomllib.TOMLDecodeError:
-            continue  # goes on in the next line
-        begin, header = number - len(pending) + 1, pending[0].lstrip().startswith("[")
-        pending.clear()
-        for path in _paths(said):
-            if not header:
-                yield (*table, *path), begin
-                continue
-            table = _indexed(path, count)
-            yield table, begin
-
-
-def _paths(value: Any) -> Iterator[KeyPath]:
-    """The paths of everything in a value, each after the one around it."""
-    keyed = dict(enumerate(value)) if isinstance(value, list) else value
-    for key, inner in keyed.items() if isinstance(keyed, dict) else ():
-        yield (key,)
-        yield from ((key, *path) for path in _paths(inner))
-
-
-def _indexed(path: KeyPath, count: dict[KeyPath, int]) -> KeyPath:
-    """A header's path with the index of the newest entry of each list in it; count: how many."""
-    found: KeyPath = ()
-    for n, part in enumerate(path):
-        if isinstance(part, int):
-            if n == len(path) - 1:
-                count[found] = count.get(found, 0) + 1
-            continue
-        found = (*found, part)
-        if n + 1 < len(path) and found in count and not isinstance(path[n + 1], int):
-            found = (*found, count[found] - 1)
-    if path and isinstance(path[-1], int):
-        found = (*found, count[found] - 1)
-    return found
-
-
 def _sentence(error: ErrorDetails) -> str:
     """One mistake as a sentence that names the key and the remedy."""
-    where = place_of(error)
-    if error["type"] == "extra_forbidden":
-        key, known = str(error["loc"][-1]), _known_keys(error["loc"][:-1])
+    where, kind = place_of(error), error["type"]
+    key = str(path_of(error)[-1]) if path_of(error) else ""
+    if kind == "extra_forbidden":
+        known = _known_keys(error["loc"][:-1])
         near = difflib.get_close_matches(key, known, 1)
+        if not near and (variable := variable_of(error["loc"], error["input"])):
+            return f"{where}: secrets stand in moot.env beside this file: write {variable}=… there"
         hint = f"did you mean {near[0]}?" if near else f"known here: {', '.join(known)}"
         return f"{where} is not a key that Moot knows; {hint}"
+    if kind in ("missing", "union_tag_not_found"):
+        return f"{where} is missing: add {key} = {example_of(key)}"
+    if kind in RANGED and (bounds := range_of(_field_at(error["loc"]))):
+        return f"{where}: must be {bounds}"
     return f"{where}: {reason_of(error)}"
+
+
+def _field_at(location: Sequence[str | int]) -> Any:
+    """The field of a place, with the bounds of what may stand there; None: it is none."""
+    model: Any = Config
+    for step in location[:-1]:
+        model = _below(model, step)
+    if isinstance(model, type) and issubclass(model, BaseModel):
+        return model.model_fields.get(str(location[-1]))
+    return None
 
 
 def _known_keys(location: Sequence[str | int]) -> list[str]:
@@ -275,6 +223,17 @@ def _below(model: Any, step: str | int) -> Any:
         return TABLES[str(step)]
     inner = [arg for arg in get_args(model) if arg is not Ellipsis]
     return inner[-1] if inner else model
+
+
+def located(config: Config, path: KeyPath) -> str:
+    """A key with its file and line, for a mistake that only others can find."""
+    key = ".".join(map(str, path))
+    if config.file is None:
+        return key
+    try:
+        return _at(config.file, line_of(path, config.file.read_text(encoding="utf-8-sig")), key)
+    except (OSError, UnicodeDecodeError, TOMLDecodeError):  # it was changed meanwhile
+        return key
 
 
 def secret(environment: Mapping[str, str], key: str, bot_name: str) -> str | None:

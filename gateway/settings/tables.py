@@ -153,6 +153,16 @@ class StoreTable(Table):
 
     url: str | None = None  # default: moot.db in the data directory
 
+    @field_validator("url")
+    @classmethod
+    def _address(cls, value: str | None) -> str | None:
+        if value is not None:
+            from store.opening import address_fault  # SQLAlchemy takes 100 ms that few need here
+
+            if fault := address_fault(value):
+                raise ValueError(fault)
+        return value
+
 
 def words(value: Any) -> Any:
     """A single word where a list of words may stand."""

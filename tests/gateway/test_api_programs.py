@@ -54,7 +54,7 @@ async def test_without_a_key_it_is_not_available_and_says_how_to_get_it(tmp_path
         ({"driver": "acp"}, "agents.a.driver: the profile 'anthropic' runs no program"),
         ({"login": "/home/x"}, "agents.a.login: the profile 'anthropic' runs no program"),
         ({"settings": {"thinking": "on"}}, 'agents.a.settings.thinking: "off", "adaptive"'),
-        ({"settings": {"max_tokens": 0}}, "agents.a.settings.max_tokens: input should be"),
+        ({"settings": {"max_tokens": 0}}, "agents.a.settings.max_tokens: must be"),
         ({"settings": {"model": "x"}}, "agents.a.settings.model: .* known here: max_tokens"),
         (
             {"settings": {"thinking": 9000, "max_tokens": 8000}},

@@ -65,7 +65,7 @@ def test_the_example_shows_the_defaults_of_the_memory() -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("[gateway\n", "can't be read as TOML"),
+        ("[gateway\n", "moot.toml:1: the brackets don't match: write [gateway]"),
         (
             '[gateway]\ntimezome = "UTC"\n',
             "gateway.timezome is not a key that Moot knows; did you mean timezone?",
@@ -81,8 +81,8 @@ def test_the_example_shows_the_defaults_of_the_memory() -> None:
             '[[bots]]\nplatform = "slcak"\npersonas = ["a"]\n',
             "bots.0.platform: 'slcak' is not one of 'slack'",
         ),
-        ('[[bots]]\npersonas = ["a"]\n', "bots.0.platform: field required"),
-        ('[[bots]]\nplatform = "slack"\n', "bots.0.personas: field required"),
+        ('[[bots]]\npersonas = ["a"]\n', 'bots.0.platform is missing: add platform = "slack"'),
+        ('[[bots]]\nplatform = "slack"\n', "bots.0.personas is missing: add personas = "),
         (
             '[[bots]]\nplatform = "matrix"\npersonas = ["a"]\nurl = "http://x"\ninvite = "no"\n',
             "bots.0.invite is not a key that Moot knows; did you mean invites?",
@@ -91,7 +91,7 @@ def test_the_example_shows_the_defaults_of_the_memory() -> None:
             '[[bots]]\nplatform = "rocketchat"\npersonas = ["a"]\nurl = "chat.example.org"\n',
             "bots.0.url: 'chat.example.org' is not an address",
         ),
-        ("[turns]\ntimeout_s = 0\n", "turns.timeout_s: input should be greater than 0"),
+        ("[turns]\ntimeout_s = 0\n", "turns.timeout_s: must be more than 0"),
         ("[nonsense]\n", "nonsense is not a key that Moot knows; known here: access, agents"),
     ],
 )

@@ -77,7 +77,7 @@ def test_every_fault_is_told_in_the_order_of_the_text() -> None:
         ("---\nagent: demo\nworkspace: /nowhere\n---\nHi", 3, 12, "no folder /nowhere"),
         ("---\nagent: demo\naliases: [a, cx]\n---\nHi", 3, 14, "'cx' is a name of @codex"),
         ("---\nagent: demo\naliases: cx\n---\nHi", 3, 10, "'cx' is a name of @codex"),
-        ("---\nagent: demo\naliases: [B!]\n---\nHi", 3, 11, "aliases.0: string should match"),
+        ("---\nagent: demo\naliases: [B!]\n---\nHi", 3, 11, "aliases.0: must be a name"),
         ("---\nagent: demo\n---\n", 3, 4, "the body is empty"),
         ("Hello", 1, 1, "begin with ---"),
         ("---\nagent: demo\nHello", 1, 1, "has no end"),

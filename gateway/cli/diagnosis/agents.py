@@ -18,6 +18,7 @@ from adapters.cli.hooks import HookListener
 from adapters.session.version import find_version, is_older
 from contract.errors import AgentError, ConfigError, MootError
 from gateway.cli.diagnosis.finding import Finding, Installation
+from gateway.core.private_folders import make_data_folder
 from gateway.sessions.api_programs import API_PROGRAMS, KEY
 from gateway.sessions.programs import Programs, agent_names, make_profile
 from gateway.sessions.sessions import AgentProgram
@@ -118,7 +119,7 @@ class Preflight:
     @asynccontextmanager
     async def open(cls, config: Config, environment: Mapping[str, str]) -> AsyncIterator[Preflight]:
         """Ready to try; nothing is left behind."""
-        config.gateway.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_data_folder(config.gateway.data_dir)
         folder = Path(tempfile.mkdtemp(prefix="preflight-", dir=config.gateway.data_dir))
         try:
             async with HookListener.open(serving_hooks()) as hooks:

@@ -14,9 +14,9 @@ from gateway.cli.diagnosis.configuration import (
     check_sandbox,
     check_secrets,
 )
-from gateway.cli.diagnosis.data_folder import check_audit, check_data
+from gateway.cli.diagnosis.data_folder import check_audit, check_data, check_folder
 from gateway.cli.diagnosis.finding import Finding, Installation
-from gateway.cli.diagnosis.machine import check_clocks, check_machine, check_page
+from gateway.cli.diagnosis.machine import check_clocks, check_machine, check_page, check_port
 from gateway.cli.diagnosis.platforms import check_platforms
 from gateway.cli.diagnosis.sources import check_sources
 from gateway.cli.diagnosis.store import check_store
@@ -24,11 +24,13 @@ from gateway.cli.diagnosis.store import check_store
 Check = Callable[[Installation], Awaitable[list[Finding]]]
 
 CONFIGURED: Sequence[Check] = (
+    check_folder,
     check_configuration,
     check_sandbox,
     check_file,
     check_store,
     check_audit,
+    check_port,
 )
 """Made by `moot check`."""
 ASKED: Sequence[Check] = (check_platforms, check_sources)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 import tomllib
 from collections.abc import Mapping
@@ -18,7 +19,7 @@ from gateway.remembering.models import describe_model
 from gateway.sessions.api_programs import API_PROGRAMS
 from gateway.sessions.programs import make_profile, without_acp
 from gateway.sessions.sandbox import Sandboxing, dated
-from gateway.settings.config import Config
+from gateway.settings.config import Config, located
 from gateway.settings.env_file import env_file
 from gateway.settings.personas.personas import Persona, Personas
 from gateway.settings.tables import AgentTable
@@ -75,7 +76,9 @@ def check(
 ) -> list[Finding]:
     """See check_configuration. personas: read from their folder where None."""
     personas = personas or Personas(config.gateway.personas_folder, tuple(HEADINGS))
-    findings = [_wrong(problem) for problem in personas.problems.values()]
+    findings = [
+        _wrong(line) for problem in personas.problems.values() for line in problem.splitlines()
+    ]
     findings += [_warns(text) for text in personas.warnings.values()]
     findings += _agents(config, environment, personas)
     findings += _access(config)
@@ -102,11 +105,20 @@ def check(
 
 def _bots_personas(config: Config, personas: Personas) -> list[Finding]:
     return [
-        _wrong(f"bots.{number}.personas: there is no {name}.md in {config.gateway.personas_folder}")
+        _wrong(
+            f"{located(config, ('bots', number, 'personas'))}: there is no {name}.md in "
+            f"{config.gateway.personas_folder}; {_meant(name, personas)}"
+        )
         for number, bot in enumerate(config.bots)
         for name in bot.personas
         if personas.good.get(name) is None and name not in personas.problems
     ]
+
+
+def _meant(name: str, personas: Personas) -> str:
+    near = difflib.get_close_matches(name.lower(), personas.good, 1)
+    there = ", ".join(personas.good) or "none"
+    return f"did you mean {near[0]}?" if near else f"there are: {there}"
 
 
 def _second_person(config: Config) -> list[Finding]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import shutil
 import sqlite3
 import stat
@@ -24,6 +23,7 @@ from gateway.cli.audit import REMEDY
 from gateway.cli.diagnosis.finding import Finding, Installation
 from gateway.core.clock import clock
 from gateway.core.lock import holder
+from gateway.core.private_folders import try_data_folder
 from gateway.settings.config import Config
 from store.database import HEAD, Store
 from store.upgrading import FOLDER, check_known
@@ -53,6 +53,11 @@ async def check_audit(of: Installation) -> list[Finding]:
     return [Finding("✗", "audit log", f"the audit log is broken: {broken.reason}", REMEDY)]
 
 
+async def check_folder(of: Installation) -> list[Finding]:
+    """The data folder, where Moot can't have it."""
+    return [finding for finding in _check_folder(of.config.gateway.data_dir) if finding.mistake]
+
+
 def _check_data(of: Installation) -> list[Finding]:
     folder = of.config.gateway.data_dir
     backup = _check_backup(of.config, of.now)
@@ -60,11 +65,12 @@ def _check_data(of: Installation) -> list[Finding]:
 
 
 def _check_folder(folder: Path) -> list[Finding]:
+    try:
+        try_data_folder(folder)
+    except ConfigError as error:
+        return [Finding("✗", "data", error.say)]
     if not folder.exists():
         return [Finding("✓", "data", f"{folder} is not there yet: `moot run` makes it")]
-    if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
-        remedy = f"let it belong to the user that runs Moot: chown -R USER {folder}"
-        return [Finding("✗", "data", f"{folder} can't be written", remedy)]
     lines = [_space(folder)]
     if folder.stat().st_mode & (stat.S_IROTH | stat.S_IXOTH | stat.S_IWOTH):
         text = f"everybody on this machine can look into {folder}"

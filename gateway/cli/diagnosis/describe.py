@@ -24,6 +24,7 @@ from contract.errors import AgentError, ConfigError
 from gateway.cli.command_line import printable
 from gateway.cli.diagnosis.explain import ask_and_show, say_screen
 from gateway.cli.init.asking import Asker
+from gateway.core.private_folders import make_data_folder
 from gateway.sessions.programs import environment_for
 from gateway.sessions.sandbox import Sandboxing
 from gateway.settings.config import Config, parse_config
@@ -68,7 +69,7 @@ async def describe(
     """Watch it, show what would be read, check it, write it after a yes. 1: nothing was written."""
     if wish.name in config.agents:
         raise ConfigError(f"{file.name} has [agents.{wish.name}] already: give it another --name")
-    config.gateway.data_dir.mkdir(parents=True, exist_ok=True)
+    make_data_folder(config.gateway.data_dir)
     folder = Path(tempfile.mkdtemp(prefix="preflight-", dir=config.gateway.data_dir))
     try:
         launch = await _launch(config, environment, wish, folder)

@@ -18,6 +18,7 @@ from adapters.screen.screen import Screen
 from contract.agent import Question
 from contract.errors import AgentError, ConfigError
 from gateway.cli.command_line import printable
+from gateway.core.private_folders import make_data_folder
 from gateway.sessions.api_programs import API_PROGRAMS
 from gateway.sessions.programs import environment_for, make_profile
 from gateway.settings.config import Config
@@ -81,7 +82,7 @@ async def explain(config: Config, environment: Mapping[str, str], name: str, say
     if table.profile in API_PROGRAMS or table.driver == "acp":
         raise ConfigError(f"agents.{name}: it has no terminal to look at")
     profile = make_profile(name, table)
-    config.gateway.data_dir.mkdir(parents=True, exist_ok=True)
+    make_data_folder(config.gateway.data_dir)
     folder = Path(tempfile.mkdtemp(prefix="preflight-", dir=config.gateway.data_dir))
     try:
         async with HookListener.open(serving_hooks()) as hooks:

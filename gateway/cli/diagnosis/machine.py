@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import platform
 import socket
@@ -13,6 +14,7 @@ import aiohttp
 
 from gateway.cli.diagnosis.finding import Finding, Installation
 from gateway.settings.tables import GatewayTable
+from gateway.web.listening.address import PAGE, listening_fault
 
 SKEW_S = 30.0  # Rocket.Chat refuses a message 60 s off, Slack a signature 300 s
 ASKED_S = 5.0
@@ -56,12 +58,21 @@ async def check_page(of: Installation) -> list[Finding]:
     return [await _check_page(of.config.gateway)]
 
 
+async def check_port(of: Installation) -> list[Finding]:
+    """The page's port, where Moot can't have it."""
+    return [finding for finding in await check_page(of) if finding.mistake]
+
+
 async def _check_page(gateway: GatewayTable) -> Finding:
     where = gateway.listen
     if gateway.port == 0:
         return Finding("✓", "page", "any free port")
-    if _is_free(gateway.host, gateway.port):
+    fault = _listens(gateway.host, gateway.port)
+    if fault is None:
         return Finding("✓", "page", f"{where} is free: Moot doesn't run there")
+    taken = listening_fault(fault, PAGE, gateway.host, gateway.port)
+    if fault.errno != errno.EADDRINUSE:
+        return Finding("✗", "page", taken)
     host = "127.0.0.1" if gateway.host in ("0.0.0.0", "::") else gateway.host  # noqa: S104
     try:
         async with (
@@ -71,19 +82,22 @@ async def _check_page(gateway: GatewayTable) -> Finding:
             told = await answer.json()
             well = answer.status == 200 and told["ok"] is True
     except (aiohttp.ClientError, TimeoutError, ValueError, KeyError, TypeError):
-        text = f"another program listens on {where}"
-        return Finding("✗", "page", text, 'stop it, or set [gateway] listen = "127.0.0.1:8378"')
+        return Finding("✗", "page", taken)
     if well:
         return Finding("✓", "page", f"Moot runs at {where} and is well")
     return Finding("✗", "page", f"Moot runs at {where} and is not well: see its log")
 
 
-def _is_free(host: str, port: int) -> bool:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError:
-            return False
-    return True
+def _listens(host: str, port: int) -> OSError | None:
+    """The reason why nobody can listen there; None: it is free."""
+    try:
+        [(family, kind, _, _, address), *_] = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+        with socket.socket(family, kind) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+            probe.listen(1)
+    except OSError as fault:
+        return fault
+    return None

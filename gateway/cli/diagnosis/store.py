@@ -17,7 +17,7 @@ from contract.errors import ConfigError
 from gateway.cli.diagnosis.finding import Finding, Installation
 from gateway.core.lock import address_of, holder, reached
 from gateway.web.signin.secret import read_secret
-from store.database import Store
+from store.database import Store, look_into
 from store.health import REMEDY, WHY, Refused, StoreRefusal, has_room, refusal_of
 
 ASKED_S = 5.0
@@ -37,17 +37,26 @@ async def check_store(of: Installation) -> list[Finding]:
         return []
     try:
         if parsed.get_backend_name() == "sqlite":
-            await asyncio.to_thread(_try_sqlite, Path(parsed.database or ""))
+            await asyncio.to_thread(_try_sqlite, Path(parsed.database or ""), of.config.store_url)
         else:
-            async with Store.open(of.config.store_url, read_only=True) as store:
-                await store.health.look()
-                if store.health.trouble is not None:
-                    raise store.health.trouble
+            await _try_server(of.config.store_url)
     except StoreRefusal as refusal:
         return [_finding(refusal.state, refusal.reason)]
-    except ConfigError as error:  # without a cause: it is no database of Moot's yet
-        return [_finding("away", error.say)] if error.__cause__ else []
+    except ConfigError as error:
+        return [Finding("✗", "database", error.say)]
     return []
+
+
+async def _try_server(url: str) -> None:
+    """Raises StoreRefusal; ConfigError where it can't be reached."""
+    try:
+        async with Store.open(url, read_only=True) as store:
+            await store.health.look()
+            if store.health.trouble is not None:
+                raise store.health.trouble
+    except ConfigError as error:
+        if error.__cause__ is not None:  # else it has no tables of today's Moot yet: a start helps
+            raise
 
 
 def _finding(state: Refused, reason: str = "") -> Finding:
@@ -70,10 +79,11 @@ async def _asked(data: Path, url: str, environment: Mapping[str, str]) -> str:
         return ""
 
 
-def _try_sqlite(path: Path) -> None:
-    """Lock it and let go of it again. Raises StoreRefusal."""
-    if not path.is_file():  # the first start makes it
+def _try_sqlite(path: Path, url: str) -> None:
+    """Look into it, lock it and let go of it again. Raises StoreRefusal, ConfigError."""
+    if not path.exists():  # the first start makes it
         return
+    look_into(url)
     has_room(path.parent)
     uri = f"{path.absolute().as_uri()}?mode=rw"
     try:

@@ -117,8 +117,4 @@ def _do(arguments: argparse.Namespace) -> int:
 
     logging.basicConfig(level="WARNING", format="%(levelname)s %(message)s", stream=sys.stderr)
     environment = environment_of(arguments)
-    try:
-        return asyncio.run(look_after(arguments, environment=environment))
-    except BrokenPipeError:  # whoever read has seen enough
-        sys.stderr.close()
-        return 1
+    return asyncio.run(look_after(arguments, environment=environment))

@@ -15,6 +15,7 @@ from gateway.cli.memory.forget import forget, wipe_all
 from gateway.cli.memory.index import check, consolidate, rebuild
 from gateway.cli.memory.lists import list_facts, list_scopes, search
 from gateway.cli.memory.transfer import export_all, import_all
+from gateway.core.private_folders import make_data_folder
 from gateway.remembering.indexes import OpenIndex, open_configured
 from gateway.remembering.models import open_model
 from gateway.settings.config import Config
@@ -49,7 +50,7 @@ async def look_after(
     model: instead of the configured one.
     """
     config = configured(given)
-    config.gateway.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_data_folder(config.gateway.data_dir)
     async with (
         Store.open(config.store_url) as store,
         open_index(config) as index,

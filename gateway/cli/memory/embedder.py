@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TextIO
 
 from gateway.cli.command_line import configured
+from gateway.core.private_folders import make_data_folder
 from gateway.remembering.embedder import FACT_S, InstalledModel
 from memory.recall.model.package import MINILM, EmbedderPackage
 
@@ -24,7 +25,7 @@ async def see_to_embedder(
 ) -> int:
     """Do what the command line says; return the exit code. Raises ConfigError."""
     config = configured(given)
-    config.gateway.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_data_folder(config.gateway.data_dir)
     model = InstalledModel(config, environment, package)
     acts: Mapping[str, Callable[[argparse.Namespace, InstalledModel, TextIO], Awaitable[int]]] = {
         "install": _install,

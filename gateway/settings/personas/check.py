@@ -16,7 +16,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from gateway.settings.config import place_of, reason_of
+from gateway.settings.mistakes.words import example_of, place_of, reason_of
 from gateway.settings.tables import reserved
 
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
@@ -195,7 +195,7 @@ def _hint(problem: str) -> str:
         return "put a value that holds a colon in quotes"
     if "cannot start any token" in problem:
         return "indent with blanks; put a value that begins with @, ` or % in quotes"
-    return ""
+    return "write one `key: value` a line, and a list in one line: [one, two]"
 
 
 def _locate(page: _Page, node: yaml.Node, offset: int) -> None:
@@ -220,7 +220,8 @@ def _span(node: yaml.Node, offset: int) -> tuple[int, int]:
 def _tell_fault(page: _Page, fault: ErrorDetails, model: type[BaseModel]) -> None:
     path = tuple(str(part) for part in fault["loc"])
     if fault["type"] == "missing":
-        page.add("error", 0, 3, f"{place_of(fault)}: field required", f"add a line `{path[0]}: …`")
+        hint = f"add a line `{path[0]}: {example_of(path[0])}`"
+        page.add("error", 0, 3, f"{place_of(fault)} is missing", hint)
         return
     if fault["type"] == "extra_forbidden":
         span = page.keys.get(path[:1], (0, 3))

@@ -125,9 +125,10 @@ def parse_persona(name: str, text: str) -> Persona:
 
 def _persona(name: str, text: str, checked: Checked[FrontMatter]) -> Persona:
     if checked.front is None:
-        first = checked.errors[0]
-        where = f", line {first.line}" if first.line > 1 else ""
-        raise ConfigError(f"{name}.md: {first}{where}")
+        told = (
+            f"{name}.md{f':{one.line}' if one.line > 1 else ''}: {one}" for one in checked.errors
+        )
+        raise ConfigError("\n".join(dict.fromkeys(told)))
     return Persona(name, checked.front, checked.body, text)
 
 

@@ -9,7 +9,6 @@ Moot is well.
 from __future__ import annotations
 
 import asyncio
-import errno
 import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
@@ -26,6 +25,7 @@ from aiohttp.typedefs import Handler, Middleware
 from contract.errors import ConfigError
 from gateway.web.body import error
 from gateway.web.forwarded import Proxies, peer_of
+from gateway.web.listening.address import listening_fault
 from gateway.web.listening.connection import Connection, ConnectionLimits
 
 log = structlog.stdlib.get_logger("moot.gateway")
@@ -268,19 +268,9 @@ async def _listen(
     try:
         return await loop.create_server(connection, host, port, backlog=BACKLOG)
     except OSError as fault:
-        raise ConfigError(f"{key}: {_not_listening(fault, host, port, key)}") from None
-
-
-def _not_listening(fault: OSError, host: str, port: int, key: str) -> str:
-    if fault.errno == errno.EADDRINUSE:
-        here = f"`moot run --port {port % 65535 + 1}`, or " if key == "gateway.listen" else ""
-        return (
-            f"another program listens on {host}:{port}, perhaps an older Moot: end it, or choose "
-            f"another port: {here}`{key}` in moot.toml"
-        )
-    if fault.errno == errno.EACCES:
-        return f"this account may not listen on port {port}; choose one above 1023, e.g. 8377"
-    return f"can't listen on {host}:{port}: {fault.strerror}; choose an address of this machine"
+        raise ConfigError(f"{listening_fault(fault, key, host, port)}") from None
+    except UnicodeError:  # a name that no host can have
+        raise ConfigError(f"{key}: {host!r} is no host's name; write e.g. 127.0.0.1") from None
 
 
 def _told_of_ends(connections: Connections) -> type[AbstractAccessLogger]:

@@ -13,7 +13,7 @@ from base64 import urlsafe_b64encode
 from contextlib import suppress
 from pathlib import Path
 
-from gateway.core.private_folders import OWNER_SECRET
+from gateway.core.private_folders import OWNER_SECRET, make_data_folder
 from gateway.settings.whole_file import put
 
 _LEAST_CHARS = 32  # a shorter file is none that Moot wrote whole
@@ -27,7 +27,7 @@ def owner_secret(data_dir: Path) -> str:
             file.chmod(0o600)
         return known
     made = secrets.token_urlsafe(32)
-    data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_data_folder(data_dir)
     put(file, f"{made}\n".encode(), 0o600)
     return made
 
