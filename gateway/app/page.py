@@ -34,6 +34,7 @@ from gateway.web.forwarded import Proxies
 from gateway.web.inbox import InboxService
 from gateway.web.listening.connection import ConnectionLimits
 from gateway.web.memory.room_memory import RoomMemoryService
+from gateway.web.messages.own import OwnMessages
 from gateway.web.monitor import Monitor
 from gateway.web.page import PageSettings
 from gateway.web.services import PageSecrets, Services, Visitors, visitors_of
@@ -67,6 +68,7 @@ def make_services(
     return Services(
         inbox=_make_inbox(context, intake, questions),
         chat=_make_chat(context, queues, questions, agents),
+        own=OwnMessages(transcript, intake.receive, bots["web"], clock),
         agents=agents,
         monitor=_make_monitor(context, sessions, queues, supervisor),
         events=context.bus,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from operator import attrgetter
@@ -43,6 +43,8 @@ class RetryCommand:
         if not chosen:
             return request.nobody()
         thread_id = request.asked.thread_id
+        if request.asked.reply_to not in (None, thread_id):  # in a thread many reply to its root
+            return await self._replied(request, {one.name: request.scope(one) for one in chosen})
         found = [
             await self.ledger.last_question(one.name, request.scope(one), thread_id)
             for one in chosen
@@ -50,6 +52,35 @@ class RetryCommand:
         last = max((turn for turn in found if turn), key=attrgetter("seq"), default=None)
         if last is None:
             return "Nothing was asked here that could be asked again."
+        return await self._repeat(last, request)
+
+    async def _replied(self, request: CommandRequest, scopes: Mapping[str, str]) -> str:
+        """As a reply it means the question that it replies to, for whoever that asked; or an
+        answer, for who gave it."""
+        room_id, replied = request.turn.room.id, request.asked.reply_to or ""
+        question = await self.transcript.find(room_id, replied)
+        if question is not None and question.turn_id is not None:
+            scopes = {name: scopes[name] for name in scopes if name == question.persona}
+            answered = await self.ledger.turn(question.turn_id)
+            question = await self.transcript.get(answered.message_seq) if answered else None
+        newest: dict[str, Turn] = {}
+        if question is not None and not question.deleted:
+            turns = await self.ledger.turns_of(question.seq)
+            newest = {
+                turn.persona: turn
+                for turn in sorted(turns, key=attrgetter("seq"))
+                if turn.kind == "ask"
+                and turn.state != "dropped"
+                and scopes.get(turn.persona) == turn.scope
+            }
+        if not newest:
+            return "The message that you reply to asked nobody here, or is gone."
+        return "\n".join(
+            filter(None, [await self._repeat(one, request) for one in newest.values()])
+        )
+
+    async def _repeat(self, last: Turn, request: CommandRequest) -> str:
+        """Ask again what a turn asked, where its sender may."""
         asked, persona, room = request.asked, last.persona, last.room
         is_bot = asked.by.kind == "bot"
         if not self.access.may_invoke(room, asked.by.id, persona, is_bot=is_bot):

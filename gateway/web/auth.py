@@ -34,6 +34,8 @@ FOR_EVERYBODY = frozenset(
         *("GET /api/me", "GET /api/me/sessions", "DELETE /api/me/sessions/{id}"),
         *("POST /api/sign-out", "POST /api/submit", "POST /api/passive"),
         *("GET /api/rooms", "POST /api/rooms", "GET /api/rooms/{room_id}/messages"),
+        "PUT /api/rooms/{room_id}/messages/{message_id}",
+        "DELETE /api/rooms/{room_id}/messages/{message_id}",
         *("GET /api/turns/{turn_id}", "GET /api/personas", "GET /api/people", "GET /api/sessions"),
         *("GET /api/events", "POST /api/questions/{question_id}"),
         *("POST /api/files", "GET /api/files/{file_id}"),

@@ -27,6 +27,7 @@ from gateway.web.listening.connection import ConnectionLimits
 from gateway.web.listening.held import HeldOpen
 from gateway.web.listening.listener import is_cut_short, listening
 from gateway.web.memory.api import MemoryApi
+from gateway.web.messages.api import MessagesApi
 from gateway.web.persona_api import PersonaApi
 from gateway.web.rendering import event_json
 from gateway.web.schedules_api import SchedulesApi
@@ -165,6 +166,7 @@ def _apis(
     )
     return (
         chat,
+        MessagesApi(services.own, rooms, files.id_of),
         MemoryApi(services.memory, rooms),
         AuditApi(services.audit),
         UsageApi(services.usage),

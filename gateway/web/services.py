@@ -20,6 +20,7 @@ from gateway.web.admin.service import AdminServices
 from gateway.web.chat import AgentService, ChatService
 from gateway.web.inbox import InboxService
 from gateway.web.memory.room_memory import RoomMemoryService
+from gateway.web.messages.own import OwnMessages
 from gateway.web.monitor import Monitor
 from gateway.web.signin.attempts import Attempts
 from gateway.web.signin.oidc_api import Oidc
@@ -62,6 +63,7 @@ class Services:
 
     inbox: InboxService
     chat: ChatService
+    own: OwnMessages
     agents: AgentService
     monitor: Monitor
     events: EventBus

@@ -134,7 +134,7 @@ class FakeHouse:
         admin: Any = self.admin
         nobody: Any = None
         return Services(
-            inbox=here, chat=here, agents=here, monitor=here, events=here,
+            inbox=here, chat=here, own=here, agents=here, monitor=here, events=here,
             memory=cast(Any, self.memory), audit=cast(Any, self.audit),
             usage=cast(Any, self.usage), access=cast(Any, self.roles),
             admin=AdminServices(admin, admin, admin, admin), schedules=cast(Any, self.schedules),
@@ -250,6 +250,14 @@ class FakeHouse:
         self._choices[question_id].set_result(option)
         self.publish(QuestionClosed(asked.room_id, question_id, option, by, "answered"))
         return "taken"
+
+    async def edit(self, room_id: str, message_id: str, text: str, by: Speaker) -> MessageView:
+        [message] = [one for one in self.said[room_id] if one.id == message_id]
+        return self.reword(message, text=text, edited_at=self._now())
+
+    async def delete(self, room_id: str, message_id: str, by: Speaker) -> None:
+        [message] = [one for one in self.said[room_id] if one.id == message_id]
+        self.unsay(message)
 
     async def metrics(self) -> bytes:
         return b"# TYPE moot_messages_total counter\nmoot_messages_total 3.0\n"

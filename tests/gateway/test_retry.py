@@ -1,12 +1,14 @@
 """`!retry`: the last question is asked again, once, by whoever may ask."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 from sqlalchemy import Connection
 
 from adapters.agent import Reply
-from contract.chat import Deleted
+from contract.chat import Deleted, Edited
+from gateway.core.clock import clock
 from gateway.settings.access import AccessTable, GrantTable
 from gateway.settings.limits import LimitsTable
 from store.schema import turns
@@ -79,6 +81,51 @@ async def test_in_a_thread_it_is_the_threads_last_one(tmp_path: Path) -> None:
         assert len(await moot.house.ledger.turns_of(1)) == 2
         refused = await say(moot, "!retry", thread="t2")
         assert refused == "Nothing was asked here that could be asked again."
+
+
+async def test_as_a_reply_it_is_the_question_replied_to_or_answered_by_that_message(
+    tmp_path: Path,
+) -> None:
+    async with gateway(tmp_path, programs=counting(), personas=("demo", "mia")) as moot:
+        first = said("@demo @mia one?")
+        nobody = said("lunch?")
+        for message in (first, said("@demo two?"), nobody):
+            await moot.hear(message)
+            await moot.settle()
+
+        async def again(about: str, text: str = "!retry", thread: str | None = None) -> int:
+            before = len(moot.programs.prompts)
+            await moot.hear(replace(said(text, thread_id=thread), reply_to=about))
+            await moot.settle()
+            return len(moot.programs.prompts) - before
+
+        assert await again(first.message_id) == 2, "whoever it asked"
+        assert all("@demo @mia one?" in prompt for prompt in moot.programs.prompts[-2:])
+        assert await again(first.message_id, "!retry mia") == 1
+        assert await again(moot.bot.posted[0].id) == 1, "the answer's question"
+        assert "@demo @mia one?" in moot.programs.prompts[-1]
+        for about in (nobody.message_id, "no-such-message"):
+            assert await again(about) == 0
+            assert (
+                moot.texts()[-1] == "The message that you reply to asked nobody here, or is gone."
+            )
+        await moot.receive(Edited(first.room, first.message_id, "@demo @mia three?", clock()))
+        assert await again(first.message_id, "!retry demo") == 1
+        assert "@demo @mia three?" in moot.programs.prompts[-1], "as it stands now"
+        await moot.receive(Deleted(first.room, first.message_id))
+        assert await again(first.message_id) == 0
+
+
+async def test_a_reply_to_the_root_of_its_own_thread_means_the_thread(tmp_path: Path) -> None:
+    async with gateway(tmp_path, programs=counting()) as moot:
+        root = said("@demo of the room")
+        await moot.hear(root)
+        await moot.settle()
+        await say(moot, "@demo of the thread", thread=root.message_id)
+        within = said("!retry", thread_id=root.message_id)
+        await moot.hear(replace(within, reply_to=root.message_id))
+        await moot.settle()
+        assert [len(await moot.house.ledger.turns_of(seq)) for seq in (1, 3)] == [1, 2]
 
 
 async def test_who_may_not_ask_may_not_ask_again_and_it_counts_for_who_said_so(

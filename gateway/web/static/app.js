@@ -1,7 +1,7 @@
 // @ts-check
 // The page: puts the parts together and carries what happens between them.
 
-import { adminEvent, adminShown, openAdmin, setUpAdmin } from "./admin/sections.js";
+import { adminEvent, openAdmin, setUpAdmin } from "./admin/sections.js";
 import * as api from "./lib/api.js";
 import { Composer } from "./chat/composer.js";
 import { Conversation } from "./chat/conversation.js";
@@ -194,26 +194,23 @@ async function catchUp() {
   outbox.restore();
   memoryChanged(null);
   for (const [roomId, other] of conversations) if (roomId !== state.roomId) other.forget();
-  if (!adminShown() && room) {
-    await load();
-    return;
-  }
-  go();
+  if (state.roomId) await load();
+  else go();
 }
 
 /** Show what the address says. */
 function go() {
   if (/^#personas\b/.test(location.hash)) openAdmin(); // which is none of its own: it leaves
-  const beside = showPersonas();
-  if (!beside && !openAdmin()) open(fromAddress());
-  else if (!beside && state.roomId) {
-    state.roomId = null;
+  if (!showPersonas() && !openAdmin()) {
+    open(fromAddress());
+  } else if (state.roomId) {
+    state.roomId = null; // no room is current beside what is shown
     tell("room");
   }
 }
 
 function drawAll() {
-  if (!room || adminShown()) return;
+  if (!room || !state.roomId) return;
   drawHead(room);
   drawWelcome(room, conversation());
 }
@@ -247,6 +244,9 @@ on("reply", (message) => composer.reply(message));
 on("pin", (message) => send({ text: "!pin", replyTo: message }));
 on("retry", (message) => outbox.again(message.id));
 on("discard", (message) => outbox.discard(message));
+on("ask-again", (message) => send({ text: "!retry", replyTo: message }));
+on("redraw", (id) => timeline.redraw(id));
+on("say", say);
 on("stop", (turn) => send({ text: "!stop", extra: { recipient_id: `bot:${turn.persona}` } }));
 on("command", (text) => send({ text }));
 on("why", showWhy);
@@ -254,7 +254,7 @@ on("watch", showTerminal);
 on("show-message", showMessage);
 on("rooms", drawAll);
 on("me", () => {
-  if (room && !adminShown()) open(store.mine(room) && store.roomOf(room.id) ? room.id : HOME);
+  if (room && state.roomId) open(store.mine(room) && store.roomOf(room.id) ? room.id : HOME);
 });
 
 $("show-memory").append(icon("book"), h("span", {}, t("Memory")));

@@ -30,8 +30,6 @@ let timer = 0;
 let missing = new Set(); // sections that this Moot has not
 let editorKnown = false; // it has the editor of personas
 
-export const adminShown = () => shown !== null;
-
 /**
  * `#admin/turns?state=failed` as its section, what follows, and the query; null: another address.
  * @param {string} hash

@@ -7,7 +7,7 @@ import { size } from "../lib/words.js";
 import { t } from "../lib/i18n.js";
 
 export class Attachments {
-  /** @param {() => void} onChange */
+  /** @param {() => void} onChange told when a file comes, is uploaded, or goes */
   constructor(onChange) {
     this.onChange = onChange;
     /** @type {Page.Upload[]} */
@@ -68,9 +68,9 @@ export class Attachments {
   }
 
   draw() {
-    this.onChange();
     $("pending").hidden = !this.entries.length;
     $("pending").replaceChildren(...this.entries.map((entry) => this.element(entry)));
+    this.onChange();
   }
 
   /** @param {Page.Upload} entry */

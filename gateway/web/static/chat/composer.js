@@ -23,7 +23,10 @@ export class Composer {
     this.sent = ""; // the last message, for the up arrow
     /** @type {string | null} */
     this.roomId = null;
-    this.attachments = new Attachments(() => this.keep());
+    this.attachments = new Attachments(() => {
+      this.changed();
+      this.keep();
+    });
     this.completion = new Completion(this.text);
     $("send").append(icon("send"));
     $("hint").textContent = HINT;
@@ -130,13 +133,17 @@ export class Composer {
   changed() {
     this.text.style.height = "auto";
     this.text.style.height = `${Math.min(this.text.scrollHeight, window.innerHeight * 0.4)}px`;
-    $("send").classList.toggle("ready", Boolean(this.text.value.trim()));
+    $("send").classList.toggle("ready", this.ready);
+  }
+
+  get ready() {
+    const { busy, references } = this.attachments;
+    return !busy && Boolean(this.text.value.trim() || references.length);
   }
 
   send() {
-    const attachments = this.attachments.references;
-    if (this.attachments.busy || (!this.text.value.trim() && !attachments.length)) return;
-    const message = { text: this.text.value, replyTo: this.replyTo, attachments };
+    if (!this.ready) return;
+    const message = { text: this.text.value, replyTo: this.replyTo, attachments: this.attachments.references };
     this.sent = this.text.value;
     this.text.value = "";
     this.attachments.clear();

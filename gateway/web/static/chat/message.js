@@ -7,6 +7,7 @@ import { t } from "../lib/i18n.js";
 import { markdown, plainText } from "../lib/markdown.js";
 import { mentions, state, tell } from "../lib/store.js";
 import { clock, full, sentence, size } from "../lib/words.js";
+import { edit, editor, remove } from "./edit.js";
 import { workElement } from "./work.js";
 
 const GROUP_MS = 5 * 60_000;
@@ -63,7 +64,7 @@ export function messageElement(message, { compact, quoted, readOnly }) {
       { class: "message-body" },
       compact ? null : head(message, bot),
       quote(message, quoted),
-      body(message),
+      editor(message) ?? body(message),
       files(message.attachments),
       message.work ? workElement(message.work) : null,
       message.failed ? failure(message) : null,
@@ -190,6 +191,7 @@ function actions(message, readOnly) {
         class: "icon-button small",
         "aria-label": `${label}: ${message.by.name}, ${clock(message.at)}`,
         title: label,
+        "data-action": name,
       },
       icon(name),
     );
@@ -201,5 +203,30 @@ function actions(message, readOnly) {
     { class: "actions" },
     action("reply", t("Reply"), () => tell("reply", message)),
     message.by.id === MOOT ? null : action("pin", t("Pin"), () => tell("pin", message)),
+    message.by.id === state.me?.id ? own(message, action) : null,
   );
+}
+
+/**
+ * What can be done with one's own message alone.
+ * @param {Page.Message} message
+ * @param {(name: Parameters<typeof icon>[0], label: string, run: () => void) => HTMLButtonElement} action
+ */
+function own(message, action) {
+  const asked = asksSomebody(message);
+  return [
+    action("pen", t("Edit"), () => edit(message, asked)),
+    asked && action("again", t("Ask again"), () => tell("ask-again", message)),
+    action("bin", t("Delete"), () => remove(message)),
+  ];
+}
+
+/**
+ * Whether a message of mine is for a persona, as far as the page can tell; whether it asked is decided elsewhere.
+ * @param {Page.Message} message
+ */
+function asksSomebody({ room_id, text }) {
+  if (text.startsWith("!")) return false;
+  const named = state.personas.some(({ name }) => text.toLowerCase().includes(`@${name.toLowerCase()}`));
+  return named || room_id.startsWith("web:dm-");
 }

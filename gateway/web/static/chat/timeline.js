@@ -1,7 +1,7 @@
 // @ts-check
 // The conversation on the screen: keeps the elements in step with what is known, and the scroll.
 
-import { $, h, icon, targetOf } from "../lib/dom.js";
+import { $, focused, h, icon, targetOf } from "../lib/dom.js";
 import { questionElement, turnElement } from "./live.js";
 import { continues, messageElement, signature } from "./message.js";
 import { day, dayKey } from "../lib/words.js";
@@ -32,7 +32,7 @@ export class TimelineView {
     this.scheduled = false;
     this.atEnd = true;
     this.onSeen = onSeen;
-    $("latest").append(icon("reply"));
+    $("latest").append(icon("down"));
     $("latest").addEventListener("click", () => this.toEnd());
     this.box.addEventListener("scroll", () => this.scrolled(), { passive: true });
     const resized = new ResizeObserver(() => {
@@ -118,6 +118,16 @@ export class TimelineView {
     else if (anchor) this.box.scrollTop += anchor.element.getBoundingClientRect().top - anchor.top;
   }
 
+  /**
+   * Draw a message again at once, whatever of it has changed.
+   * @param {string} id
+   */
+  redraw(id) {
+    const known = this.shown.get(`message ${id}`);
+    if (known) known.signature = "";
+    this.draw();
+  }
+
   /** @param {Page.Item} item */
   element(item) {
     const known = this.shown.get(item.key);
@@ -127,9 +137,11 @@ export class TimelineView {
       known.signature = item.signature;
       return known.element;
     }
+    const held = known?.element.contains(focused()) ? focused() : null;
     const made = item.make();
     const entry = made instanceof Element ? { element: made } : made;
     if (known) known.element.replaceWith(entry.element);
+    if (held) refocus(entry.element, held);
     this.shown.set(item.key, { ...entry, signature: item.signature });
     return entry.element;
   }
@@ -232,6 +244,17 @@ export class TimelineView {
     setTimeout(() => element.classList.remove("marked"), 1_800);
     return true;
   }
+}
+
+/**
+ * Give the focus back that an element lost because it was drawn again: to what had it, or to what does the same now.
+ * @param {Element} element
+ * @param {HTMLElement} held
+ */
+function refocus(element, held) {
+  const same = element.querySelector(`[data-action="${held.dataset.action}"]`);
+  const to = element.contains(held) ? held : /** @type {HTMLElement | null} */ (same);
+  to?.focus({ preventScroll: true });
 }
 
 /**

@@ -1,0 +1,1 @@
+"""What people do with messages on the page once they are said."""
