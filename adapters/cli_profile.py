@@ -159,8 +159,12 @@ class Renewal:
 class Setup:
     """An administrator's share: the installation, its version, a login."""
 
+    install: str = ""
+    """The line that installs it, to paste; "": none is known."""
+    needs: str = ""
+    """Programs that must be there for that, e.g. "Node 22 or newer"."""
     missing: str = "Install it, or say where it is with `command`."
-    """One sentence with the remedy."""
+    """One sentence with the remedy, where no line installs it."""
     login: str = "Log in once in its own terminal."
     """One sentence with the remedy."""
     logins: tuple[str, ...] = ()
@@ -176,6 +180,14 @@ class Setup:
     """The oldest version that works."""
     tested: str = ""
     """The version that the tests drive."""
+
+    @property
+    def remedy(self) -> str:
+        """One sentence that says how to get the program."""
+        if not self.install:
+            return self.missing
+        needs = f" ({self.needs})" if self.needs else ""
+        return f"Install it: `{self.install}`{needs}; or say where it is with `command`."
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ class Newcomer:
     ready: Callable[[], Awaitable[object]]
     ask: Callable[[], Awaitable[object]]
     answers: Callable[[], Awaitable[Sequence[str]]]
-    more: Sequence[str] = field(default=("--rooms", "open"))
+    more: Sequence[str] = field(default=("--rooms", "open", "--owner", "first"))
 
 
 async def run(folder: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str]:

@@ -17,7 +17,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from adapters.profiles import claude_code, codex
+from adapters.profiles import claude_code, codex, gemini, opencode
 from adapters.pty.process_group import RunResult
 from contract.agent import Usage
 from contract.errors import ModelError
@@ -127,7 +127,7 @@ CLAUDE_CODE = HeadlessProgram(
     told=True,
     env=(*claude_code.ENV, ("CLAUDE_CODE_MAX_RETRIES", "3")),
     passes=claude_code.PASSES,
-    missing="Install npm's `@anthropic-ai/claude-code`.",
+    missing=f"Install it: `{claude_code.CLAUDE_CODE.setup.install}`.",
 )
 
 # ── Codex ───────────────────────────────────────────────────────────────────────────────
@@ -220,7 +220,7 @@ CODEX = HeadlessProgram(
     passes=("CODEX_API_KEY", *codex.CODEX.environment.passes),
     settings=codex_settings,
     leaves=(".codex/sessions", ".codex/history.jsonl", ".codex/logs_*"),
-    missing="Install npm's `@openai/codex`.",
+    missing=f"Install it: `{codex.CODEX.setup.install}`.",
 )
 
 # ── Others ──────────────────────────────────────────────────────────────────────────────
@@ -309,7 +309,7 @@ GEMINI = HeadlessProgram(
     files={".gemini/settings.json": json.dumps(GEMINI_SETTINGS)},
     passes=("GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL", *PROXIES),
     leaves=(".gemini/tmp", ".gemini/history", ".gemini/projects.json"),
-    missing="Install npm's `@google/gemini-cli`.",
+    missing=f"Install it: `{gemini.GEMINI.setup.install}`.",
 )
 
 
@@ -390,7 +390,7 @@ OPENCODE = HeadlessProgram(
         ("OPENCODE_PERMISSION", '{"*":"deny"}'),
     ),
     passes=("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", *PROXIES),
-    missing="Install npm's `opencode-ai`.",
+    missing=f"Install it: `{opencode.OPENCODE.setup.install}`.",
 )
 
 PROGRAMS: Mapping[str, HeadlessProgram] = {

@@ -230,7 +230,7 @@ AIDER = profile.Profile(
         passes=PASSES,
     ),
     setup=profile.Setup(
-        missing="Install PyPI's `aider-chat`, or say where it is with `command`.",
+        install="pipx install aider-chat",
         login="Give Moot the key of the model's API, e.g. OPENAI_API_KEY.",
         logins=(".aider/oauth-keys.env",),
         configs=(".aider.conf.yml", ".aider.model.settings.yml", ".aider.model.metadata.json"),

@@ -327,9 +327,10 @@ CLAUDE_CODE = profile.Profile(
         ),
     ),
     setup=profile.Setup(
-        missing="Install npm's `@anthropic-ai/claude-code`, or say where it is with `command`.",
+        install="npm install -g @anthropic-ai/claude-code",
         login="Give Moot an ANTHROPIC_API_KEY, or a CLAUDE_CODE_OAUTH_TOKEN of "
-        "`claude setup-token`.",
+        "`claude setup-token`, or log in once with `claude` and share that HOME.",
+        logins=(".claude/.credentials.json",),
     ),
     model=profile.ModelChoice(own="default", context_tokens=200_000),
     typing=signs.PromptTyping(

@@ -264,7 +264,7 @@ CODEX = profile.Profile(
         memory=profile.MemoryAccess(profile.HomeFile(".codex/config.toml", memory_file), ()),
     ),
     setup=profile.Setup(
-        missing="Install npm's `@openai/codex`, or say where it is with `command`.",
+        install="npm install -g @openai/codex",
         login="Give Moot an OPENAI_API_KEY, or log in once with `codex login` and share that HOME.",
         logins=(".codex/auth.json",),
         renewals=(RENEWAL,),

@@ -192,7 +192,7 @@ COPILOT = profile.Profile(
         ),
     ),
     setup=profile.Setup(
-        missing="Install npm's `@github/copilot`, or say where it is with `command`.",
+        install="npm install -g @github/copilot",
         login="Give Moot a COPILOT_GITHUB_TOKEN, an API by COPILOT_PROVIDER_BASE_URL, or a login.",
         configs=(".copilot/config.json", ".copilot/settings.json", ".copilot/mcp-config.json"),
         at_least="1.0.70",

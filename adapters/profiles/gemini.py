@@ -271,7 +271,7 @@ GEMINI = profile.Profile(
         memory=profile.MemoryAccess(profile.HomeFile(".gemini/settings.json", settings_file), ()),
     ),
     setup=profile.Setup(
-        missing="Install npm's `@google/gemini-cli`, or say where it is with `command`.",
+        install="npm install -g @google/gemini-cli",
         login="Give Moot a GEMINI_API_KEY, or log in once with `gemini` and share its HOME.",
         logins=(".gemini/oauth_creds.json", ".gemini/google_accounts.json"),
         configs=(".gemini/settings.json",),

@@ -271,7 +271,7 @@ HERMES = profile.Profile(
         memory=profile.MemoryAccess(profile.HomeFile(f"{FOLDER}/config.yaml", memory_file), ()),
     ),
     setup=profile.Setup(
-        missing="Install PyPI's `hermes-agent`, or say where it is with `command`.",
+        install="pipx install hermes-agent",
         login="Give Moot the key of the model's API, or run `hermes setup` once.",
         logins=(f"{FOLDER}/auth.json", f"{FOLDER}/.env"),
         configs=(f"{FOLDER}/config.yaml",),

@@ -213,7 +213,7 @@ LLM = profile.Profile(
         ),
     ),
     setup=profile.Setup(
-        missing="Install PyPI's `llm`, or say where it is with `command`.",
+        install="pipx install llm",
         login="Give Moot an OPENAI_API_KEY, or run `llm keys set openai` once.",
         logins=(f"{FOLDER}/keys.json",),
         configs=(

@@ -247,7 +247,7 @@ OPENCODE = profile.Profile(
         memory=profile.MemoryAccess(profile.HomeFile(RELIED, relied_file), ()),
     ),
     setup=profile.Setup(
-        missing="Install npm's `opencode-ai`, or say where it is with `command`.",
+        install="npm install -g opencode-ai",
         login="Give Moot an API's key, or OPENAI_BASE_URL, or a login of `opencode auth login`.",
         logins=(".local/share/opencode/auth.json",),
         renewals=(RENEWAL,),

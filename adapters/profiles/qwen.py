@@ -121,7 +121,8 @@ QWEN = profile.Profile(
         memory=profile.MemoryAccess(profile.HomeFile(".qwen/settings.json", settings_file), ()),
     ),
     setup=profile.Setup(
-        missing="Install npm's `@qwen-code/qwen-code` (Node 22 or newer), or say where it is.",
+        install="npm install -g @qwen-code/qwen-code",
+        needs="Node 22 or newer",
         login="Give Moot an OPENAI_API_KEY and OPENAI_BASE_URL.",
         logins=(".qwen/oauth_creds.json",),
         configs=(".qwen/settings.json",),

@@ -232,7 +232,7 @@ VIBE = profile.Profile(
         memory=profile.MemoryAccess(profile.HomeFile(f"{FOLDER}/config.toml", memory_file), ()),
     ),
     setup=profile.Setup(
-        missing="Install PyPI's `mistral-vibe`, or say where it is with `command`.",
+        install="pipx install mistral-vibe",
         login="Give Moot a MISTRAL_API_KEY, or OPENAI_BASE_URL and a `model`.",
         logins=(f"{FOLDER}/.env",),
         configs=(f"{FOLDER}/config.toml", f"{FOLDER}/trusted_folders.toml"),

@@ -52,7 +52,7 @@ def prepare(profile: Profile, launch: Launch, setting: Setting) -> StartCommand:
         raise AgentError(
             "missing",
             f"{profile.name}: no program {argv[0]} on PATH",
-            say=f"{profile.title} is not installed here. {profile.setup.missing}",
+            say=f"{profile.title} is not installed here. {profile.setup.remedy}",
         )
     for folder in (launch.home, launch.workspace):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -41,6 +41,7 @@ _FORM = SetupForm(
     prefix="discord",
     person="discord:80351110224678912 — Settings, Advanced, Developer Mode; then right-click "
     "your name, Copy User ID",
+    person_looks=r"\d+",
     invite="invite it to your server ({docs}), then in a channel: @{name} hello",
     url_key="api_url",
     needs_url=False,

@@ -115,7 +115,8 @@ class Login:
 class SetupForm:
     """The questions of `moot init`, and its words at the end.
 
-    prefix: begins the ids of its people. person: such an id, and where one finds it. invite: how a
+    prefix: begins the ids of its people. person: such an id, and where one finds it. person_looks:
+    what it matches after the prefix. invite: how a
     bot comes into a room. url_key: the key of its table that takes an address; needs_url: there is
     no default for it; url_end: the end of an address that people leave out. open_to_all: what its
     table needs where everybody may ask and no one is listed.
@@ -125,6 +126,7 @@ class SetupForm:
     prefix: str
     person: str
     invite: str
+    person_looks: str = r"\S+"
     url_key: str = "url"
     needs_url: bool = True
     url_end: str = ""

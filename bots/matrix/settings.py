@@ -70,6 +70,7 @@ _FORM = SetupForm(
     ),
     prefix="matrix",
     person="matrix:@olivia:example.org — your full Matrix id",
+    person_looks=r"@[^:\s]+:\S+",
     invite="invite it to a room, then: @{name} hello",
     open_to_all={"invites": "everybody"},  # else it would be in no room at all
 )

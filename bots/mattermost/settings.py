@@ -37,6 +37,7 @@ _FORM = SetupForm(
     logins=(Login("a bot's token", (SecretField("MATTERMOST_TOKEN", "the bot account's token"),)),),
     prefix="mattermost",
     person="mattermost:4xp9fdt77pncbef59f4k1qe83o — your user id: System Console, Users, you",
+    person_looks=r"[a-z0-9]{26}",
     invite="add the bot to the team, then in a channel: /invite @{name}, and: @{name} hello",
 )
 

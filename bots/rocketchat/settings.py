@@ -56,6 +56,7 @@ _FORM = SetupForm(
     prefix="rocketchat",
     person="rocketchat:rbAXPnMktTFbNpwtJ — Administration, Users, you: the last part of the "
     "address",
+    person_looks=r"\w+",
     invite="in a channel: /invite @{name}, then: @{name} hello",
 )
 

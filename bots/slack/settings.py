@@ -45,6 +45,7 @@ _FORM = SetupForm(
     ),
     prefix="slack",
     person="slack:U06STGBF4Q0 — your profile, ⋮, Copy member ID",
+    person_looks=r"[UW][A-Z0-9]+",
     invite="in a channel: /invite @{name}, then: @{name} hello",
     url_key="api_url",
     needs_url=False,

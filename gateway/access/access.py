@@ -149,6 +149,15 @@ class Access:
             for grant in (*self.configured, *self.kept)
         )
 
+    def is_owned(self, source: str) -> bool:
+        """True if somebody of this platform administers all of Moot."""
+        return any(
+            person.startswith(f"{source}:")
+            for grant in (*self.configured, *self.kept)
+            if grant.role == "owner" and not (grant.rooms or grant.personas or grant.where)
+            for person in grant.people
+        )
+
     def is_owner_everywhere(self, room: Room, person_id: str) -> bool:
         """True if this person may decide what holds beyond this room."""
         if self._is_trusted(room, person_id):

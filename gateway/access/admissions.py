@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from gateway.access.access import Access, Grant
+from gateway.access.claims import Claim, Claims
 from gateway.access.grants import Grants, KeptGrant
 from gateway.access.pairing_rows import Pairing
 from gateway.access.pairings import Pairings, Start
@@ -19,13 +20,15 @@ from store.database import Store
 
 @dataclass(frozen=True, slots=True)
 class AccessOverview:
-    """Roles: moot.toml's, those that were given, and the people who wait to be let in."""
+    """Roles: moot.toml's, those that were given, and the people who wait to be let in,
+    or to be the owner."""
 
     rooms: str
     dms: str
     configured: tuple[Grant, ...]
     grants: tuple[KeptGrant, ...]
     pairings: tuple[Pairing, ...]
+    claim: Claim | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,7 @@ class Admissions:
     grants: Grants
     pairings: Pairings
     unknown_users: UnknownUsers
+    claims: Claims
 
     @classmethod
     def over(
@@ -54,7 +58,8 @@ class Admissions:
         grants = Grants(store, access, refusals, audit, clock, changed)
         pairings = Pairings(store, ledger, grants, audit, clock, start, changed)
         unknown_users = UnknownUsers(access, refusals, pairings, audit, clock, changed)
-        return cls(refusals, grants, pairings, unknown_users)
+        claims = Claims(access, grants, clock, changed)
+        return cls(refusals, grants, pairings, unknown_users, claims)
 
     async def load(self) -> None:
         """Read what an earlier process left."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from contract.chat import Speaker
 from gateway.access.access import Access
 from gateway.access.admissions import AccessOverview, Admissions
+from gateway.access.claims import Claim
 from gateway.access.grants import GrantSpan, KeptGrant
 from gateway.access.pairing_rows import Decision, Pairing
 from gateway.settings.access import Role
@@ -30,6 +31,7 @@ class AccessService:
             self.access.configured,
             tuple(await self.admissions.grants.listed()),
             tuple(await self.admissions.pairings.waiting()),
+            self.admissions.claims.waiting,
         )
 
     async def grant(
@@ -55,3 +57,9 @@ class AccessService:
     async def decide(self, code: str, decision: Decision, by: Speaker) -> Pairing | None:
         """Let somebody in who waits, or don't. None: no such code waits."""
         return await self.admissions.pairings.decide(code, decision, by)
+
+    async def confirm(
+        self, person_id: str, by: Speaker, *, accepts: bool
+    ) -> KeptGrant | Claim | None:
+        """Make the one who waits for it the owner, or don't. None: they don't wait."""
+        return await self.admissions.claims.decide(person_id, by, accepts=accepts)

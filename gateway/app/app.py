@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Awaitable, Callable
 
 import structlog
 
 from adapters.cli.hooks import HookListener
+from gateway.access.claims import Claim
 from gateway.app.access import make_accounting, make_admissions, make_questions
 from gateway.app.context import Context
 from gateway.app.ending import Ends, finish
@@ -35,7 +37,11 @@ from gateway.turns.commands import CommandRunner, Commands
 from gateway.turns.turn import TurnRunner
 from gateway.web.page import open_page
 from gateway.web.services import PageSecrets, Services
+from gateway.web.signin.names import SHELL
 from gateway.web.signin.owner_api import link_address
+
+Confirms = Callable[[Claim], Awaitable[bool]]
+"""Asks whoever sits at the terminal whether somebody is the owner."""
 
 Started = Callable[[str, str], None]
 """Told the page's address when it is served, and a link that signs its owner in, once."""
@@ -176,7 +182,13 @@ class App:
             start=self.queues.start,
         )
 
-    async def serve(self, started: Started, ends: Ends, notify: Notify = nobody) -> None:
+    async def serve(
+        self,
+        started: Started,
+        ends: Ends,
+        notify: Notify = nobody,
+        confirms: Confirms | None = None,
+    ) -> None:
         """Take up what an earlier process left, then serve until the end."""
         config = self.context.config
         await self._take_up()
@@ -200,6 +212,8 @@ class App:
             notify(f"READY=1\nSTATUS=serving {url}")
             self._prepare()
             self.context.spawn(self._begin_memory(), "memory begins")
+            if confirms is not None:
+                self.context.spawn(self._confirm_owners(confirms), "owners")
             await ends.stop.wait()
             notify("STOPPING=1\nSTATUS=finishing what runs")
             self.context.bus.publish(Stopping())
@@ -211,6 +225,20 @@ class App:
         for program in map(self.sessions.opener.programs, sorted(agents)):
             if program.prepare is not None:
                 self.context.spawn(program.prepare(), f"prepare {program.name}")
+
+    async def _confirm_owners(self, confirms: Confirms) -> None:
+        claims = self.admissions.claims
+        while True:
+            claim = await claims.next()
+            asking = asyncio.ensure_future(confirms(claim))
+            gone = asyncio.ensure_future(claims.gone())  # decided on the page
+            try:
+                await asyncio.wait({asking, gone}, return_when=asyncio.FIRST_COMPLETED)
+                if asking.done():
+                    await claims.decide(claim.person.id, SHELL, accepts=asking.result())
+            finally:
+                gone.cancel()
+                asking.cancel()
 
     async def _begin_memory(self) -> None:
         """Open the index and other Mem0s: to import Mem0 takes a second of the processor, which

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
+from functools import partial
 from pathlib import Path
 
 import structlog
@@ -16,7 +17,7 @@ from adapters.session.version import keep_versions
 from composer.headings import HEADINGS
 from contract.errors import ConfigError
 from gateway.access.access import Access
-from gateway.app.app import App, Started
+from gateway.app.app import App, Confirms, Started
 from gateway.app.context import Context, Instruments
 from gateway.app.ending import Ends
 from gateway.app.page import connection_limits, page_auth
@@ -66,25 +67,25 @@ async def run(
     redactor: Redactor | None = None,
     at_once: asyncio.Event | None = None,
     notify: Notify = nobody,
+    confirms: Confirms | None = None,
 ) -> None:
     """Run Moot until `stop` is set.
 
     Turns that run then may go on for `[gateway] shutdown_s`, or until `at_once` is set; what is not
     over is taken up again by the next start. notify: see gateway/app/service_manager.py.
-    redactor: knows the secrets of both; without it none is known.
+    redactor: knows the secrets of both; without it none is known. confirms: see `Confirms`.
     """
     ends = Ends(stop, at_once or asyncio.Event())
     keep_private(config.gateway.data_dir)
     with hold(config.gateway.data_dir):
-        await _run(config, environment, started, ends, notify, redactor or Redactor())
+        serve = partial(App.serve, started=started, ends=ends, notify=notify, confirms=confirms)
+        await _run(config, environment, serve, redactor or Redactor())
 
 
 async def _run(
     config: Config,
     environment: Mapping[str, str],
-    started: Started,
-    ends: Ends,
-    notify: Notify,
+    serve: Callable[[App], Awaitable[None]],
     redactor: Redactor,
 ) -> None:
     _bring_personas(config.gateway.personas_dir)
@@ -119,7 +120,7 @@ async def _run(
                 sandboxing=sandboxing,
             )
 
-        await _serve(make_app, started, ends, notify)
+        await _serve(make_app, serve)
 
 
 def _bring_personas(folder: Path) -> None:
@@ -151,9 +152,7 @@ def _page_secrets(config: Config, environment: Mapping[str, str]) -> PageSecrets
 
 async def _serve(
     make_app: Callable[[asyncio.TaskGroup], App],
-    started: Started,
-    ends: Ends,
-    notify: Notify,
+    serve: Callable[[App], Awaitable[None]],
 ) -> None:
     """Serve until the end. All tasks end then; the sessions' programs last."""
     sessions: SessionPool | None = None
@@ -161,7 +160,7 @@ async def _serve(
         async with asyncio.TaskGroup() as group:
             app = make_app(group)
             sessions = app.sessions
-            await app.serve(started, ends, notify)
+            await serve(app)
             raise _Stop
     except* _Stop:
         pass

@@ -91,7 +91,7 @@ def make_intake(
         router=make_router(context),
         admission=Admission(
             context.access,
-            admissions.unknown_users,
+            admissions,
             accounting,
             LongMessages(context.config.budget.budget().message, opens_files),
             refused=_refused(context, questions),

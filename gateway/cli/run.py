@@ -48,6 +48,7 @@ def run_moot(arguments: argparse.Namespace) -> int:
     from gateway.app.own_process import seal
     from gateway.app.run import run
     from gateway.app.service_manager import service_manager
+    from gateway.cli.owner_prompt import confirms_on
     from gateway.observability.logs import logging_to
 
     arguments.home = home_of(arguments)  # while its own environment is here
@@ -68,6 +69,7 @@ def run_moot(arguments: argparse.Namespace) -> int:
                 at_once=at_once,
                 notify=service_manager(os.environ),
                 redactor=redactor,
+                confirms=confirms_on(sys.stdin),
             )
 
         try:

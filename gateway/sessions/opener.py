@@ -39,7 +39,9 @@ class KnownSessions(Protocol):
         """See SqlLedger."""
 
 
-class _NoSessions:
+class NoSessions:
+    """Nothing can be resumed."""
+
     async def agent_session(self, key: SessionKey, agent: str) -> str | None:
         return None
 
@@ -75,7 +77,7 @@ class Opener:
         other = copy(self)
         other._data_dir = data_dir
         other._apart = True
-        other._ledger = _NoSessions()
+        other._ledger = NoSessions()
         other._memory_door = None
         return other
 

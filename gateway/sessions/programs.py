@@ -73,7 +73,7 @@ class Programs:
             title=profile.title,
             agent=profile.agent,
             available=path is not None,
-            hint=profile.setup.missing,
+            hint=profile.setup.remedy,
             open=start,
             workspace=table.workspace,
             context_tokens=profile.model.context_tokens,

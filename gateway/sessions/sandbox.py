@@ -188,8 +188,8 @@ class Sandboxing:
             Path(bwrap).absolute(),
             mounts=tuple(parse_mount(text) for text in asked.mounts),
             network=asked.network,
-            forbidden=_forbidden(self._config),
-            fixed=(Path(__file__).parents[1], Path(sys.prefix)),
+            forbidden=own_places(self._config),
+            fixed=changeless_places(),
         )
 
     async def tell(self, personas: Iterable[Persona]) -> None:
@@ -211,7 +211,12 @@ OPEN = (
 )
 
 
-def _forbidden(config: Config) -> tuple[Path, ...]:
+def changeless_places() -> tuple[Path, ...]:
+    """The programs that Moot runs: a sandbox may show them, and lets nobody change them."""
+    return Path(__file__).parents[1], Path(sys.prefix)
+
+
+def own_places(config: Config) -> tuple[Path, ...]:
     """Moot's own files: its data, its database, and the files that say what it does."""
     places = [config.gateway.data_dir, config.gateway.personas_dir, config.gateway.personas_folder]
     if config.file is not None:

@@ -14,6 +14,7 @@ from composer.labels import joined
 from contract.chat import Inbound, Speaker
 from gateway.access.access import Access
 from gateway.access.accounts import Accounts
+from gateway.access.admissions import Admissions
 from gateway.access.unknown_users import AccessRefusal, UnknownUsers
 from gateway.access.visibility import Rosters
 from gateway.core.ledger import Accepted, Also, Turn, TurnRequest
@@ -74,14 +75,15 @@ class Admission:
     def __init__(
         self,
         access: Access,
-        unknown_users: UnknownUsers,
+        admissions: Admissions,
         accounting: Accounting,
         long_messages: LongMessages,
         refused: Callable[[Route], None],
     ) -> None:
         self._long_messages = long_messages
         self._access = access
-        self._unknown_users = unknown_users
+        self._unknown_users = admissions.unknown_users
+        self._claims = admissions.claims
         self._accounting = accounting
         self._refused = refused
 
@@ -159,6 +161,9 @@ class Admission:
     async def stored(self, route: Route, admitted: Admitted, accepted: Accepted) -> None:
         """The message is on disk, and what becomes of it is known."""
         inbound = admitted.inbound
+        persona = next(filter(None, route.targets), None)
+        if persona and accepted.new and not route.trusted:
+            self._claims.heard(inbound.room, inbound.meta.speaker(), persona)
         if admitted.refusal is not None:
             self._refused(route)
             await self._unknown_users.answered(admitted.refusal, accepted.said)

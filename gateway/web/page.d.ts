@@ -63,6 +63,7 @@ declare namespace Api {
     grants: GrantView[];
     configured: ConfiguredView[];
     pairings: PairingView[];
+    claim: ClaimView | null;
   }
 
   /** next_at: null where it rests. why: what keeps it from running. */

@@ -96,7 +96,7 @@ def test_a_missing_program_is_named(launch: Launch) -> None:
         prepare(PROFILE, replace(launch, command=("no-such-program",)), setting(launch))
     assert caught.value.kind == "missing"
     assert "no-such-program" in str(caught.value)
-    assert caught.value.say == f"X is not installed here. {PROFILE.setup.missing}"
+    assert caught.value.say == f"X is not installed here. {PROFILE.setup.remedy}"
 
 
 def test_last_words_are_one_line_without_boxes() -> None:

@@ -94,6 +94,9 @@ async def test_by_options_alone_it_writes_what_runs(tmp_path: Path) -> None:
         (("--platform", "page", "--persona", "Über"), "is no name"),
         (("--platform", "page", "--owner", "Olivia"), "is not somebody's id"),
         (("--platform", "page", "--owner", "slack:*"), "is not somebody's id"),
+        (("--platform", "page", "--owner", "slack:ada"), "e.g. slack:U06STGBF4Q0 — your profile"),
+        (("--platform", "page", "--agent", "codex", "--workspace", "/nowhere"), "has no nowhere"),
+        (("--platform", "page", "--agent", "codex", "--workspace", "~"), "everything of this"),
         (("--platform", "page", "--timezone", "Berlin"), "did you mean"),
         (("--platform", "page", "--listen", "8377"), "is not host:port"),
         (("--url", "http://127.0.0.1:1/"), "say whose it is"),
@@ -117,7 +120,17 @@ async def test_a_refused_token_is_told_and_asked_for_again(tmp_path: Path) -> No
         assert (result.returncode, "the bot token is refused" in result.stderr) == (2, True)
         assert "xoxb-wrong" not in result.stdout + result.stderr
         assert list(tmp_path.iterdir()) == []
-        answers = ["1", "1", "nonsense", slack.bot_token, slack.app_token, "2", "slack:U1", "y"]
+        answers = [
+            "1",
+            "1",
+            "nonsense",
+            slack.bot_token,
+            slack.app_token,
+            "2",
+            "2",
+            "slack:U1",
+            "y",
+        ]
         result = await init(tmp_path, *words, given="\n".join(answers) + "\n", **wrong)
     assert result.returncode == 0, result.stdout + result.stderr
     assert "the bot token is refused" in result.stdout
@@ -176,7 +189,17 @@ async def test_the_folder_that_it_makes_has_what_comes_with_moot(
 
 async def test_a_second_run_with_the_same_answers_changes_nothing(tmp_path: Path) -> None:
     async with SlackDouble.open() as slack:
-        words = ("--platform", "slack", "--url", slack.api_url, "--rooms", "open", "--yes")
+        words = (
+            "--platform",
+            "slack",
+            "--url",
+            slack.api_url,
+            "--rooms",
+            "open",
+            "--owner",
+            "first",
+            "--yes",
+        )
         assert (await init(tmp_path, *words, **secrets(slack))).returncode == 0
         before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
         again = await init(tmp_path, *words)  # the secrets are those of moot.env
@@ -188,7 +211,7 @@ async def test_a_second_run_with_the_same_answers_changes_nothing(tmp_path: Path
 async def test_a_new_persona_of_a_second_account_has_secrets_of_its_own(tmp_path: Path) -> None:
     async with SlackDouble.open() as slack:
         words = ["--platform", "slack", "--url", slack.api_url, "--name", "ops", "--persona", "ops"]
-        words += ["--agent", "demo", "--describe", 'looks: after "it"', "--yes"]
+        words += ["--agent", "demo", "--describe", 'looks: after "it"', "--owner", "first", "--yes"]
         result = await init(tmp_path, *words, **secrets(slack))
     assert result.returncode == 0, result.stderr
     kept = with_secrets({}, None, base=tmp_path)
@@ -280,7 +303,8 @@ async def test_a_token_typed_on_a_terminal_is_never_shown(tmp_path: Path) -> Non
         terminal.types(f"{slack.bot_token}\n")
         await terminal.sees("(SLACK_APP_TOKEN)")
         terminal.types(f"{slack.app_token}\n")
-        await terminal.sees("Your id")
+        await terminal.sees("Which way?")
+        await terminal.sees("Which")
         terminal.types("\n")
         await terminal.sees("Write this?")
         terminal.types("\n")

@@ -64,7 +64,11 @@ def test_the_default_of_the_table_is_the_models_own(tmp_path: Path) -> None:
         ),
         ({"model": "gpt"}, KEY, "no agent 'gpt' can be run without a terminal"),
         ({"model": "demo"}, KEY, "known: off, anthropic, claude-code, codex"),
-        ({"model": "claude-code"}, {"PATH": "/nowhere"}, "Claude Code is not found. Install npm's"),
+        (
+            {"model": "claude-code"},
+            {"PATH": "/nowhere"},
+            "Claude Code is not found. Install it:",
+        ),
     ],
 )
 async def test_what_is_missing_is_one_sentence_at_check_and_at_start(

@@ -97,6 +97,9 @@ RENDERED: Mapping[str, Any] = {
 """Interfaces of values that the server renders field by field."""
 
 COMPOSED: Mapping[str, Mapping[str, Any]] = {
+    "ClaimView": {
+        "person_id": str, "person_name": str, "room_id": str, "persona": str, "at": datetime,
+    },
     "ConfiguredView": {
         "role": str, "people": list[str], "rooms": list[str], "personas": list[str], "where": str,
     },

@@ -19,7 +19,7 @@ from adapters.session.version import find_version, is_older
 from contract.errors import AgentError, ConfigError, MootError
 from gateway.cli.diagnosis.finding import Finding, Installation
 from gateway.core.private_folders import make_data_folder
-from gateway.sessions.api_programs import API_PROGRAMS, KEY
+from gateway.sessions.api_programs import API_PROGRAMS
 from gateway.sessions.programs import Programs, agent_names, make_profile
 from gateway.sessions.sessions import AgentProgram
 from gateway.settings.config import Config
@@ -241,15 +241,6 @@ async def try_agents(
                 await preflight.examine(name, lambda name, what: None, asks=asks)
                 for name in names or preflight.names()
             ]
-
-
-def login_keys(agent: str, config: Config) -> list[str]:
-    """The variables with which the agent logs in, the usual one first."""
-    profile = config.agents.get(agent, AgentTable(profile=agent)).profile
-    if profile in API_PROGRAMS:
-        return [KEY]
-    passes = profiles()[profile].environment.passes if profile in profiles() else ()
-    return [key for key in passes if key.endswith(("_API_KEY", "_AUTH_TOKEN", "_OAUTH_TOKEN"))]
 
 
 def wanted(preflight: Preflight, names: Sequence[str]) -> list[str]:

@@ -209,7 +209,7 @@ def _describe(
         return program.title, "by API" if program.available else None, program.hint
     profile = make_profile(name, table)
     path = find_program(profile, table.command, environment.get("PATH", ""))
-    return profile.title, str(path) if path else None, profile.setup.missing
+    return profile.title, str(path) if path else None, profile.setup.remedy
 
 
 def _misled(name: str, table: AgentTable, persona: Persona) -> str:

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import getpass
-from collections.abc import Callable, Sequence
+import os
+import readline
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
 from typing import TextIO
 
 from contract.errors import ConfigError
@@ -40,6 +45,16 @@ class Asker:
     def secret(self, question: str, flag: str, *, fault: Fault = fine) -> str:
         """Likewise, and nobody sees it typed."""
         return self._answer(lambda: self._hidden(f"{question}: "), flag, "", fault)
+
+    def path(self, question: str, flag: str, *, default: str = "", fault: Fault = fine) -> str:
+        """A path, which Tab completes on a terminal. Raises ConfigError."""
+        shown = f"{question} [{default}]: " if default else f"{question}: "
+        return self._answer(lambda: self._completed(shown), flag, default, fault)
+
+    def pause(self, words: str) -> None:
+        """Wait for Enter."""
+        if not self.quiet:
+            self._line(f"{words}: ")
 
     def optional(self, question: str, *, fault: Fault = fine, hidden: bool = False) -> str:
         """An answer, or "" for none."""
@@ -96,6 +111,15 @@ class Asker:
             self.say()  # nobody typed the end of the line
         return line.strip()
 
+    def _completed(self, shown: str) -> str:
+        if not self._given.isatty():
+            return self._line(shown)
+        with _completing_paths(), redirect_stdout(sys.__stdout__):  # else input() completes nothing
+            try:
+                return input(shown).strip()
+            except EOFError:
+                raise self._ended() from None
+
     def _hidden(self, shown: str) -> str:
         if not self._given.isatty():
             return self._line(shown)
@@ -107,3 +131,34 @@ class Asker:
     def _ended(self) -> ConfigError:
         self.say()
         return ConfigError("the answers ended before everything was asked; nothing was written")
+
+
+@contextmanager
+def _completing_paths() -> Iterator[None]:
+    """Tab completes the path of a folder."""
+    before, delimiters = readline.get_completer(), readline.get_completer_delims()
+    readline.set_completer(_folder_like)
+    readline.set_completer_delims("")
+    editline = "libedit" in (readline.__doc__ or "")
+    readline.parse_and_bind("bind ^I rl_complete" if editline else "tab: complete")
+    try:
+        yield
+    finally:
+        readline.set_completer(before)
+        readline.set_completer_delims(delimiters)
+
+
+def _folder_like(typed: str, number: int) -> str | None:
+    """The folder of that number which begins with what was typed."""
+    head, beginning = os.path.split(typed)
+    try:
+        names = sorted(os.listdir(Path(head or ".").expanduser()))
+    except (OSError, RuntimeError):
+        return None
+    shown = [name for name in names if beginning or not name.startswith(".")]
+    found = [
+        os.path.join(head, name, "")
+        for name in shown
+        if name.startswith(beginning) and Path(head or ".", name).expanduser().is_dir()
+    ]
+    return found[number] if number < len(found) else None

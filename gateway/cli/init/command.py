@@ -45,8 +45,16 @@ def add_init(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     init.add_argument("--persona", default="", help="one that is there, or a new name")
     init.add_argument("--describe", default="", metavar="TEXT", help="what a new persona does")
     init.add_argument("--agent", default="", help="e.g. claude-code; `moot agents --list`")
+    init.add_argument(
+        "--workspace", default="", metavar="FOLDER", help="that it works on; none: an empty one"
+    )
+    init.add_argument(
+        "--share-login", action="store_true", help="the agent uses the login of your HOME"
+    )
     init.add_argument("--rooms", default="", choices=("open", "closed"), help="who may ask there")
-    init.add_argument("--owner", action="append", default=[], metavar="ID", help="slack:U06ST...")
+    init.add_argument(
+        "--owner", action="append", default=[], metavar="ID", help="slack:U06ST..., or first"
+    )
     init.add_argument("--listen", default="", metavar="HOST:PORT", help="of the page")
     init.add_argument("--timezone", default="", help="default: this machine's")
     init.add_argument(
@@ -58,6 +66,7 @@ def add_init(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 def run_init(arguments: argparse.Namespace) -> int:
     """Exit code 130: interrupted, and nothing was written. Raises ConfigError."""
+    from gateway.cli.init.agent import AgentOptions
     from gateway.cli.init.asking import Asker
     from gateway.cli.init.wizard import Given, Wizard
     from gateway.settings.env_file import with_secrets
@@ -72,12 +81,16 @@ def run_init(arguments: argparse.Namespace) -> int:
         name=arguments.name,
         persona=arguments.persona,
         description=arguments.describe,
-        agent=arguments.agent,
+        agent=AgentOptions(
+            arguments.agent,
+            arguments.workspace,
+            share_login=arguments.share_login,
+            tries=not arguments.no_test,
+        ),
         rooms=arguments.rooms,
         owners=arguments.owner,
         listen=arguments.listen,
         timezone=arguments.timezone,
-        tries=not arguments.no_test,
     )
     try:
         environment = with_secrets(os.environ, file, base=file.parent)

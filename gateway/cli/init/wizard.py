@@ -7,7 +7,7 @@ import asyncio
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,31 +16,22 @@ import tomlkit
 from bots.kit.platform_spec import Login, PlatformSpec
 from bots.platforms import SPECS
 from contract.errors import ConfigError
-from gateway.cli.diagnosis.agents import login_keys, try_agents
 from gateway.cli.diagnosis.platforms import try_bot
+from gateway.cli.init.agent import AgentOptions, AgentStep
 from gateway.cli.init.asking import Asker
+from gateway.cli.init.owner import FIRST, OFFERED, ask_owners
 from gateway.remembering.embedder import InstalledModel
 from gateway.settings.config import Config, parse_config, secret
-from gateway.settings.editing.files import (
-    File,
-    document,
-    joined,
-    persona_text,
-    put_bot,
-    read,
-    section,
-)
+from gateway.settings.editing.files import File, document, joined, put_bot, read, section
 from gateway.settings.env_file import env_file, set_values
 from gateway.settings.personas.check import NAME
 from gateway.settings.personas.personas import Personas, parse_persona
 from gateway.settings.tables import SHIPPED_PERSONAS
+from gateway.setup.connection import Connection
 from memory.recall.model.package import MINILM
 
 PAGE = "page"
 """Chosen instead of a platform: Moot's own page alone."""
-
-_PREFIXES = "|".join(platform.form.prefix for platform in SPECS.values())
-_PERSON = re.compile(rf"({_PREFIXES}):[^\s*]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +46,16 @@ class Given:
     name: str = ""
     persona: str = ""
     description: str = ""
-    agent: str = ""
+    agent: AgentOptions = field(default_factory=AgentOptions)
     rooms: str = ""
     owners: Sequence[str] = ()
     listen: str = ""
     timezone: str = ""
-    tries: bool = True
+
+    @property
+    def tries(self) -> bool:
+        """Platform and agent are tried."""
+        return self.agent.tries
 
 
 class Wizard:
@@ -77,17 +72,18 @@ class Wizard:
         self._refused: set[str] = set()
         self._persona = ""
         self._next: list[str] = []
+        self._is_offered = False
 
     def run(self) -> list[File]:
         """The files as they shall be. Raises ConfigError."""
         self._place()
         platforms = self._platforms()
         self._persona = self._which_persona()
-        agent = self._agent()
+        connection = self._connect()
         for platform in platforms:
             self._platform(SPECS[platform])
         self._access([SPECS[platform] for platform in platforms])
-        return [self._persona_file(agent), self._secrets_file(), self._toml_file()]
+        return [self._persona_file(connection), self._secrets_file(), self._toml_file()]
 
     @property
     def personas_dir(self) -> Path:
@@ -106,7 +102,11 @@ class Wizard:
             f"other words; a download of {download} MB, {kept} MB kept, and no text leaves this "
             "machine"
         )
-        lines = (f"Next: moot run{config}", f"Then: {'; or '.join(last)}")
+        lines = (
+            *([f"{OFFERED}."] if self._is_offered else []),
+            f"Next: moot run{config}",
+            f"Then: {'; or '.join(last)}",
+        )
         return lines if found.installed else (offer, *lines)
 
     def _parse(self, text: str) -> Config:
@@ -149,7 +149,7 @@ class Wizard:
         if self._given.persona:
             name = self._given.persona
         elif self._ask.quiet:
-            name = "demo" if self._given.agent in ("", "demo") else "claude"
+            name = "demo" if self._given.agent.agent in ("", "demo") else "claude"
         else:
             known = [(p.name, f"@{p.name}: {p.front.description}") for p in there.values()]
             new = ("", "a new one")
@@ -167,70 +167,14 @@ class Wizard:
                 return text
         return None
 
-    def _agent(self) -> str:
-        """The agent that will answer; it has answered a word."""
+    def _connect(self) -> Connection:
+        """The agent that will answer; it has answered."""
         text = self._text(self._persona)
         usual = parse_persona(self._persona, text).front.agent if text else "demo"
-        agent = self._given.agent or (usual if self._ask.quiet else self._found_agent(usual))
-        while True:
-            self._keys(agent)
-            trouble = self._trouble(agent)
-            if not trouble:
-                return agent
-            if self._ask.quiet:
-                raise ConfigError(f"agent {agent}: {trouble}")
-            self._ask.say(f"  ✗ {agent}: {trouble}")
-            again = ("again", "try it again, when you have fixed that")
-            options = [again, ("other", "choose another agent"), ("keep", "go on with it as it is")]
-            match self._ask.choose("What now?", options, "--agent"):
-                case "keep":
-                    return agent
-                case "other":
-                    agent = self._found_agent(usual)
-                case _:
-                    for key in login_keys(agent, self._config()):
-                        self._secrets.pop(key, None)
-
-    def _found_agent(self, usual: str) -> str:
-        self._ask.say("Looking for agents on this machine ...")
-        healths = asyncio.run(try_agents(self._config(), self._environment_now(), asks=False))
-        here = [health for health in healths if health.installed]
-        here.sort(key=lambda health: health.name != usual)
-        options = [
-            (health.name, f"{health.name}: {health.title} {health.version.found or ''}".rstrip())
-            for health in here
-        ]
-        missing = ", ".join(health.name for health in healths if not health.installed)
-        if missing:
-            self._ask.say(f"(not here: {missing}; docs/agents.md tells how to get them)")
-        if len(options) == 1 and options[0][0] != usual:
-            self._ask.say(f"Only {options[0][0]} is here: it answers as @{self._persona} for now.")
-        return self._ask.choose("Which agent runs it?", options, "--agent")
-
-    def _keys(self, agent: str) -> None:
-        """The keys it logs in with: those of the environment; asked for where there is none."""
-        keys = login_keys(agent, self._config())
-        found = {key: value for key in keys if (value := self._environment.get(key))}
-        if not found and keys and not self._ask.quiet:
-            question = f"{keys[0]}, if it has no login of its own"
-            value = self._ask.optional(question, hidden=True)
-            found = {keys[0]: value} if value else {}
-        self._secrets |= found
-
-    def _trouble(self, agent: str) -> str:
-        """The reason why it doesn't answer; "": it does, or it is not to be tried."""
-        config, environment = self._config(), self._environment_now()
-        if not self._given.tries:
-            return ""
-        self._ask.say(f"Asking {agent} for one word ...")
-        try:
-            [health] = asyncio.run(try_agents(config, environment, [agent], asks=True))
-        except ConfigError as error:
-            return error.say
-        if health.well and not health.trouble:
-            self._ask.say(f"  {health}")
-            return ""
-        return health.trouble or "it gave no answer"
+        step = AgentStep(self._ask, self._given.agent, self._config, self._environment)
+        connection = step.run(self._persona, text, usual)
+        self._secrets |= connection.secrets
+        return replace(connection, description=self._described(text))
 
     # ── a platform ──────────────────────────────────────────────────────────────────────
 
@@ -329,29 +273,20 @@ class Wizard:
                 ("closed", "only people whom an owner approves"),
             ]
             rooms = self._ask.choose("Who may ask it?", options, "--rooms")
-        owners = list(self._given.owners) or self._owners(platforms)
-        for owner in owners:
-            if wrong := _no_person(owner):
-                raise ConfigError(f"--owner: {wrong}")
+        owners = ask_owners(
+            self._ask, self._given.owners, platforms, listed=bool(now.owners), rooms=rooms
+        )
         if rooms and rooms != now.rooms:
             section(self._toml, "access")["rooms"] = rooms
-        if owners:
+        if FIRST in owners:
+            self._is_offered = True
+        if ids := [owner for owner in owners if owner != FIRST]:
             table = section(self._toml, "access")
-            table["owners"] = joined(table.get("owners"), owners)
+            table["owners"] = joined(table.get("owners"), ids)
         for platform in platforms:
-            self._admits(platform, rooms, bool(owners or now.owners or now.people))
+            self._admits(platform, rooms, bool(ids or now.owners or now.people))
             line = platform.form.invite.format(name=self._persona, docs=platform.docs)
             self._next.append(f"{platform.title}: {line}")
-
-    def _owners(self, platforms: Sequence[PlatformSpec]) -> list[str]:
-        if self._ask.quiet or not platforms:
-            return []
-        self._ask.say("Whose word counts? An owner approves people and answers agents' questions.")
-        for platform in platforms:
-            self._ask.say(f"  your id there: {platform.form.person}")
-        self._ask.say("Without one, whoever opens the page on this machine is the owner.")
-        owner = self._ask.optional("Your id", fault=_no_person)
-        return [owner] if owner else []
 
     def _admits(self, platform: PlatformSpec, rooms: str, somebody: bool) -> None:
         """Let a bot into rooms where no one is listed whose invitation it would follow."""
@@ -360,11 +295,10 @@ class Wizard:
 
     # ── the files ───────────────────────────────────────────────────────────────────────
 
-    def _persona_file(self, agent: str) -> File:
+    def _persona_file(self, connection: Connection) -> File:
         text = self._text(self._persona)
-        made = persona_text(self._persona, agent, self._described(text), text)
         path = self.personas_dir / f"{self._persona}.md"
-        return File(path, made, read(path))
+        return File(path, connection.text(text), read(path))
 
     def _described(self, text: str | None) -> str:
         if text is not None or self._ask.quiet or self._given.description:
@@ -390,8 +324,3 @@ def _no_name(name: str) -> str:
 def _no_address(url: str) -> str:
     fits = re.fullmatch(r"https?://[^\s/]+\S*", url)
     return "" if fits else f"{url!r} is not an address, e.g. https://chat.example.org"
-
-
-def _no_person(person: str) -> str:
-    fits = _PERSON.fullmatch(person)
-    return "" if fits else f"{person!r} is not somebody's id, e.g. slack:U06STGBF4Q0"

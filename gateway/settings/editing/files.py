@@ -4,7 +4,6 @@ together."""
 from __future__ import annotations
 
 import difflib
-import re
 import signal
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,11 +16,9 @@ from tomlkit.items import AoT, Table
 
 from contract.errors import ConfigError
 from gateway.settings.env_file import NAME as ENV_NAME
-from gateway.settings.personas.personas import parse_persona
 from gateway.settings.whole_file import prepared
 
 HEAD = "# Made by `moot init`. Every key with its default: moot.toml.example. Secrets: moot.env."
-_AGENT_LINE = re.compile(r"^agent[ \t]*:.*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,28 +103,6 @@ def joined(values: Any, more: Sequence[str]) -> list[str]:
     """A list of words with more of them, each once; a single word may stand for a list."""
     now = [values] if isinstance(values, str) else list(values or ())
     return list(dict.fromkeys([*now, *more]))
-
-
-def persona_text(name: str, agent: str, description: str, now: str | None) -> str:
-    """A persona file: the one that is there with this agent, or a new one. Raises ConfigError."""
-    if now is None:
-        line = f"description: {_quoted(description)}\n" if description else ""
-        body = f"You are {name.title()}, in a room with people who work together."
-        rest = "Answer first, reasons after. What somebody told you in private stays there."
-        text = f"---\nagent: {agent}\n{line}---\n{body} {rest}\n"
-    else:
-        text = now
-        if parse_persona(name, now).front.agent != agent:
-            text = _AGENT_LINE.sub(lambda _: f"agent: {agent}", now, count=1)
-    if parse_persona(name, text).front.agent != agent:
-        raise ConfigError(f"{name}.md: its `agent` can't be changed from here; edit the file")
-    return text
-
-
-def _quoted(text: str) -> str:
-    """A YAML string on one line."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + " ".join(escaped.split()) + '"'
 
 
 def write_all(files: Sequence[File]) -> None:

@@ -11,11 +11,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from contract.chat import Speaker
 from gateway.access.access import Where
+from gateway.access.claims import Claim
 from gateway.access.grants import GrantSpan
 from gateway.access.pairing_rows import Decision
 from gateway.access.service import AccessService
 from gateway.settings.access import Role
-from gateway.web.access.views import access_json, grant_json, pairing_json
+from gateway.web.access.views import access_json, claim_json, grant_json, pairing_json
 from gateway.web.body import Chooser, answer, error, parse, read_object
 from gateway.web.signin.caller import acting
 
@@ -41,6 +42,13 @@ class GrantBody(ByBody):
     where: Where = ""
 
 
+class ClaimBody(ByBody):
+    """Whether somebody who mentioned a persona first is the owner."""
+
+    person_id: str = Field(max_length=512)
+    accepts: bool
+
+
 class DecisionBody(ByBody):
     """A decision on a code."""
 
@@ -64,6 +72,7 @@ class AccessApi:
             web.post(f"{at}/grants", self.grant),
             web.delete(f"{at}/grants/{{seq}}", self.revoke),
             web.post(f"{at}/pairings/{{code}}", self.decide),
+            web.post(f"{at}/claim", self.confirm),
         ]
 
     async def overview(self, request: web.Request) -> web.Response:
@@ -90,6 +99,14 @@ class AccessApi:
         if gone is None:
             return error(404, "no such role was given; moot.toml's are changed there")
         return answer(grant_json(gone))
+
+    async def confirm(self, request: web.Request) -> web.Response:
+        body = parse(ClaimBody, await read_object(request))
+        by = acting(request, body.by)
+        found = await self.access.confirm(body.person_id, by, accepts=body.accepts)
+        if found is None:
+            return error(404, "nobody of this id waits to be the owner")
+        return answer(claim_json(found) if isinstance(found, Claim) else grant_json(found))
 
     async def decide(self, request: web.Request) -> web.Response:
         body = parse(DecisionBody, await read_object(request))

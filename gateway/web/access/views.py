@@ -6,6 +6,7 @@ from typing import Any
 
 from gateway.access.access import Grant
 from gateway.access.admissions import AccessOverview
+from gateway.access.claims import Claim
 from gateway.access.grants import KeptGrant
 from gateway.access.pairing_rows import Pairing
 from gateway.web.rendering import to_json
@@ -41,6 +42,17 @@ def pairing_json(pairing: Pairing) -> dict[str, Any]:
     }
 
 
+def claim_json(claim: Claim) -> dict[str, Any]:
+    """Somebody who may be the owner, as JSON."""
+    return {
+        "person_id": claim.person.id,
+        "person_name": claim.person.name,
+        "room_id": claim.room.id,
+        "persona": claim.persona,
+        "at": to_json(claim.at),
+    }
+
+
 def access_json(overview: AccessOverview) -> dict[str, Any]:
     """The roles of moot.toml, those that were given, and who waits."""
     return {
@@ -49,6 +61,7 @@ def access_json(overview: AccessOverview) -> dict[str, Any]:
         "grants": [grant_json(one) for one in overview.grants],
         "configured": [_configured(one) for one in overview.configured],
         "pairings": [pairing_json(one) for one in overview.pairings],
+        "claim": claim_json(overview.claim) if overview.claim else None,
     }
 
 
