@@ -37,6 +37,14 @@ declare namespace Api {
     removed: number;
   }
 
+  interface ClaimView {
+    person_id: string;
+    person_name: string;
+    room_id: string;
+    persona: string;
+    at: string;
+  }
+
   interface ConfiguredView {
     role: string;
     people: Array<string>;

@@ -52,6 +52,7 @@ async def test_a_role_is_given_listed_and_taken_back(running: Client) -> None:
         {"role": "owner", "people": ["fake:olivia"], "rooms": [], "personas": [], "where": ""}
     ]
     assert (told["rooms"], told["dms"], told["pairings"]) == ("closed", "pairing", [])
+    assert told["claim"] is None
     await moot.hear(said("@demo hi"))
     await moot.settle()
     assert moot.texts() == ["Respond to Ash in room #general."]
@@ -78,6 +79,62 @@ async def test_a_code_is_decided_once(running: Client, decision: str, answers: i
         assert got.status == 404
     await moot.settle()
     assert len(moot.programs.prompts) == answers
+
+
+@pytest.fixture
+async def unowned(tmp_path: Path) -> AsyncIterator[Client]:
+    async with (
+        gateway(tmp_path, access=AccessTable(rooms="open")) as moot,
+        open_page(moot.house.services, PageSettings(tmp_path / "files")) as url,
+        aiohttp.ClientSession(url, headers=bearer(tmp_path)) as session,
+    ):
+        yield session, moot
+
+
+async def claim(session: aiohttp.ClientSession) -> dict[str, str] | None:
+    async with session.get("/api/access") as got:
+        found: dict[str, str] | None = (await got.json())["claim"]
+        return found
+
+
+async def test_who_mentions_first_is_the_owner_once_that_is_confirmed(unowned: Client) -> None:
+    session, moot = unowned
+    await moot.hear(said("good morning"))
+    await moot.hear(said("@demo hi", kind="bot", by="robot"))
+    assert await claim(session) is None
+    await moot.hear(said("@demo hi"))
+    await moot.hear(said("@demo me too", by="olivia"))
+    found = await claim(session)
+    assert found is not None
+    assert (found["person_id"], found["person_name"], found["persona"]) == (
+        "fake:ash",
+        "Ash",
+        "demo",
+    )
+    assert not moot.house.access.is_owned("fake")
+    body = {"person_id": "fake:olivia", "accepts": True}
+    async with session.post("/api/access/claim", json=body) as got:
+        assert got.status == 404
+    async with session.post("/api/access/claim", json={**body, "person_id": "fake:ash"}) as got:
+        assert (got.status, (await got.json())["role"]) == (200, "owner")
+    assert moot.house.access.is_owned("fake")
+    await moot.hear(said("@demo and I?", by="olivia"))
+    assert await claim(session) is None
+
+
+async def test_who_is_not_the_owner_is_not_asked_about_again_and_the_next_one_is(
+    unowned: Client,
+) -> None:
+    session, moot = unowned
+    await moot.hear(said("@demo hi"))
+    body = {"person_id": "fake:ash", "accepts": False}
+    async with session.post("/api/access/claim", json=body) as got:
+        assert (got.status, (await got.json())["person_id"]) == (200, "fake:ash")
+    await moot.hear(said("@demo hello?"))
+    assert await claim(session) is None
+    await moot.hear(said("@demo hi", by="olivia"))
+    assert (await claim(session) or {})["person_id"] == "fake:olivia"
+    assert moot.house.access.kept == ()
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
-import os
-import pty
 import signal
 import subprocess
 import sys
-import termios
 from pathlib import Path
 
 import pytest
@@ -20,19 +16,7 @@ from gateway.settings.env_file import parse_env, set_values, with_secrets
 from gateway.settings.personas.personas import parse_persona
 from tests.doubles.rocketchat import CLAUDE, RocketChatDouble
 from tests.doubles.slack import SlackDouble
-
-HOUSE = Path(__file__).parents[2]
-CODE = "from gateway.main import main; main()"
-
-
-def environment(folder: Path, **more: str) -> dict[str, str]:
-    return {
-        "PATH": os.environ["PATH"],
-        "HOME": str(folder),
-        "MOOT_HOME": str(folder),
-        "PYTHONPATH": str(HOUSE),
-        **more,
-    }
+from tests.doubles.terminal import CODE, Terminal, environment
 
 
 async def init(
@@ -234,68 +218,10 @@ async def test_answers_that_end_too_early_write_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-class Terminal:
-    """`moot init` on a terminal, as a person sits at it."""
-
-    def __init__(self, folder: Path, *words: str) -> None:
-        self._own, theirs = pty.openpty()
-
-        def take() -> None:
-            os.setsid()
-            fcntl.ioctl(theirs, termios.TIOCSCTTY, 0)
-
-        command = [sys.executable, "-c", CODE, "init", *words]
-        self.process = subprocess.Popen(
-            command,
-            cwd=folder,
-            env=environment(folder, TERM="xterm"),
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-            preexec_fn=take,
-        )
-        os.close(theirs)
-        self.seen = ""
-        self._read = 0
-
-    async def sees(self, words: str) -> None:
-        """Wait until these words came since it last waited."""
-        async with asyncio.timeout(60):
-            while words not in self.seen[self._read :]:
-                assert await self._more(), self.seen
-        self._read = self.seen.index(words, self._read) + len(words)
-
-    async def _more(self) -> bool:
-        """Wait for what it writes next; False: it ended."""
-        loop = asyncio.get_running_loop()
-        there = asyncio.Event()
-        loop.add_reader(self._own, there.set)
-        try:
-            await there.wait()
-        finally:
-            loop.remove_reader(self._own)
-        try:
-            more = os.read(self._own, 4096).decode(errors="replace")
-        except OSError:  # how Linux tells that the other end is closed
-            return False
-        self.seen += more
-        return bool(more)
-
-    def types(self, text: str) -> None:
-        os.write(self._own, text.encode())
-
-    async def ends(self) -> int:
-        async with asyncio.timeout(60):
-            while await self._more():
-                pass
-        os.close(self._own)
-        return await asyncio.to_thread(self.process.wait, 60)
-
-
 async def test_a_token_typed_on_a_terminal_is_never_shown(tmp_path: Path) -> None:
     async with SlackDouble.open() as slack:
         words = ("--platform", "slack", "--url", slack.api_url, "--agent", "demo")
-        terminal = Terminal(tmp_path, *words, "--persona", "demo", "--rooms", "open")
+        terminal = Terminal(tmp_path, "init", *words, "--persona", "demo", "--rooms", "open")
         await terminal.sees("How does it get in?")
         await terminal.sees("Which")
         terminal.types("1\n")
@@ -315,7 +241,9 @@ async def test_a_token_typed_on_a_terminal_is_never_shown(tmp_path: Path) -> Non
 
 
 async def test_ctrl_c_in_the_middle_writes_nothing(tmp_path: Path) -> None:
-    terminal = Terminal(tmp_path, "--platform", "slack", "--persona", "demo", "--agent", "demo")
+    terminal = Terminal(
+        tmp_path, "init", "--platform", "slack", "--persona", "demo", "--agent", "demo"
+    )
     await terminal.sees("How does it get in?")
     await terminal.sees("Which")
     terminal.types("\x03")
@@ -326,7 +254,9 @@ async def test_ctrl_c_in_the_middle_writes_nothing(tmp_path: Path) -> None:
 
 
 async def test_ctrl_d_at_a_hidden_question_ends_it_and_writes_nothing(tmp_path: Path) -> None:
-    terminal = Terminal(tmp_path, "--platform", "slack", "--persona", "demo", "--agent", "demo")
+    terminal = Terminal(
+        tmp_path, "init", "--platform", "slack", "--persona", "demo", "--agent", "demo"
+    )
     await terminal.sees("Which")
     terminal.types("1\n")
     await terminal.sees("(SLACK_BOT_TOKEN)")

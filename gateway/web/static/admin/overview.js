@@ -18,7 +18,7 @@ const LASTING = /\b(always|don.t ask|all edits|everything|every time|never ask|b
 /** How many things wait for somebody. */
 export async function waits() {
   const [{ questions }, access] = await Promise.all([api.get("/api/admin/overview"), api.optional("/api/access")]);
-  return questions.length + (access?.pairings.length ?? 0);
+  return questions.length + (access?.pairings.length ?? 0) + (access?.claim ? 1 : 0);
 }
 
 /** @type {Page.Section} */
@@ -32,14 +32,16 @@ export const overview = {
       api.optional("/api/access"),
       embedder(),
     ]);
-    return { summary, pairings: access?.pairings ?? [], model };
+    return { summary, pairings: access?.pairings ?? [], claim: access?.claim ?? null, model };
   },
   /**
-   * @param {{ summary: Api.SummaryView, pairings: Api.PairingView[], model: Api.EmbedderView | null }} given
+   * @param {{ summary: Api.SummaryView, pairings: Api.PairingView[], claim: Api.ClaimView | null,
+   *   model: Api.EmbedderView | null }} given
    * @param {Page.Context} given
    */
-  draw({ summary, pairings, model }, { refresh }) {
+  draw({ summary, pairings, claim, model }, { refresh }) {
     const waiting = [
+      ...(claim ? [claimCard(claim, refresh)] : []),
       ...summary.questions.map((asked) => questionCard(asked, refresh)),
       ...pairings.map((one) => pairingCard(one, refresh)),
     ];
@@ -301,6 +303,39 @@ function pairingCard(one, refresh) {
       action(`refuse-${one.code}`, t("Refuse"), decide("refuse"), {
         name: t("Refuse {name}", { name: one.person_name }),
       }),
+    ),
+  );
+}
+
+/**
+ * Who mentioned a persona first, where nobody is the owner yet.
+ * @param {Api.ClaimView} one
+ * @param {() => void} refresh
+ */
+function claimCard(one, refresh) {
+  const { person_id, person_name: name } = one;
+  /** @param {boolean} accepts */
+  const decide = (accepts) => async () => {
+    const by = me();
+    if (!by) return;
+    await api.post("/api/access/claim", { person_id, accepts, by });
+    announce(accepts ? t("{name} is the owner", { name }) : t("{name} is not the owner", { name }));
+    refresh();
+  };
+  return h(
+    "li",
+    { class: "card wait", "data-acts": true },
+    h("p", { class: "card-title" }, t("{name} mentioned @{persona}: is that you?", { name, persona: one.persona })),
+    h("p", { class: "row-about" }, person_id, " · ", when(one.at)),
+    note(t("An owner may do everything, and lets others in. Nobody on this platform is one yet.")),
+    h(
+      "div",
+      { class: "card-buttons" },
+      action("claim-yes", t("Yes, that is me"), decide(true), {
+        css: "primary",
+        name: t("{name} is me, and the owner", { name }),
+      }),
+      action("claim-no", t("No"), decide(false), { name: t("{name} is not the owner", { name }) }),
     ),
   );
 }
