@@ -220,7 +220,7 @@ class SqlLedger(SqlSessions, SqlPosts):
                 turn_id=turn.id,
                 hop=turn.hop + 1,
                 text=turn.answer,
-                more=_beside(turn) if _BESIDE & turn.record.keys() else None,
+                more=_beside(turn) or None,
                 now=now,
             )
             if not wanted:
@@ -350,14 +350,13 @@ class SqlLedger(SqlSessions, SqlPosts):
         return await self._store.read(partial(posts_of, turn_id=turn_id))
 
 
-_BESIDE = {"work", "files"}
-
-
 def _beside(turn: Turn) -> dict[str, Any]:
-    """The columns of an answer's message beside its words: what was done, and files."""
-    work, beside = turn.record.get("work"), dict[str, Any]()
-    if work:
-        beside["meta"] = {"work": work}
+    """The columns of an answer's message beside its words: what was done, why it is no answer, and
+    files."""
+    told = {"work": turn.record.get("work"), "fault": turn.fault}
+    meta, beside = {name: value for name, value in told.items() if value}, dict[str, Any]()
+    if meta:
+        beside["meta"] = meta
     if "files" in turn.record:
         beside["attachments"] = [asdict(one.file) for one in recorded_files(turn.record)]
     return beside

@@ -83,7 +83,7 @@ class MessageView(View):
     """A stored message. id: unique in its room.
 
     turn_id: the turn whose answer this is. draft: the answer is still being written. work: what
-    was done for the answer; None: nothing that is shown.
+    was done for the answer; None: nothing that is shown. fault: why it is no answer; None: it is.
     legacy: written before the contract; the page strips its baked prefix for display only.
     """
 
@@ -99,6 +99,7 @@ class MessageView(View):
     turn_id: str | None = None
     draft: bool = False
     work: WorkView | None = None
+    fault: str | None = None
     legacy: bool = False
 
 
@@ -288,6 +289,7 @@ def message(stored: StoredMessage) -> MessageView:
         attachments=stored.attachments,
         turn_id=stored.turn_id,
         work=work(recorded_work(stored.meta["work"])) if _has_work(stored) else None,
+        fault=stored.meta.get("fault") if stored.turn_id is not None else None,
     )
 
 
@@ -317,6 +319,7 @@ def answer(turn: Turn, first: Post, by: Speaker) -> MessageView:
         attachments=_handed(turn) if "files" in turn.record else (),
         turn_id=turn.id,
         work=_worked(turn),
+        fault=turn.fault,
     )
 
 

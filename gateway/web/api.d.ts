@@ -207,6 +207,7 @@ declare namespace Api {
     turn_id: string | null;
     draft: boolean;
     work: WorkView | null;
+    fault: string | null;
   }
 
   interface NoteView {

@@ -187,6 +187,7 @@ declare namespace Page {
     files: HTMLInputElement;
     composer: HTMLFormElement;
     send: HTMLButtonElement;
+    mark: HTMLImageElement;
     "stream-worker": HTMLMetaElement;
   }
 

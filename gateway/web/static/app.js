@@ -6,7 +6,7 @@ import * as api from "./lib/api.js";
 import { Composer } from "./chat/composer.js";
 import { Conversation } from "./chat/conversation.js";
 import { switcher } from "./lib/dialogs.js";
-import { $, announce, h, icon } from "./lib/dom.js";
+import { $, announce, fill, h, icon, withCode } from "./lib/dom.js";
 import { Outbox } from "./chat/outbox.js";
 import { personasChanged, showPersonas } from "./personas/views.js";
 import { memoryChanged, toggleMemory } from "./memory/panel.js";
@@ -228,7 +228,7 @@ function onState(connection) {
 /** @param {string} text */
 function say(text) {
   $("connection").hidden = false;
-  $("connection").textContent = text;
+  fill($("connection"), ...withCode(text));
 }
 
 // ── Together ──────────────────────────────────────────────────────────────────────────────

@@ -4,7 +4,7 @@
 import * as api from "../lib/api.js";
 import { action, address, ago, empty, figure, me, note, roomTitle, section, short, stateMark, when } from "./parts.js";
 import { confirmDialog } from "../lib/dialogs.js";
-import { announce, h, icon } from "../lib/dom.js";
+import { announce, h, icon, withCode } from "../lib/dom.js";
 import { embedder, embedderCard } from "./embedder.js";
 import { dangerLine } from "../chat/live.js";
 import { state } from "../lib/store.js";
@@ -157,8 +157,8 @@ function problemRow({ text, remedy, grave }) {
   return h(
     "li",
     { class: `card ${grave ? "bad" : "wait"}` },
-    h("p", { class: "card-title" }, text),
-    remedy ? h("p", { class: "row-about" }, remedy) : null,
+    h("p", { class: "card-title" }, ...withCode(text)),
+    remedy ? h("p", { class: "row-about" }, ...withCode(remedy)) : null,
   );
 }
 

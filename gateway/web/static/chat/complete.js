@@ -128,7 +128,7 @@ function people(typed) {
       name: persona.name,
       shown: persona.name,
       mark: avatar(personaSpeaker(persona.name), "small"),
-      more: persona.available ? persona.agent : t("not installed: {hint}", { hint: persona.hint || persona.agent }),
+      more: persona.available ? persona.agent : t("not installed"),
       away: !persona.available,
     }))
     .sort((a, b) => Number(a.away) - Number(b.away));

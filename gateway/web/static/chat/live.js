@@ -3,7 +3,7 @@
 
 import * as api from "../lib/api.js";
 import { avatar, personaSpeaker } from "../lib/avatar.js";
-import { h, icon } from "../lib/dom.js";
+import { fill, h, icon, withCode } from "../lib/dom.js";
 import { markdown } from "../lib/markdown.js";
 import { head } from "./message.js";
 import { mentions, state, tell } from "../lib/store.js";
@@ -74,7 +74,7 @@ export function turnElement(first) {
       worked = done;
       work.replaceChildren(workElement(turn.work, { open: before?.open ?? true }));
     }
-    words.textContent = wording(turn);
+    fill(words, ...withCode(wording(turn)));
     spinner.hidden = ended || turn.state === "queued";
     stop.hidden = ended;
     watch.hidden = ended || !turn.session_id || turn.state === "queued";

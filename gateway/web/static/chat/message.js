@@ -50,6 +50,7 @@ export function messageElement(message, { compact, quoted, readOnly }) {
     compact && "compact",
     message.sending && "sending",
     message.failed && "failed",
+    message.fault && (message.fault === "stopped" ? "was-stopped" : "no-answer"),
   ];
   return h(
     "article",
@@ -64,6 +65,7 @@ export function messageElement(message, { compact, quoted, readOnly }) {
       { class: "message-body" },
       compact ? null : head(message, bot),
       quote(message, quoted),
+      message.fault ? h("p", { class: "fault-mark" }, faultMark(message.fault)) : null,
       editor(message) ?? body(message),
       files(message.attachments),
       message.work ? workElement(message.work) : null,
@@ -160,9 +162,13 @@ function failure(message) {
   );
 }
 
+/** @param {string} fault */
+const faultMark = (fault) => (fault === "stopped" ? t("Stopped") : t("No answer"));
+
 /** @param {Page.Message} message */
 function answerFoot(message) {
-  const why = h("button", { type: "button", class: "mini why", "aria-haspopup": "true" }, t("Why this answer"));
+  const words = message.fault ? t("What happened") : t("Why this answer");
+  const why = h("button", { type: "button", class: "mini why", "aria-haspopup": "true" }, words);
   why.addEventListener("click", () => tell("why", message.turn_id));
   return h(
     "footer",

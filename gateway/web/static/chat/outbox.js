@@ -52,6 +52,7 @@ export class Outbox {
       turn_id: null,
       draft: false,
       work: null,
+      fault: null,
       sending: true,
       to: room,
       extra,

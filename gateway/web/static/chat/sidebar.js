@@ -65,7 +65,7 @@ function draw() {
   fill(
     $("lists"),
     section(t("Rooms"), here.map(roomRow), newRoomButton()),
-    section(t("Direct messages"), state.personas.map(personaRow), editPersonas()),
+    section(t("Agents"), state.personas.map(personaRow), editPersonas()),
     ...[...groupBy(elsewhere, platform)].map(([name, rooms]) => section(platformName(name), rooms.map(roomRow))),
   );
   if (stood)
@@ -148,7 +148,7 @@ function roomRow(room) {
 /** @param {Api.PersonaView} persona */
 function personaRow(persona) {
   const room = roomOf(directId(persona.name)) ?? { id: directId(persona.name), last_at: null };
-  const more = persona.available ? null : h("span", { class: "row-more" }, t("not installed"));
+  const more = h("span", { class: "row-more" }, persona.available ? persona.agent : t("not installed"));
   return row(room, avatar(personaSpeaker(persona.name), "small"), persona.name, more, persona.available ? "" : "away");
 }
 

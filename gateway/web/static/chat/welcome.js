@@ -1,9 +1,9 @@
 // @ts-check
 // What an empty room says: what this is, and what to try.
 
-import { $, fill, h } from "../lib/dom.js";
+import { $, fill, h, withCode } from "../lib/dom.js";
 import { personaOf, roomLabel, state, tell } from "../lib/store.js";
-import { phrase, t } from "../lib/i18n.js";
+import { t } from "../lib/i18n.js";
 
 const TRY = {
   demo: [
@@ -48,12 +48,8 @@ export function drawWelcome(room, conversation) {
 
 /** @param {Api.PersonaView} persona */
 function install(persona) {
-  return h(
-    "p",
-    { class: "install" },
-    `${t("{agent} is not installed here.", { agent: persona.agent })} `,
-    persona.hint ? h("span", {}, ...phrase("To get it: {command}", { command: h("code", {}, persona.hint) })) : null,
-  );
+  const missing = t("{agent} is not installed here.", { agent: persona.agent });
+  return h("p", { class: "install" }, `${missing} `, ...withCode(persona.hint));
 }
 
 /** @param {Api.PersonaView | null} direct */
@@ -99,7 +95,7 @@ function personas() {
             { class: "row-more" },
             persona.available ? persona.agent : t("{agent} is not installed", { agent: persona.agent }),
           ),
-          persona.available || !persona.hint ? null : h("code", {}, persona.hint),
+          persona.available || !persona.hint ? null : h("p", { class: "card-hint" }, ...withCode(persona.hint)),
         ),
       ),
     ),

@@ -172,6 +172,14 @@ export function icon(name) {
 }
 
 /**
+ * A sentence whose `words to type` look like it.
+ * @param {string} text
+ * @returns {Page.Child[]}
+ */
+export const withCode = (text) =>
+  text.split(/`([^`\n]+)`/).map((part, index) => (index % 2 ? h("code", {}, part) : part));
+
+/**
  * Put text on the clipboard; also where the page is not a secure context.
  * @param {string} text
  */

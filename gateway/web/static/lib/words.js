@@ -3,12 +3,19 @@
 
 import { locale, t } from "./i18n.js";
 
-const clockFormat = new Intl.DateTimeFormat(locale, { hour: "numeric", minute: "2-digit" });
+// 12 or 24 hours as the person's browser has it, whatever the language of the page.
+const { hourCycle } = new Intl.DateTimeFormat(navigator.language, { hour: "numeric" }).resolvedOptions();
+const hour = hourCycle?.startsWith("h2") ? "2-digit" : "numeric"; // 09:05, but 9:05 AM
+const clockFormat = new Intl.DateTimeFormat(locale, { hour, minute: "2-digit", hourCycle });
 const dayFormat = new Intl.DateTimeFormat(locale, { weekday: "long", day: "numeric", month: "long" });
-const datedFormat = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short" });
-const fullFormat = new Intl.DateTimeFormat(locale, { dateStyle: "full", timeStyle: "medium" });
-
-const secondFormat = new Intl.DateTimeFormat(locale, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const datedFormat = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short", hourCycle });
+const fullFormat = new Intl.DateTimeFormat(locale, { dateStyle: "full", timeStyle: "medium", hourCycle });
+const secondFormat = new Intl.DateTimeFormat(locale, {
+  hour,
+  minute: "2-digit",
+  second: "2-digit",
+  hourCycle,
+});
 
 /** @param {string} at */
 export const seconds = (at) => secondFormat.format(new Date(at));
