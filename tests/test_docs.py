@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gateway.main import _parser
+from gateway.cli.commands import make_parser
 from gateway.settings.config import parse_config
 from gateway.settings.personas.personas import FrontMatter, parse_persona
 
@@ -106,7 +106,7 @@ def refused(words: list[str]) -> str:
     told = StringIO()
     with redirect_stderr(told), redirect_stdout(StringIO()):
         try:
-            _parser().parse_args(words)
+            make_parser().parse_args(words)
         except SystemExit as ended:
             return told.getvalue() if ended.code else ""
     return ""

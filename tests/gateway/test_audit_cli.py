@@ -16,8 +16,8 @@ from contract.errors import MootError
 from gateway.audit.audit import Audit
 from gateway.audit.chain import ANCHOR, HALVES, Check, ranges, sealed
 from gateway.cli.audit import since
+from gateway.cli.commands import make_parser
 from gateway.cli.diagnosis.configuration import check
-from gateway.main import _parser
 from gateway.settings.config import Config
 from store.database import Store
 
@@ -110,7 +110,7 @@ async def folder(tmp_path: Path) -> Path:
 
 
 def run(folder: Path, *words: str) -> int:
-    given = _parser().parse_args(["audit", *words, "--config", str(folder / "moot.toml")])
+    given = make_parser().parse_args(["audit", *words, "--config", str(folder / "moot.toml")])
     return int(given.do(given))
 
 
@@ -155,7 +155,7 @@ def test_the_documents_examples_are_configurations(page: str) -> None:
     for block in blocks:
         assert Config.model_validate(tomllib.loads(block))
     for line in re.findall(r"^moot (.*?)(?:\s+#.*)?$", (DOCS / page).read_text("utf-8"), re.M):
-        assert _parser().parse_args(line.replace("HASH", "0" * 64).split())
+        assert make_parser().parse_args(line.replace("HASH", "0" * 64).split())
 
 
 def test_the_check_warns_where_nobody_is_a_second_person() -> None:

@@ -130,7 +130,7 @@ def test_the_command_prints_a_line_an_agent_and_fails_for_one_that_is_not_well(
     assert [health["name"] for health in json.loads(bad.stdout)] == ["tiny", "ends"]
     listed = ran("--list", "ends", "demo")
     assert (listed.returncode, listed.stderr) == (0, "")
-    assert {line[:6] for line in listed.stdout.splitlines()} == {"✓ ends", "✓ demo"}
+    assert {line[:6] for line in listed.stdout.splitlines()} == {"· ends", "· demo"}
     everything = ran("--list")
     assert everything.returncode == 0
     assert "✗ codex " in everything.stdout

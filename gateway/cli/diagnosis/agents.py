@@ -88,7 +88,7 @@ class AgentHealth:
         return self.well if self.trial else self.installed and not self.version.too_old
 
     def __str__(self) -> str:
-        mark = "✓" if self.fine else "✗"
+        mark = "✗" if not self.fine else "·" if self.trial is None else "✓"
         version, trial = self.version, self.trial or Trial()
         facts = [version.found or ("installed" if self.installed else "not here")]
         if version.found and version.tested and version.found != version.tested:

@@ -64,9 +64,13 @@ async def examine(of: Installation, checks: Sequence[Check]) -> list[Finding]:
 
 
 async def diagnose(of: Installation, *, offline: bool = False) -> list[Finding]:
-    """Make every check; what is found may stand in a bug report."""
+    """Make every check; what is found may stand in a bug report. What is wrong with an agent is
+    said once, though it is also wrong with the personas that name it."""
     checks = [check for check in EVERYTHING if not (offline and check in _NEEDS_OTHERS)]
-    return [anonymous(finding, of.environment) for finding in await examine(of, checks)]
+    found = await examine(of, checks)
+    remedies = {one.remedy for one in found if one.what.startswith("agent ") and one.remedy}
+    told = [one for one in found if not any(remedy in one.text for remedy in remedies)]
+    return [anonymous(finding, of.environment) for finding in told]
 
 
 def anonymous(finding: Finding, environment: Mapping[str, str]) -> Finding:

@@ -11,6 +11,7 @@ import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from gateway.cli.colours import mark
 from gateway.cli.command_line import add_config, config_file, configured, environment_of
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def run_check(arguments: argparse.Namespace) -> int:
     findings = asyncio.run(examine(of, checks))
     for finding in findings:
         told = f"{finding.text} — {finding.remedy}" if finding.remedy else finding.text
-        print("·" if finding.mark == "✓" else finding.mark, told)  # noqa: T201
+        print(mark(f"{'·' if finding.mark == '✓' else finding.mark} {told}", sys.stdout))  # noqa: T201
     return 2 if any(finding.mistake for finding in findings) else 0
 
 
@@ -155,7 +156,7 @@ def run_doctor(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps([asdict(line) for line in findings], indent=2, ensure_ascii=False))  # noqa: T201
     else:
-        print("\n".join(map(str, findings)))  # noqa: T201
+        print("\n".join(mark(str(finding), sys.stdout) for finding in findings))  # noqa: T201
     marks = {finding.mark for finding in findings}
     return 2 if "✗" in marks else 1 if "⚠" in marks else 0
 
@@ -187,7 +188,7 @@ async def _try(arguments: argparse.Namespace) -> list[AgentHealth]:
         async def examine(name: str) -> AgentHealth:
             health = await preflight.examine(name, told, asks=not arguments.list)
             if not arguments.json:
-                print(health, flush=True)  # noqa: T201
+                print(mark(str(health), sys.stdout), flush=True)  # noqa: T201
             return health
 
         names = wanted(preflight, arguments.names)

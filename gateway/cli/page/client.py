@@ -34,6 +34,28 @@ class RunningMoot:
         wait_s: float = WAIT_S,
     ) -> dict[str, Any]:
         """Past any proxy. Raises LookupError for what isn't there, else MootError."""
+        status, told = self._call(method, path, body, wait_s)
+        fault = told.get("error", {})
+        if status == 404:
+            raise LookupError(fault.get("message", path))
+        if status == 401:
+            raise ConfigError(
+                f"Moot wants a token: run this as the account that can read {OWNER_SECRET} in its "
+                "data, or set MOOT_TOKEN as Moot has it"
+            )
+        if status >= 400:
+            if fault.get("field") is None:
+                raise MootError(str(fault.get("message")))
+            raise Rejected(str(fault.get("field")), str(fault.get("message")))
+        return told
+
+    def health(self) -> dict[str, Any]:
+        """`ok`, and for an owner `detail`: a word for each part. Raises MootError."""
+        return self._call("GET", "/healthz", None, WAIT_S)[1]
+
+    def _call(
+        self, method: str, path: str, body: Mapping[str, Any] | None, wait_s: float
+    ) -> tuple[int, dict[str, Any]]:
         at = urlsplit(reached(self.url))
         connection = http.client.HTTPConnection(at.hostname or "", at.port, timeout=wait_s)
         headers = {"Content-Type": "application/json"}
@@ -49,19 +71,7 @@ class RunningMoot:
             raise MootError(reason) from None
         finally:
             connection.close()
-        fault = told.get("error", {})
-        if response.status == 404:
-            raise LookupError(fault.get("message", path))
-        if response.status == 401:
-            raise ConfigError(
-                f"Moot wants a token: run this as the account that can read {OWNER_SECRET} in its "
-                "data, or set MOOT_TOKEN as Moot has it"
-            )
-        if response.status >= 400:
-            if fault.get("field") is None:
-                raise MootError(str(fault.get("message")))
-            raise Rejected(str(fault.get("field")), str(fault.get("message")))
-        return told
+        return response.status, told
 
 
 def running(config: Config, environment: Mapping[str, str]) -> RunningMoot | None:

@@ -1,0 +1,1 @@
+"""Moot as a service of this machine, and whether it runs."""
