@@ -60,6 +60,14 @@ class Access:
     def __post_init__(self) -> None:
         self.configured = tuple(_configured(self.table))
 
+    def take(self, table: AccessTable) -> None:
+        """Go by another table from now on."""
+        self.table, self.configured = table, tuple(_configured(table))
+
+    def under(self, table: AccessTable) -> Access:
+        """The same people under another table."""
+        return Access(table, self.kept, self.page_users)
+
     def role(self, room: Room, person_id: str, persona: str | None = None) -> Role | None:
         """The highest role that a person has here with a persona; None: somebody unknown.
 

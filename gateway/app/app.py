@@ -15,7 +15,13 @@ from gateway.app.ending import Ends, finish
 from gateway.app.handlers import make_commands
 from gateway.app.jobs import begin_jobs, make_supervisor
 from gateway.app.memory import make_idle, make_memories
-from gateway.app.page import make_admin, make_page_settings, make_services, make_visitors
+from gateway.app.page import (
+    make_admin,
+    make_page_settings,
+    make_services,
+    make_settings,
+    make_visitors,
+)
 from gateway.app.service_manager import Notify, keep_alive, nobody
 from gateway.app.sessions import make_persona_service, make_sessions
 from gateway.app.turns import (
@@ -37,6 +43,7 @@ from gateway.turns.commands import CommandRunner, Commands
 from gateway.turns.turn import TurnRunner
 from gateway.web.page import open_page
 from gateway.web.services import PageSecrets, Services
+from gateway.web.settings.service import Installed
 from gateway.web.signin.names import SHELL
 from gateway.web.signin.owner_api import link_address
 
@@ -64,6 +71,7 @@ class App:
         hooks: HookListener | None = None,
         learn_after_s: float = LEARN_AFTER_S,
         sandboxing: Sandboxing | None = None,
+        installed: Installed | None = None,
     ) -> None:
         self.context = context
         self.personas, self.bots, self.bus = context.personas, context.bots, context.bus
@@ -87,7 +95,7 @@ class App:
         self._make_way(programs)
         # The page
         self.visitors = make_visitors(context, self.admissions, page_secrets)
-        self.services = self._services()
+        self.services = self._services(installed)
         self._page = make_page_settings(context)
 
     def _make_way(self, programs: Callable[[str], AgentProgram]) -> None:
@@ -112,7 +120,7 @@ class App:
         self.queues.serve(self._runner(commands), self.intake.look)
         self.supervisor = make_supervisor(context)
 
-    def _services(self) -> Services:
+    def _services(self, installed: Installed | None) -> Services:
         admin = make_admin(
             self.context,
             sessions=self.sessions,
@@ -137,6 +145,7 @@ class App:
             personas=self.persona_service,
             dry_runs=make_rehearsal(self.context, self.visibility, self.prompts, self.sessions),
             visitors=self.visitors,
+            settings=make_settings(self.context, installed) if installed else None,
         )
 
     def page_url(self) -> str:

@@ -38,6 +38,7 @@ from gateway.web.messages.own import OwnMessages
 from gateway.web.monitor import Monitor
 from gateway.web.page import PageSettings
 from gateway.web.services import PageSecrets, Services, Visitors, visitors_of
+from gateway.web.settings.service import Installed, SettingsService
 from gateway.web.signin.oidc_api import Oidc
 from gateway.web.signin.rows import PageRows
 from gateway.web.signin.secret import owner_secret
@@ -61,6 +62,7 @@ def make_services(
     personas: PersonaService,
     dry_runs: DryRuns,
     visitors: Visitors,
+    settings: SettingsService | None = None,
 ) -> Services:
     """The services that the page's routes ask."""
     transcript, bots = context.transcript, context.bots
@@ -81,6 +83,19 @@ def make_services(
         personas=personas,
         dry_runs=dry_runs,
         visitors=visitors,
+        settings=settings,
+    )
+
+
+def make_settings(context: Context, installed: Installed) -> SettingsService:
+    """The editor of moot.toml."""
+    return SettingsService(
+        installed,
+        context.access,
+        context.personas,
+        context.transcript,
+        context.audit,
+        told=lambda: context.bus.publish(AccessChanged()),
     )
 
 

@@ -42,6 +42,8 @@ from gateway.settings.personas.shipped import bring_shipped
 from gateway.turns.voice import open_transcriber
 from gateway.web.listening.listener import log_shortage, serving_hooks
 from gateway.web.services import PageSecrets
+from gateway.web.settings.service import Installed
+from gateway.web.settings.values import Trial
 from gateway.web.signin.tokens import check_own
 from llm.client import ApiConnections
 from store.database import Store
@@ -68,18 +70,20 @@ async def run(
     at_once: asyncio.Event | None = None,
     notify: Notify = nobody,
     confirms: Confirms | None = None,
+    trial: Trial | None = None,
 ) -> None:
     """Run Moot until `stop` is set.
 
     Turns that run then may go on for `[gateway] shutdown_s`, or until `at_once` is set; what is not
     over is taken up again by the next start. notify: see gateway/app/service_manager.py.
     redactor: knows the secrets of both; without it none is known. confirms: see `Confirms`.
+    trial: checks what the page writes into moot.toml; without it the page can't.
     """
     ends = Ends(stop, at_once or asyncio.Event())
     keep_private(config.gateway.data_dir)
     with hold(config.gateway.data_dir):
         serve = partial(App.serve, started=started, ends=ends, notify=notify, confirms=confirms)
-        await _run(config, environment, serve, redactor or Redactor())
+        await _run(config, environment, serve, redactor or Redactor(), trial)
 
 
 async def _run(
@@ -87,6 +91,7 @@ async def _run(
     environment: Mapping[str, str],
     serve: Callable[[App], Awaitable[None]],
     redactor: Redactor,
+    trial: Trial | None,
 ) -> None:
     _bring_personas(config.gateway.personas_dir)
     personas = Personas(config.gateway.personas_folder, tuple(HEADINGS), agent_names(config.agents))
@@ -118,6 +123,7 @@ async def _run(
                 page_secrets=secrets,
                 hooks=hooks,
                 sandboxing=sandboxing,
+                installed=Installed(environment, trial, redactor.learn) if trial else None,
             )
 
         await _serve(make_app, serve)

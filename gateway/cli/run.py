@@ -48,6 +48,7 @@ def run_moot(arguments: argparse.Namespace) -> int:
     from gateway.app.own_process import seal
     from gateway.app.run import run
     from gateway.app.service_manager import service_manager
+    from gateway.cli.diagnosis.trial import PageTrial
     from gateway.cli.owner_prompt import confirms_on
     from gateway.observability.logs import logging_to
 
@@ -55,7 +56,8 @@ def run_moot(arguments: argparse.Namespace) -> int:
     redactor, own = arguments.redactor, seal()
     with logging_to(sys.stderr, redactor, own) as change:
         make_home(config_file(arguments).parent)
-        config = _listening(configured(arguments), arguments)
+        written = configured(arguments)
+        config = _listening(written, arguments)
         environment = environment_of(arguments, own)
         change(arguments.log or config.logs.level, arguments.log_format or config.logs.format)
 
@@ -70,6 +72,7 @@ def run_moot(arguments: argparse.Namespace) -> int:
                 notify=service_manager(os.environ),
                 redactor=redactor,
                 confirms=confirms_on(sys.stdin),
+                trial=PageTrial(written.file or config_file(arguments), written),
             )
 
         try:

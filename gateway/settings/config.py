@@ -91,8 +91,7 @@ def load_config(path: Path | None, *, base: Path) -> Config:
     """Read moot.toml. `path` None: `base`/moot.toml if there, else the embedded default.
     base: the home.
 
-    Relative paths in it are relative to its own folder. Raises ConfigError: a sentence for each
-    mistake, with file, line, key and remedy.
+    Relative paths are relative to its folder. Raises ConfigError: a sentence for each mistake.
     """
     file = path or base / "moot.toml"
     if path is None and not file.exists():
@@ -153,6 +152,15 @@ def _other_mistakes(raw: Mapping[str, Any], file: Path) -> list[str]:
 
 def _at(file: Path, line: int | None, says: str) -> str:
     return f"{file}{f':{line}' if line else ''}: {says}"
+
+
+def faults_of(raw: Mapping[str, Any]) -> dict[str, str]:
+    """The first mistake of each key, e.g. of access.owners.0."""
+    try:
+        Config.model_validate(raw)
+    except ValidationError as error:
+        return {place_of(one): reason_of(one) for one in reversed(error.errors())}
+    return {}
 
 
 def _anchored(config: Config, base: Path) -> Config:
@@ -243,5 +251,10 @@ def secret(environment: Mapping[str, str], key: str, bot_name: str) -> str | Non
 
 def own_secret(environment: Mapping[str, str], key: str, bot_name: str) -> str | None:
     """KEY_<BOT NAME>, which no other bot has."""
-    suffix = "".join(c if c.isalnum() else "_" for c in bot_name).upper()
-    return environment.get(f"{key}_{suffix}") or None
+    return environment.get(own_key(key, bot_name)) or None
+
+
+def own_key(key: str, bot_name: str | None) -> str:
+    """The name of the variable that is this bot's alone; None: of the platform's only bot."""
+    suffix = "".join(c if c.isalnum() else "_" for c in bot_name or "").upper()
+    return f"{key}_{suffix}" if suffix else key

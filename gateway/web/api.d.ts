@@ -19,6 +19,13 @@ declare namespace Api {
     tools: Array<string>;
   }
 
+  interface BotSettingsView {
+    name: string;
+    platform: string;
+    personas: Array<string>;
+    require_mention: boolean;
+  }
+
   interface BotView {
     name: string;
     platform: string;
@@ -70,6 +77,14 @@ declare namespace Api {
     free_bytes: number;
     total_bytes: number;
     database_bytes: number | null;
+  }
+
+  interface EffectView {
+    act: string;
+    gains: boolean;
+    people: Array<string>;
+    rooms: Array<string>;
+    personas: Array<string>;
   }
 
   interface EmbedderView {
@@ -184,6 +199,11 @@ declare namespace Api {
     reason: string;
   }
 
+  interface LoginView {
+    title: string;
+    fields: Array<SecretView>;
+  }
+
   interface MemoryView {
     scopes: Array<string>;
     landmarks: Array<LandmarkView>;
@@ -261,6 +281,15 @@ declare namespace Api {
     here: boolean;
   }
 
+  interface PlatformView {
+    name: string;
+    title: string;
+    needs_url: boolean;
+    logins: Array<LoginView>;
+    person: string;
+    docs: string;
+  }
+
   interface PostView {
     key: string;
     message_id: string | null;
@@ -274,6 +303,15 @@ declare namespace Api {
     text: string;
     remedy: string;
     grave: boolean;
+  }
+
+  interface ProposalView {
+    diff: string;
+    effects: Array<EffectView>;
+    others: number;
+    secrets: Array<string>;
+    at_once: Array<string>;
+    restart: Array<string>;
   }
 
   interface QuestionView {
@@ -360,6 +398,12 @@ declare namespace Api {
     score: number;
   }
 
+  interface SecretView {
+    key: string;
+    title: string;
+    hidden: boolean;
+  }
+
   interface SectionView {
     name: string;
     text: string;
@@ -393,6 +437,19 @@ declare namespace Api {
     pid: number | null;
     started_at: string | null;
     terminal: boolean;
+  }
+
+  interface SettingsView {
+    file: string;
+    exists: boolean;
+    writable: boolean;
+    base: string;
+    fault: string;
+    access: Record<string, unknown>;
+    limits: Record<string, unknown>;
+    bots: Array<BotSettingsView>;
+    platforms: Array<PlatformView>;
+    restart: Array<string>;
   }
 
   interface SpeakerView {
@@ -487,6 +544,11 @@ declare namespace Api {
     mark: string;
     text: string;
     state: string;
+  }
+
+  interface ToldView {
+    mark: string;
+    text: string;
   }
 
   interface TrimView {

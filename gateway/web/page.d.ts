@@ -169,6 +169,7 @@ declare namespace Api {
     "/api/personas/files": { folder: PersonaFolder; personas: PersonaCard[] };
     "/api/admin/overview": SummaryView;
     "/api/admin/embedder": EmbedderView;
+    "/api/settings": SettingsView;
     "/api/admin/rooms": { rooms: RoomLineView[] };
     "/api/admin/sessions": { sessions: SessionLineView[] };
   }

@@ -32,6 +32,7 @@ from gateway.web.persona_api import PersonaApi
 from gateway.web.rendering import event_json
 from gateway.web.schedules_api import SchedulesApi
 from gateway.web.services import Services
+from gateway.web.settings.api import SettingsApi
 from gateway.web.signin.api import SignInApi
 from gateway.web.signin.caller import RequestRefused, set_caller
 from gateway.web.signin.oidc_api import OidcApi
@@ -177,6 +178,7 @@ def _apis(
         SignInApi(credentials, visitors.attempts),
         OidcApi(settings.access, visitors.audit, visitors.oidc),
         PagePeopleApi(settings.access, visitors.people, visitors.tokens),
+        *([SettingsApi(services.settings)] if services.settings else []),
     )
 
 

@@ -22,6 +22,7 @@ from gateway.web.inbox import InboxService
 from gateway.web.memory.room_memory import RoomMemoryService
 from gateway.web.messages.own import OwnMessages
 from gateway.web.monitor import Monitor
+from gateway.web.settings.service import SettingsService
 from gateway.web.signin.attempts import Attempts
 from gateway.web.signin.oidc_api import Oidc
 from gateway.web.signin.people import Noted, PagePeople
@@ -76,6 +77,7 @@ class Services:
     personas: PersonaService
     dry_runs: DryRuns
     visitors: Visitors
+    settings: SettingsService | None = None
 
 
 def visitors_of(

@@ -14,6 +14,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from contract.agent import Answer, Option
 from contract.briefing import Trim
 from contract.chat import Attachment, Speaker
+from gateway.access.effects import Effect
 from gateway.audit.audit import AuditEntry
 from gateway.core import views
 from gateway.core.views import OpenQuestion
@@ -24,6 +25,7 @@ from gateway.web import inbox, monitor
 from gateway.web.admin import values
 from gateway.web.memory.room_memory import MemorySearch
 from gateway.web.rendering import INLINE, shown_names
+from gateway.web.settings import values as settings
 from memory.browse.view_rows import (
     AgentSessionRow,
     EpisodeRow,
@@ -45,10 +47,12 @@ declare namespace Api {
 RENDERED: Mapping[str, Any] = {
     "AgentSessionView": AgentSessionRow,
     "AnswerView": Answer,
+    "BotSettingsView": settings.BotSettings,
     "BotView": values.BotView,
     "ChangeView": views.ChangeView,
     "DayView": values.Day,
     "DiskView": values.Disk,
+    "EffectView": Effect,
     "EmbedderView": values.Embedder,
     "EntryView": AuditEntry,
     "EpisodeView": EpisodeRow,
@@ -59,12 +63,15 @@ RENDERED: Mapping[str, Any] = {
     "HealthView": monitor.HealthReport,
     "LandmarkView": LandmarkRow,
     "LeftOutView": views.LeftOut,
+    "LoginView": settings.LoginView,
     "MessageView": views.MessageView,
     "NoteView": InsightRow,
     "OptionView": Option,
     "PersonaView": views.PersonaView,
+    "PlatformView": settings.PlatformView,
     "PostView": views.PostRecord,
     "ProblemView": values.Problem,
+    "ProposalView": settings.Proposal,
     "ReceiptView": inbox.Receipt,
     "RecordView": StoredObservation,
     "ReplyView": inbox.TurnReply,
@@ -72,9 +79,11 @@ RENDERED: Mapping[str, Any] = {
     "RoomLineView": values.RoomLine,
     "RoomView": views.RoomView,
     "ScoredView": views.Scored,
+    "SecretView": settings.SecretView,
     "SectionView": views.SectionRecord,
     "SessionLineView": values.SessionLine,
     "SessionView": views.SessionView,
+    "SettingsView": settings.SettingsView,
     "SpeakerView": Speaker,
     "SpentView": values.PersonaUsage,
     "StateView": views.StateChange,
@@ -86,6 +95,7 @@ RENDERED: Mapping[str, Any] = {
     "TitlesView": Page[TitleRow],
     "TodayView": values.Today,
     "TodoView": views.TodoView,
+    "ToldView": settings.Told,
     "TrimView": Trim,
     "TurnLineView": values.TurnLine,
     "TurnPageView": values.TurnPage,
