@@ -190,6 +190,7 @@ declare namespace Page {
     send: HTMLButtonElement;
     mark: HTMLImageElement;
     "stream-worker": HTMLMetaElement;
+    "diagram-frame": HTMLMetaElement;
   }
 
   /** A person or a persona, as far as an avatar needs it. */
@@ -305,3 +306,20 @@ declare namespace Page {
     show: ((messageId: string) => void) | null;
   }
 }
+
+/** The address of a style sheet that the bundle keeps apart. */
+declare module "*?sheet" {
+  const address: string;
+  export default address;
+}
+
+declare module "highlight.js/lib/common" {
+  import hljs from "highlight.js";
+  export default hljs;
+}
+
+/** What the script before it in diagram.html defines. */
+declare const mermaid: {
+  initialize(options: Record<string, unknown>): void;
+  render(id: string, code: string): Promise<{ svg: string }>;
+};

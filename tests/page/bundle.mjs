@@ -41,20 +41,106 @@ const COMMON = {
 
 /** @type {Map<string, Uint8Array>} */
 const made = new Map(); // by file name
-const packages = new Map(); // those that something was bundled of: name -> folder
+const packages = new Set(); // those that something was bundled of
+
+/** `import sheet from "x.css?sheet"`: the address of a style sheet that is kept apart, with its fonts. */
+const sheets = {
+  name: "sheets",
+  setup(building) {
+    building.onResolve({ filter: /\?sheet$/ }, async ({ path, resolveDir }) => {
+      const found = await building.resolve(path.replace("?sheet", ""), { kind: "import-statement", resolveDir });
+      return { path: found.path, namespace: "sheet" };
+    });
+    building.onLoad({ filter: /./, namespace: "sheet" }, async ({ path }) => {
+      const files = await bundle({ entryPoints: [path], plugins: [woff2] });
+      const [name] = [...files].find(([, output]) => output.entryPoint);
+      return { contents: `export default "/static/${name}";` };
+    });
+  },
+};
+
+/** The words of a language as a plain module: the same file for every document. */
+const words = {
+  name: "words",
+  setup(building) {
+    building.onLoad({ filter: /\.json$/ }, ({ path }) => ({
+      contents: `export default ${readFileSync(path, "utf8")}`,
+      loader: "js",
+    }));
+  },
+};
+
+/** Every browser of these years reads the newest form of a font. */
+const woff2 = {
+  name: "woff2",
+  setup(building) {
+    building.onLoad({ filter: /katex\.css$/ }, ({ path }) => ({
+      contents: readFileSync(path, "utf8").replace(/,\s*url\([^)]+\.(?:woff|ttf)\) format\([^)]+\)/g, ""),
+      loader: "css",
+      resolveDir: dirname(path),
+    }));
+  },
+};
 
 /** Run esbuild; where each entry point went, and what each of its files imports. */
 async function bundle(options) {
   const { outputFiles, metafile } = await build({ ...COMMON, ...options });
-  for (const file of outputFiles) made.set(relative(to, file.path), file.contents);
   for (const input of Object.keys(metafile.inputs)) notePackage(resolve(web, input));
-  const outputs = Object.entries(metafile.outputs).map(([path, output]) => [path.split("/").pop(), output]);
-  return new Map(outputs);
+  const outputs = new Map(Object.entries(metafile.outputs).map(([path, output]) => [path.split("/").pop(), output]));
+  for (const file of outputFiles) made.set(relative(to, file.path), withoutIdle(outputs, file));
+  return outputs;
+}
+
+/** A script without the imports of nothing: of a chunk that has but esbuild's own helpers, which no source is in. */
+function withoutIdle(outputs, { path, contents, text }) {
+  if (!path.endsWith(".js")) return contents;
+  const kept = text.replace(/^(?:import"\/static\/([\w.-]+)";)+/, (line) =>
+    line.replace(/import"\/static\/([\w.-]+)";/g, (one, name) =>
+      Object.keys(outputs.get(name)?.inputs ?? { unknown: 0 }).length ? one : "",
+    ),
+  );
+  if (kept === text) return contents;
+  const output = outputs.get(path.split("/").pop());
+  output.imports = output.imports.filter(({ path: of }) => kept.includes(of.split("/").pop()));
+  return Buffer.from(kept);
 }
 
 function notePackage(path) {
-  const [, name] = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path) ?? [];
-  if (name) packages.set(name, path.slice(0, path.lastIndexOf(`node_modules/${name}/`)) + `node_modules/${name}`);
+  const [, name] = /\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path) ?? [];
+  if (name) packages.add(name);
+}
+
+/** A document with its style and its scripts in itself, for a frame that may ask for nothing. */
+async function frame(document) {
+  let html = readFileSync(join(from, document), "utf8");
+  const digests = [];
+  for (const [tag, place, path] of html.matchAll(/<script src="\/(static|modules)\/([\w./@-]+)"><\/script>/g)) {
+    const code = place === "modules" ? asIs(path) : await text({ entryPoints: [join(from, path)], format: "iife" });
+    digests.push(`'sha256-${createHash("sha256").update(code).digest("base64")}'`);
+    html = html.replace(tag, () => `<script>${code}</script>`);
+  }
+  for (const [tag, path] of html.matchAll(/<link rel="stylesheet" href="\/static\/([\w./-]+)">/g)) {
+    const css = await text({ entryPoints: [join(from, path)] });
+    html = html.replace(tag, () => `<style>${css}</style>`);
+  }
+  const policy = `default-src 'none'; script-src ${digests.join(" ")}; style-src 'unsafe-inline'`;
+  html = html.replace("<title>", () => `<meta http-equiv="Content-Security-Policy" content="${policy}">\n<title>`);
+  return hashed(document, Buffer.from(html));
+}
+
+/** A package's own script, for a document. */
+function asIs(path) {
+  notePackage(join(modules, path));
+  const code = readFileSync(join(modules, path), "utf8");
+  if (/<\/?script/i.test(code)) throw new Error(`${path} can't stand in a document`);
+  return code;
+}
+
+/** What esbuild makes of one entry point, which is no file of the bundle. */
+async function text(options) {
+  const { outputFiles, metafile } = await build({ ...COMMON, ...options });
+  for (const input of Object.keys(metafile.inputs)) notePackage(resolve(web, input));
+  return outputFiles[0].text;
 }
 
 /** Where an entry point went. */
@@ -73,7 +159,11 @@ function imported(outputs, name, lazily, found = new Set()) {
 
 /** A file that is served as it is. */
 function copied(path) {
-  const bytes = readFileSync(join(from, path));
+  return hashed(path, readFileSync(join(from, path)));
+}
+
+/** The name of a file after its bytes. */
+function hashed(path, bytes) {
   const digest = createHash("sha256").update(bytes).digest("hex").slice(0, 8);
   const name = `${path.split("/").pop().slice(0, -extname(path).length)}-${digest}${extname(path)}`;
   made.set(name, bytes);
@@ -91,20 +181,21 @@ async function styles(name, sheets) {
   return named;
 }
 
-const documents = readdirSync(from).filter((name) => name.endsWith(".html"));
+const FRAME = "diagram.html";
+const framed = await frame(FRAME);
+const documents = readdirSync(from).filter((name) => name.endsWith(".html") && name !== FRAME);
 const sources = new Map(documents.map((name) => [name, readFileSync(join(from, name), "utf8")]));
-const named = [...sources.values()].flatMap((source) => [...source.matchAll(ADDRESS)].map(([, path]) => path));
-const scripts = [...new Set(named.filter((path) => path.endsWith(".js")))];
-const workers = scripts.filter((path) => path.endsWith("_worker.js"));
-const outputs = await bundle({
-  entryPoints: scripts.filter((path) => !workers.includes(path)).map((path) => `static/${path}`),
-  format: "esm",
-  splitting: true,
-});
-const workerOutputs = await bundle({ entryPoints: workers.map((path) => `static/${path}`), format: "iife" });
-
 const parts = {}; // all that a document may ask for, by its name
 for (const [document, source] of sources) {
+  const scripts = [...source.matchAll(ADDRESS)].map(([, path]) => path).filter((path) => path.endsWith(".js"));
+  const workers = scripts.filter((path) => path.endsWith("_worker.js"));
+  const outputs = await bundle({
+    entryPoints: scripts.filter((path) => !workers.includes(path)).map((path) => `static/${path}`),
+    format: "esm",
+    splitting: true,
+    plugins: [sheets, words],
+  });
+  const workerOutputs = await bundle({ entryPoints: workers.map((path) => `static/${path}`), format: "iife" });
   const asked = new Set();
   const ahead = new Set();
   const style = await styles(
@@ -120,7 +211,7 @@ for (const [document, source] of sources) {
       if (path === style) return address;
       const worker = workers.includes(path);
       const into = worker ? workerOutputs : outputs;
-      const name = scripts.includes(path) ? entryOf(into, `static/${path}`) : copied(path);
+      const name = path === FRAME ? framed : scripts.includes(path) ? entryOf(into, `static/${path}`) : copied(path);
       asked.add(name);
       if (!worker && scripts.includes(path)) {
         for (const file of imported(outputs, name, false)) ahead.add(file);
@@ -139,7 +230,8 @@ made.set("LICENSES.txt", Buffer.from(notices()));
 function notices() {
   return [...packages]
     .sort()
-    .map(([name, folder]) => {
+    .map((name) => {
+      const folder = join(modules, name);
       const { version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
       const file = readdirSync(folder).find((path) => /^licen[cs]e/i.test(path));
       const text = file ? readFileSync(join(folder, file), "utf8").trim() : "";

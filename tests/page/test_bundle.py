@@ -25,7 +25,7 @@ def test_the_committed_bundle_is_what_the_sources_make() -> None:
 
 
 def test_every_file_that_a_document_names_is_there_and_has_a_name_of_its_own() -> None:
-    for document in DIST.glob("*.html"):
+    for document in (DIST / "index.html", DIST / "signin.html"):
         names = re.findall(r"/static/([\w.-]+)", document.read_text("utf-8"))
         assert len(names) >= 3
         for name in names:

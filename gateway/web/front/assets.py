@@ -66,7 +66,7 @@ class Assets:
     async def answer(self, request: web.Request, name: str, status: int = 200) -> web.Response:
         """A file; 304 when the browser has it."""
         asset = self.files[name]
-        kept = DOCUMENT if asset.suffix == ".html" else FILE
+        kept = DOCUMENT if name in self.parts else FILE
         headers = {"Cache-Control": kept if status == 200 else "no-store"}
         if status == 200:
             headers["ETag"] = f'"{asset.etag}"'

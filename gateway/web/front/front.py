@@ -17,6 +17,11 @@ from gateway.web.signin.caller import RequestRefused, caller_of, set_caller
 from gateway.web.signin.oidc_api import BACK
 
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"  # Prometheus' text format
+FRAMED = {
+    "Content-Security-Policy": "sandbox allow-scripts; frame-ancestors 'self'",
+    "X-Frame-Options": "SAMEORIGIN",
+}
+"""For a document that stands in a frame of the page: what else it may do, it says itself."""
 FAULT = '<p class="fault" id="fault" role="alert">'  # in signin.html, for a reason
 
 
@@ -58,9 +63,12 @@ class Front:
 
     async def static(self, request: web.Request) -> web.Response:
         name = request.match_info["name"]
-        if name not in self.assets.files or name.endswith(".html"):
+        if name not in self.assets.files or name in self.assets.parts:
             return error(404, "there is no such file")
-        return await self.assets.answer(request, name)
+        response = await self.assets.answer(request, name)
+        if name.endswith(".html"):
+            response.headers.update(FRAMED)
+        return response
 
     async def health(self, request: web.Request) -> web.Response:
         health = await self.monitor.health()

@@ -5,6 +5,7 @@ import { avatar } from "../lib/avatar.js";
 import { copyButton, h, icon } from "../lib/dom.js";
 import { t } from "../lib/i18n.js";
 import { markdown, plainText } from "../lib/markdown.js";
+import { picture } from "../lib/picture.js";
 import { mentions, state, tell } from "../lib/store.js";
 import { clock, full, sentence, size } from "../lib/words.js";
 import { edit, editor, remove } from "./edit.js";
@@ -130,13 +131,7 @@ function files(attachments) {
 /** @param {Api.FileView} file */
 function fileElement(file) {
   const about = `${file.name}, ${size(file.size_bytes)}`;
-  if (file.image && file.url) {
-    return h(
-      "a",
-      { href: file.url, target: "_blank", rel: "noopener", class: "image" },
-      h("img", { src: file.url, alt: file.name, loading: "lazy", title: about }),
-    );
-  }
+  if (file.image && file.url) return picture(file.url, file.name, about);
   const inside = [
     icon("file"),
     h("span", { class: "file-name" }, file.name),

@@ -3,6 +3,7 @@
 
 import { h } from "./dom.js";
 import { formulaAt } from "./maths.js";
+import { ownFile, picture } from "./picture.js";
 import { LABEL, LONGEST_LABEL, PUNCTUATION, destination, known, safeUrl } from "./links.js";
 
 const SPACE = /[\s\u00a0]/;
@@ -17,6 +18,7 @@ const MOST_DELIMITERS = 2_000; // more than this is not prose; matching them is 
  * @typedef {{ mark: string, count: number, length: number, opens: boolean, closes: boolean }} Delimiter
  * @typedef {Node | Delimiter} Part
  * @typedef {Map<string, string>} Mentions
+ * @typedef {{ mentions: Mentions, links: Links, notes: import("./footnotes.js").Notes }} Names what a text may name
  * @typedef {Map<string, string>} Links addresses by the labels that a text defines for them
  */
 
@@ -31,23 +33,22 @@ export function link(url, ...children) {
 /**
  * Nodes for a stretch of text. `mentions`: lower-case names to a class.
  * @param {string} text
- * @param {Mentions} mentions
- * @param {Links} links
+ * @param {Names} names
  */
-export function inline(text, mentions, links) {
-  return new Inline(text, mentions, links).nodes();
+export function inline(text, names) {
+  return new Inline(text, names).nodes();
 }
 
 class Inline {
   /**
    * @param {string} text
-   * @param {Mentions} mentions
-   * @param {Links} links
+   * @param {Names} names
    */
-  constructor(text, mentions, links) {
+  constructor(text, { mentions, links, notes }) {
     this.text = text;
     this.mentions = mentions;
     this.links = links;
+    this.notes = notes;
     this.at = 0;
     this.plain = ""; // text that is not among the parts yet
     /** @type {Part[]} */
@@ -87,7 +88,7 @@ class Inline {
       case "~":
         return this.delimiter(character);
       case "[":
-        return this.open(false);
+        return this.note() || this.open(false);
       case "!":
         return this.text[this.at + 1] === "[" && this.open(true);
       case "]":
@@ -120,6 +121,13 @@ class Inline {
 
   formula() {
     const found = formulaAt(this.text, this.at);
+    if (!found) return false;
+    this.at = found.end;
+    return this.push(found.node);
+  }
+
+  note() {
+    const found = this.notes.at(this.text, this.at);
     if (!found) return false;
     this.at = found.end;
     return this.push(found.node);
@@ -207,13 +215,15 @@ class Inline {
     const bracket = this.brackets.pop();
     if (!bracket || bracket.inside) return false;
     const target = destination(this.text, this.at + 1) ?? this.reference(bracket.from);
-    const url = target && safeUrl(target.url);
-    if (!url) return false;
+    const own = target && bracket.image ? ownFile(target.url) : null;
+    const url = own ?? (target && safeUrl(target.url));
+    if (!target || !url) return false;
     this.flush();
     const inner = this.parts.splice(bracket.index).slice(1);
     emphasise(inner);
     const words = inner.map(toNode).map(unlinked);
-    this.parts.push(link(url, ...(words.length ? words : [url])));
+    if (own) this.parts.push(picture(own, words.map((word) => word.textContent).join("")));
+    else this.parts.push(link(url, ...(words.length ? words : [url])));
     if (!bracket.image) this.closeOuter();
     this.at = target.end;
     return true;

@@ -1,7 +1,9 @@
 // @ts-check
 // Markdown to DOM nodes: CommonMark's blocks as agents write them, with tables. Never HTML.
 
-import { copyButton, h } from "./dom.js";
+import { codeBlock } from "./code.js";
+import { h } from "./dom.js";
+import { Notes, note } from "./footnotes.js";
 import { inline } from "./inline.js";
 import {
   BULLET,
@@ -26,7 +28,7 @@ import { t } from "./i18n.js";
 
 /**
  * @typedef {import("./inline.js").Mentions} Mentions
- * @typedef {{ mentions: Mentions, links: import("./inline.js").Links, collecting: boolean }} Names what a text may name
+ * @typedef {import("./inline.js").Names & { collecting: boolean }} Names
  */
 
 const LONGEST = 200_000; // beyond it a text is shown as it is
@@ -45,23 +47,25 @@ export function markdown(text, mentions = new Map()) {
     return fragment;
   }
   const lines = text.replaceAll("\0", "\ufffd").replace(/\r\n?/g, "\n").split("\n");
-  fragment.append(...new Blocks(lines, { mentions, links: linksOf(lines, mentions), collecting: false }, 0).nodes());
+  const names = namesOf(lines, mentions);
+  fragment.append(...new Blocks(lines, names, 0).nodes(), ...names.notes.list());
   return fragment;
 }
 
 /**
- * Where the labels lead that lines define and use. A link may stand before its definition: the lines are read twice.
+ * The links and footnotes that lines define and use. One may stand before its definition: the lines are read twice.
  * @param {string[]} lines
  * @param {Mentions} mentions
  */
-function linksOf(lines, mentions) {
-  const names = { mentions, links: new UsedMap(), collecting: true };
-  if (!lines.some((line) => line.includes("]:"))) return names.links;
+function namesOf(lines, mentions) {
+  const names = { mentions, links: new UsedMap(), notes: new Notes(), collecting: true };
+  if (!lines.some((line) => line.includes("]:"))) return { ...names, collecting: false };
   new Blocks(lines, names, 0).nodes();
   names.links.used.clear();
   new Blocks(lines, names, 0).nodes();
   for (const label of names.links.keys()) if (!names.links.used.has(label)) names.links.delete(label);
-  return names.links;
+  names.notes.settle();
+  return { ...names, collecting: false };
 }
 
 /** A map that knows which of its keys were asked for. */
@@ -130,6 +134,7 @@ class Blocks {
     const deep = this.depth >= DEEPEST;
     const opened = fence(line);
     if (opened) return this.fenced(opened);
+    if (this.notes(line)) return this.note();
     if (HEADING.test(line)) return this.heading();
     if (rule(line)) {
       this.at += 1;
@@ -151,7 +156,33 @@ class Blocks {
 
   /** @param {string} text */
   text(text) {
-    return inline(text, this.names.mentions, this.names.links);
+    return inline(text, this.names);
+  }
+
+  /**
+   * Whether a line begins a footnote: one that is known, or gets known now.
+   * @param {string} line
+   */
+  notes(line) {
+    const found = note(line);
+    return found !== null && (this.names.collecting || this.names.notes.defined.has(found.label));
+  }
+
+  /** A footnote, which stands below the text: its line, and those that are indented. */
+  note() {
+    const { label, from } = /** @type {{ label: string, from: number }} */ (note(this.line));
+    const body = [this.line.slice(from)];
+    for (this.at += 1; this.more; this.at += 1) {
+      let next = this.at;
+      while (next + 1 < this.lines.length && blank(this.lines[next])) next += 1;
+      if (indent(spread(this.lines[next])) < 2) break;
+      body.push(unindent(this.lines[this.at], 4));
+    }
+    const { notes } = this.names;
+    notes.defined.add(label);
+    const nodes = new Blocks(body, this.names, this.depth + 1).nodes();
+    if (!notes.bodies.has(label)) notes.bodies.set(label, nodes);
+    return null;
   }
 
   /** @param {RegExpExecArray} opened */
@@ -306,6 +337,7 @@ class Blocks {
         return title(under[1][0] === "=" ? 1 : 2, this.text(above));
       }
       if (starts(line) || columns(line, this.lines[this.at + 1]) || formulaLines(this.lines, this.at)) break;
+      if (this.notes(line)) break;
       body.push(words(line));
     }
     const text = this.withoutDefinitions(body.join("\n").trim());
@@ -383,18 +415,4 @@ function columns(line, next) {
   const marks = split(next);
   if (!marks.every((mark) => /^:?-+:?$/.test(mark)) || marks.length !== split(line).length) return null;
   return marks.map((mark) => (!mark.endsWith(":") ? "left" : mark.startsWith(":") ? "center" : "right"));
-}
-
-/**
- * @param {string} code
- * @param {string} language
- */
-function codeBlock(code, language) {
-  const head = h("div", { class: "code-head" }, h("span", {}, language || "text"), copyButton(code));
-  const body = h(
-    "pre",
-    { tabindex: "0", role: "group", "aria-label": `Code${language ? `, ${language}` : ""}` },
-    h("code", {}, code),
-  );
-  return h("div", { class: "code" }, head, body);
 }

@@ -1,0 +1,33 @@
+// @ts-check
+// What draws formulas, by KaTeX with its fonts. Loaded when the first formula needs it.
+
+import katex from "katex";
+import sheet from "katex/dist/katex.css?sheet";
+
+await new Promise((done) => {
+  const link = document.createElement("link");
+  Object.assign(link, { rel: "stylesheet", href: sheet, onload: done, onerror: done });
+  document.head.append(link);
+});
+
+/** A formula that would lead somewhere, or load something, stands as its source. @returns {boolean} */
+function refuse() {
+  throw new Error("a formula only draws");
+}
+
+/**
+ * A formula drawn, for eyes and, as MathML, for screen readers. Raises what KaTeX can't read.
+ * @param {string} formula
+ * @param {boolean} block
+ */
+export function drawing(formula, block) {
+  const made = document.createElement("span");
+  katex.render(formula, made, {
+    displayMode: block,
+    trust: refuse,
+    strict: "ignore",
+    maxSize: 20, // em
+    maxExpand: 300, // macros
+  });
+  return made;
+}
