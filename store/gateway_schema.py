@@ -148,6 +148,7 @@ room_settings = Table(  # what was chosen in a room with a command
     Column("mode_by", String),  # id of the person who chose it
     Column("follow", String),  # asker, everybody, never; null: as moot.toml says
     Column("require_mention", Boolean),  # null: as its bot's table says
+    Column("language", String),  # en, de, ...; null: as moot.toml says
     Column("by_id", String, nullable=False),
     Column("at", BigInteger, nullable=False),
 )

@@ -17,6 +17,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as NoConnection
 
 from contract.errors import MootError
+from contract.language import phrase, say
 
 log = structlog.stdlib.get_logger("moot.store")
 
@@ -37,13 +38,15 @@ _PG_FULL = "53100"
 _PG_AWAY = ("08", "25006", "53", "57P", "58")  # connection, read-only, resources, shutdown, system
 
 WHY = {
-    "full": "nothing can be stored, as the disk of the database is full",
-    "away": "nothing can be stored, as the database takes no writes",
+    "full": phrase("nothing can be stored, as the disk of the database is full"),
+    "away": phrase("nothing can be stored, as the database takes no writes"),
 }
 REMEDY = {
-    "full": "make room on the disk of the database; Moot then goes on by itself",
-    "away": "start the database, end what keeps it locked, or put its file back; Moot then goes on "
-    "by itself",
+    "full": phrase("make room on the disk of the database; Moot then goes on by itself"),
+    "away": phrase(
+        "start the database, end what keeps it locked, or put its file back; "
+        "Moot then goes on by itself"
+    ),
 }
 
 
@@ -58,7 +61,8 @@ class StoreRefusal(MootError):
 
 def sentence(state: Refused) -> str:
     """The state and its remedy, for people."""
-    return f"{WHY[state][0].upper()}{WHY[state][1:]}: {REMEDY[state]}."
+    why = say(WHY[state])
+    return f"{why[0].upper()}{why[1:]}: {say(REMEDY[state])}."
 
 
 class StoreHealth:

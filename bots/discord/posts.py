@@ -30,6 +30,7 @@ from bots.markdown.split import split
 from contract.agent import Question
 from contract.chat import SLASH, Destination
 from contract.errors import PlatformError
+from contract.language import phrase, say
 
 Message = Mapping[str, Any]
 
@@ -45,7 +46,9 @@ _REMEMBERED = 5_000
 _EPHEMERAL = 1 << 6
 _TOLD_S = 5.0
 _TOKEN_S = 14 * 60.0  # Discord: an interaction's token is good for 15 minutes
-TOO_LATE = "That was for one person alone, and comes too late to be told so. Please ask again."
+TOO_LATE = phrase(
+    "That was for one person alone, and comes too late to be told so. Please ask again."
+)
 
 # Message components: docs.discord.com, read 2026-11.
 _ROWS, _ROW, _LABEL, _CUSTOM_ID = 5, 5, 80, 100
@@ -236,7 +239,7 @@ class Posts:
             if known is not None and self._now() - known.at < _TOKEN_S:
                 await asyncio.wait({known.told}, timeout=_TOLD_S)
                 return await self._whisper(known.token, text)
-            text = TOO_LATE
+            text = say(TOO_LATE)
         target = await self._opened(place)
         body = self._body(target, text, key)
         if components:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from contract.agent import Question
+from contract.language import phrase, say
 
 TITLE_CHARS, DETAIL_CHARS = 200, 1_200  # with ten choices it still fits Discord's 2,000
 
@@ -43,20 +44,29 @@ def decided_markdown(question: Question, option: int, by: str) -> str:
     return f"**{title}**\n\n{label} ({literal(by)})"
 
 
-ALONE = "two people must agree (`second_person` under `[access]`), and only one may answer here"
+ALONE = phrase(
+    "two people must agree (`second_person` under `[access]`), and only one may answer here"
+)
 
 
 def refused_markdown(question: Question, persona: str, why: str) -> str:
     """The text instead of a question that nobody could answer. why: Markdown."""
     title = literal(_cut(question.title, TITLE_CHARS))
-    return f"@{persona} asked for permission ({title}) and was refused: {why}."
+    return say(
+        "@{persona} asked for permission ({title}) and was refused: {why}.",
+        persona=persona,
+        title=title,
+        why=why,
+    )
 
 
 def unowned_markdown(person_id: str) -> str:
     """The note below a question that only Moot's page can answer yet; the id of who asked."""
-    return (
-        "Nobody here may answer that yet: it waits on Moot's page. Where Moot runs, "
-        f"`moot access grant {person_id} owner` lets whoever asked answer here."
+    return say(
+        "Nobody here may answer that yet: it waits on Moot's page. Where "
+        "Moot runs, `moot access grant {person_id} owner` lets whoever asked "
+        "answer here.",
+        person_id=person_id,
     )
 
 
@@ -64,24 +74,33 @@ def agreed_markdown(question: Question, option: int, by: str) -> str:
     """The text in place of a question that one of two people allowed."""
     title = literal(_cut(question.title, TITLE_CHARS))
     label = literal(_cut(question.options[option].label, LABEL_CHARS))
-    return f"**{title}**\n\n{label} ({literal(by)} agreed; one more person must)"
+    return say(
+        "**{title}**\n\n{label} ({literal} agreed; one more person must)",
+        title=title,
+        label=label,
+        literal=literal(by),
+    )
 
 
 def left_markdown(title: str, persona: str) -> str:
     """The text in place of a question that an earlier process asked."""
     asked = literal(_cut(title, TITLE_CHARS))
-    return (
-        f"**{asked}**\n\nThis question is closed: Moot was restarted. "
-        f"@{persona} asks again if it still has to."
+    return say(
+        "**{asked}**\n\nThis question is closed: Moot was restarted. "
+        "@{persona} asks again if it still has to.",
+        asked=asked,
+        persona=persona,
     )
 
 
 def gone_markdown(title: str, persona: str) -> str:
     """The text in place of a question that the agent's program asks no more."""
     asked = literal(_cut(title, TITLE_CHARS))
-    return (
-        f"**{asked}**\n\nNobody answered, and the program of @{persona} asks no more. "
-        "It may have gone on by itself."
+    return say(
+        "**{asked}**\n\nNobody answered, and the program of @{persona} asks no "
+        "more. It may have gone on by itself.",
+        asked=asked,
+        persona=persona,
     )
 
 
@@ -95,4 +114,4 @@ def fenced(text: str) -> str:
 def _cut(text: str, most: int) -> str:
     if len(text) <= most:
         return text
-    return f"{text[:most]}… ({len(text) - most} more characters)"
+    return say("{text}… ({n} more characters)", text=text[:most], n=len(text) - most)

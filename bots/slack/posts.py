@@ -17,6 +17,7 @@ from bots.slack.events import ASK, CHOOSE, NOTE, Account, ShortcutUse, commander
 from bots.slack.text import LIMIT_BYTES, escape, fenced, markdown, mrkdwn, unescaped
 from contract.agent import Question
 from contract.chat import Destination, Inbound, PersonaIdentity
+from contract.language import phrase, say
 
 log = structlog.stdlib.get_logger("moot.bots")
 
@@ -151,7 +152,7 @@ class Posts:
         except SlackRefused as error:
             log.info("question.not_shown", reason=error)
             user = by.sender_id.partition(":")[2]
-            await self._api.call("chat.postMessage", channel=user, text=_NOT_HERE)
+            await self._api.call("chat.postMessage", channel=user, text=say(_NOT_HERE))
             raise
 
     async def edit(self, place: Destination, message_id: str, text: str) -> None:
@@ -222,7 +223,9 @@ def written_forms(text: str) -> tuple[str, Blocks | None]:
     return _cut(escape(quiet(text)), _NOTIFIED), [{"type": "markdown", "text": markdown(text)}]
 
 
-_NOT_HERE = "I can't answer there: I'm not in that channel. Somebody in it can `/invite` me."
+_NOT_HERE = phrase(
+    "I can't answer there: I'm not in that channel. Somebody in it can `/invite` me."
+)
 
 
 def _plain(text: str) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import structlog
 from sqlalchemy import Connection
 
 from contract.chat import Room, Speaker
+from contract.language import current, phrase, say, speaking
 from gateway.access.grants import Grants, GrantSpan, KeptGrant, live
 from gateway.access.pairing_rows import (
     ASKS,
@@ -38,8 +39,8 @@ log = structlog.stdlib.get_logger("moot.access")
 
 GOOD_FOR = timedelta(hours=24)
 MOST_WAITING = 20  # beyond it the oldest is displaced: unknown people can't fill the list
-LET_IN = "You are let in: you can talk with me here now."
-DECLINED = "An administrator has declined your request, so I can't talk with you here."
+LET_IN = phrase("You are let in: you can talk with me here now.")
+DECLINED = phrase("An administrator has declined your request, so I can't talk with you here.")
 
 Start = Callable[[Turn, str], None]
 """Begins a turn: the turn, and its message's platform id."""
@@ -65,6 +66,7 @@ class Pairings:
         self._audit = audit
         self._clock = clock
         self._start = start
+        self._language = current()
         self._changed = changed
 
     def offer(self, connection: Connection, request: PairingRequest, now: datetime) -> str | None:
@@ -198,7 +200,9 @@ class Pairings:
         self, connection: Connection, found: Pairing, line: str, now: datetime
     ) -> list[_Begun]:
         row = connection.execute(MESSAGE, {"of": found.message_seq}).one()
-        wanted = TurnRequest(uuid4().hex, "", found.bot, row.thread_id, 0, "notice", line)
+        with speaking(self._language):  # theirs is not known: whoever decides may read another
+            line = say(line)
+            wanted = TurnRequest(uuid4().hex, "", found.bot, row.thread_id, 0, "notice", line)
         turns = self._ledger.queue(connection, found.message_seq, [wanted], now)
         return [_Begun(turn, row.message_id) for turn in turns]
 
@@ -209,7 +213,8 @@ class Pairings:
         row = connection.execute(MESSAGE, {"of": found.question_seq}).one()
         if row.deleted_at is not None:
             return []
-        wanted = TurnRequest(uuid4().hex, found.persona, found.bot, row.thread_id)
+        with speaking(self._language):
+            wanted = TurnRequest(uuid4().hex, found.persona, found.bot, row.thread_id)
         turns = self._ledger.queue(connection, found.question_seq, [wanted], now)
         return [_Begun(turn, row.message_id) for turn in turns]
 

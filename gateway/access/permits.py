@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from contract.language import say
 from gateway.access.access import Access
 from gateway.access.acts import act_of, least_role
+from gateway.access.role_words import many_with
 from gateway.audit.audit import Audit
 from gateway.core.ledger import Turn
 from gateway.core.quoting import quoted
@@ -47,6 +49,13 @@ class Permits:
 def _line(act: str, asked: StoredMessage, *, owns_room: bool) -> str:
     least, who = least_role(act), quoted(asked.by.name, NAME_CHARS)
     if least == "owner":
-        which = "owners of the whole house" if owns_room else "owners"
-        return f"{who}, `!{act}` is for {which}."
-    return f"{who}, `!{act}` is for {least}s; an owner can say `!role {asked.by.id} {least}`."
+        which = say("owners of the whole house") if owns_room else many_with("owner")
+        return say("{who}, `!{act}` is for {which}.", who=who, act=act, which=which)
+    return say(
+        "{who}, `!{act}` is for {whom}; an owner can say `!role {id} {least}`.",
+        who=who,
+        act=act,
+        whom=many_with(least),
+        id=asked.by.id,
+        least=least,
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 from uuid import uuid4
@@ -12,10 +12,12 @@ import structlog
 from sqlalchemy import Connection, bindparam, select
 
 from contract.chat import Inbound, Room, Speaker, was_command
+from contract.language import Language, current, say, speaking
 from gateway.access.access import Access
 from gateway.access.pairing_rows import PairingRequest
 from gateway.access.pairings import GOOD_FOR, Pairings
 from gateway.access.refusals import Refusals, reason_for
+from gateway.access.role_words import many_with, role_name
 from gateway.audit.audit import Audit
 from gateway.core.ledger import Further, TurnRequest
 from gateway.settings.access import Role
@@ -38,7 +40,7 @@ class AccessRefusal:
 
     targets: whose turns were wanted, "" for what it pins. is_question: it is no command, so it may
     be answered later. pins: another turn of the message is Moot's own. only_for: the sender's id
-    where nobody else is to see the line.
+    where nobody else is to see the line. language: of the line.
     """
 
     inbound: Inbound
@@ -48,6 +50,7 @@ class AccessRefusal:
     is_question: bool
     pins: bool
     only_for: str | None = None
+    language: Language = field(default_factory=current)
 
     @property
     def person(self) -> Speaker:
@@ -85,11 +88,21 @@ class UnknownUsers:
         `Store.write`."""
         if connection.execute(_WAS_ANSWERED, {"seq": seq}).first() is not None:
             return Further()  # the platform tells it again
-        said, line = self._line(connection, seq, refusal)
+        with speaking(refusal.language):
+            said, line = self._line(connection, seq, refusal)
         if not line:
             return Further(said=said)
         name = refusal.targets[0] if refusal.pins else ""
-        notice = TurnRequest(uuid4().hex, name, refusal.bot, refusal.thread_id, 0, "notice", line)
+        notice = TurnRequest(
+            uuid4().hex,
+            name,
+            refusal.bot,
+            refusal.thread_id,
+            0,
+            "notice",
+            line,
+            language=refusal.language,
+        )
         return Further((notice,), said, refusal.only_for)
 
     def _line(
@@ -137,29 +150,43 @@ class UnknownUsers:
         if person.kind == "bot" or not first:
             return ""
         await self._audit.note("refuse", person, persona=persona, room=room, told="line")
-        return (
-            f"@\u2060{persona} doesn't answer this: who asked first needs to be its {least} here "
-            f"(`!role {person.id} {least}`, says an owner)."
+        return say(
+            "@\u2060{persona} doesn't answer this: who asked first needs to be its "
+            "{role} here (`!role {id} {least}`, says an owner).",
+            role=role_name(least),
+            persona=persona,
+            least=least,
+            id=person.id,
         )
 
 
 def _code_line(code: str, *, owned: bool) -> str:
     hours = int(GOOD_FOR.total_seconds()) // 3600
-    do = f"`!pair {code}`" if owned else f"`moot pair {code}` on my machine"
-    return (
-        f"I don't know you yet. Please give an administrator this code: `{code}` (good for {hours} "
-        f"hours). They let you in with {do}, and then I answer you."
+    do = f"`!pair {code}`" if owned else say("`moot pair {code}` on my machine", code=code)
+    return say(
+        "I don't know you yet. Please give an administrator this code: "
+        "`{code}` (good for {hours} hours). They let you in with {do}, and "
+        "then I answer you.",
+        code=code,
+        hours=hours,
+        do=do,
     )
 
 
 def _refused_line(room: Room, person: Speaker, least: Role, *, known: bool, owned: bool) -> str:
     where = "" if room.kind == "room" else " everywhere"
-    remedy = f"An owner can let you in with `!role {person.id} {least}{where}`."
+    remedy = say(
+        "An owner can let you in with `!role {id} {least}{where}`.",
+        id=person.id,
+        least=least,
+        where=where,
+    )
     if not owned:
-        remedy = (
-            "I have no owner yet. If you run me, type this on my machine: "
-            f"`moot access grant {person.id} owner`."
+        remedy = say(
+            "I have no owner yet. If you run me, type this on my machine: `moot "
+            "access grant {id} owner`.",
+            id=person.id,
         )
     if known:
-        return f"I answer only {least}s here. {remedy}"
-    return f"I can't answer you here yet. {remedy}"
+        return say("I answer only {whom} here. {remedy}", whom=many_with(least), remedy=remedy)
+    return say("I can't answer you here yet. {remedy}", remedy=remedy)

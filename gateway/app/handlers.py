@@ -69,7 +69,9 @@ def make_commands(
         "questions": QuestionCommands(questions).run,
         "retry": RetryCommand(context.ledger, transcript, access, accounting, start, clock).run,
         "roles": RoleCommands(access, admissions.grants, admissions.pairings, people, permits).run,
-        "rooms": RoomCommands(context.settings, context.audit).run,
+        "rooms": RoomCommands(
+            context.settings, context.access, context.audit, context.config.gateway.language
+        ).run,
         "schedules": ScheduleCommands(schedules, access, clock).run,
         "sessions": _sessions(context, sessions, ended).run,
         "status": _status(context, sessions, queues).run,

@@ -16,6 +16,7 @@ from adapters.pty.open_files import OPEN_FILES
 from adapters.session.version import keep_versions
 from composer.headings import HEADINGS
 from contract.errors import ConfigError
+from contract.language import speak
 from gateway.access.access import Access
 from gateway.app.app import App, Confirms, Started
 from gateway.app.context import Context, Instruments
@@ -94,6 +95,7 @@ async def _run(
     trial: Trial | None,
 ) -> None:
     _bring_personas(config.gateway.personas_dir)
+    speak(config.gateway.language)
     personas = Personas(config.gateway.personas_folder, tuple(HEADINGS), agent_names(config.agents))
     access = Access(config.access)
     bots = make_bots(config, environment, personas, access, redactor.learn_one)

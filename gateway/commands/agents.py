@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from contract.errors import AgentError
+from contract.language import say
 from gateway.core import views
 from gateway.core.ledger import UnusedSession
 from gateway.core.sql_ledger import SqlLedger
@@ -50,24 +51,26 @@ class AgentCommands:
             return ""
         elsewhere = [one for key in keys for one in self._queues.in_threads(key)]
         if not elsewhere:
-            return "Nothing is running here."
+            return say("Nothing is running here.")
         names = " and ".join(f"@{name}" for name in dict.fromkeys(k.persona for k in elsewhere))
         threads = len({one.thread_id for one in elsewhere})
-        where = "a thread" if threads == 1 else f"{threads} threads"
-        return f"{names} works in {where}; say `!stop` there."
+        where = say("a thread") if threads == 1 else say("{threads} threads", threads=threads)
+        return say("{names} works in {where}; say `!stop` there.", names=names, where=where)
 
     async def _new(self, request: CommandRequest) -> str:
         chosen = request.chosen()
         if not chosen:
             return request.nobody()
         if request.is_outside:
-            return "Each thread here has a session of its own: say `!new` there, or begin a thread."
+            return say(
+                "Each thread here has a session of its own: say `!new` there, or begin a thread."
+            )
         for persona in chosen:
             ended = await self._sessions.renew(request.key(persona))
             if ended is not None:
                 self._ended(ended)
         names = " and ".join(f"@{persona.name}" for persona in chosen)
-        return f"The next turn of {names} begins a new session."
+        return say("The next turn of {names} begins a new session.", names=names)
 
     async def _compact(self, request: CommandRequest) -> str:
         chosen = request.chosen()
@@ -78,34 +81,57 @@ class AgentCommands:
     async def _compact_one(self, request: CommandRequest, persona: Persona) -> str:
         key = request.key(persona)
         if not await self._sessions.known(persona, key, request.turn.room):
-            return f"@{persona.name} holds no conversation here that could be compacted."
+            return say(
+                "@{persona} holds no conversation here that could be compacted.",
+                persona=persona.name,
+            )
         try:
             async with self._sessions.use(persona, key, request.turn.room, untold) as live:
                 await compact(live)
         except AgentError as error:
             return f"@{persona.name}: {error.say}"
-        return f"@{persona.name} has compacted its conversation; it goes on from its summary."
+        return say(
+            "@{persona} has compacted its conversation; it goes on from its summary.",
+            persona=persona.name,
+        )
 
     async def _why(self, request: CommandRequest) -> str:
         last = await self._ledger.last_turn(request.turn.scope, request.thread_id)
         if last is None:
-            return "No agent has answered here yet."
+            return say("No agent has answered here yet.")
         record = last.record
         steps = (f"{name} {ms:.0f} ms" for name, ms in record.get("timings", {}).items())
         lines = [
-            f"@{last.persona}'s last answer{_version(record)} was made from:",
+            say(
+                "@{persona}'s last answer{version} was made from:",
+                persona=last.persona,
+                version=_version(record),
+            ),
             *(
-                f"- {item['name']}: {len(item['text'])} characters, from {item['source']}"
+                say(
+                    "- {name}: {n} characters, from {source}",
+                    name=item["name"],
+                    n=len(item["text"]),
+                    source=item["source"],
+                )
                 for item in record.get("sections", [])
             ),
             *(
-                f"- trimmed in {item['section']}: {item['what']} ({item['chars']} characters)"
+                say(
+                    "- trimmed in {section}: {what} ({chars} characters)",
+                    section=item["section"],
+                    what=item["what"],
+                    chars=item["chars"],
+                )
                 for item in record.get("trims", [])
             ),
-            *(f"- left out: {item.layer} ({item.reason})" for item in views.left_out(last)),
+            *(
+                say("- left out: {layer} ({reason})", layer=item.layer, reason=item.reason)
+                for item in views.left_out(last)
+            ),
             "",
-            f"Timings: {', '.join(steps)}",
-            f"All of it: {self._page_url()}#turn/{last.id}",
+            say("Timings: {listed}", listed=", ".join(steps)),
+            say("All of it: {url}#turn/{id}", url=self._page_url(), id=last.id),
         ]
         return "\n".join(lines)
 
@@ -113,7 +139,7 @@ class AgentCommands:
 def _version(record: Mapping[str, Any]) -> str:
     """The form of its persona that an answer was made with, in passing."""
     number = record.get("persona_version")
-    return f" (version {number} of its persona)" if number else ""
+    return say(" (version {number} of its persona)", number=number) if number else ""
 
 
 async def untold() -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import get_args
 
 from adapters.agent import Mode
+from contract.language import say
 from gateway.access.access import Access
 from gateway.audit.audit import Audit
 from gateway.core.ledger import SessionKey, UnusedSession
@@ -38,14 +39,16 @@ class ChoiceCommands:
         here = whose or list(request.here)
         if not words:
             told = [await self._told(one, request) for one in here]
-            return "\n".join(told) or "Nobody answers here."
+            return "\n".join(told) or say("Nobody answers here.")
         if len(words) > 1:
-            return f"Say one name behind `!{request.name}`; alone it lists them."
+            return say(
+                "Say one name behind `!{request}`; alone it lists them.", request=request.name
+            )
         if len(here) > 1:
             names = ", ".join(f"`!{request.name} {one.name} {words[0]}`" for one in here)
-            return f"Several are here; say whose: {names}."
+            return say("Several are here; say whose: {names}.", names=names)
         if not here:
-            return "Nobody answers here."
+            return say("Nobody answers here.")
         choose = self._workspace if request.name == "workspace" else self._mode
         return await choose(here[0], words[0].lower(), request)
 
@@ -56,13 +59,15 @@ class ChoiceCommands:
         names = self._folders(persona) if is_folder else self._modes(persona)
         if not names:
             what = "folders" if is_folder else "modes"
-            return f"@{persona.name} has no {what} to choose from."
+            return say("@{persona} has no {what} to choose from.", persona=persona.name, what=what)
         choice = await self.settings.of(persona, request.key(persona), request.turn.room)
         now = choice.workspace if is_folder else choice.mode
-        listed = [f"`{one}` (chosen here)" if one == now else f"`{one}`" for one in names]
-        own = "its own" if is_folder else "as it begins"
-        listed.append(f"`{DEFAULT}` ({own}{'' if now else ', as now'})")
-        verb = "may work in" if is_folder else "may be in the modes"
+        listed = [
+            say("`{one}` (chosen here)", one=one) if one == now else f"`{one}`" for one in names
+        ]
+        own = say("its own") if is_folder else say("as it begins")
+        listed.append(f"`{DEFAULT}` ({own}{'' if now else say(', as now')})")
+        verb = say("may work in") if is_folder else say("may be in the modes")
         return f"@{persona.name} {verb}: {', '.join(listed)}."
 
     def _folders(self, persona: Persona) -> list[str]:
@@ -84,15 +89,23 @@ class ChoiceCommands:
         if not folders:
             return await self._told(persona, request)
         if name not in (*folders, DEFAULT):
-            return f"There is no folder {quoted(name, 40)!r}. {await self._told(persona, request)}"
+            return say(
+                "There is no folder {name}. {told}",
+                name=f"{quoted(name, 40)!r}",
+                told=await self._told(persona, request),
+            )
         key, by = request.key(persona), request.asked.by
         await self.settings.choose(key, by, workspace=None if name == DEFAULT else name)
         await self.audit.note(
             "workspace", by, persona=persona.name, room=request.turn.room, workspace=name
         )
         await self._begin_again(key, "workspace")
-        where = "its own folder" if name == DEFAULT else f"`{name}`"
-        return f"@{persona.name} works in {where} here: its next turn begins a new session there."
+        where = say("its own folder") if name == DEFAULT else f"`{name}`"
+        return say(
+            "@{persona} works in {where} here: its next turn begins a new session there.",
+            persona=persona.name,
+            where=where,
+        )
 
     async def _begin_again(self, key: SessionKey, what: str) -> None:
         """Begin a new session for it, and in the threads for which nothing else was chosen."""
@@ -114,19 +127,24 @@ class ChoiceCommands:
             return await self._told(persona, request)
         wanted = next((one for one in modes if one == name), None)
         if wanted is None and name != DEFAULT:
-            refused = f"The mode {quoted(name, 40)!r} is not one of them"
+            refused = say("The mode {name} is not one of them", name=f"{quoted(name, 40)!r}")
             return f"{refused}. {await self._told(persona, request)}"
         if wanted == "auto" and not self.access.is_owner(room, by.id):
             await self.audit.note(
                 "refuse", by, persona=persona.name, room=room, command="mode auto"
             )
-            return f"{quoted(by.name, 80)}, `!mode auto` is for owners."
+            return say("{who}, `!mode auto` is for owners.", who=quoted(by.name, 80))
         mode_by = by.id if wanted else None
         await self.settings.choose(request.key(persona), by, mode=wanted, mode_by=mode_by)
         await self.audit.note("mode", by, persona=persona.name, room=room, mode=name)
         if wanted is None:  # most programs resume a session in the mode that it was in
             await self._begin_again(request.key(persona), "mode")
-            return (
-                f"@{persona.name} begins a new session here with its next turn, in no mode chosen."
+            return say(
+                "@{persona} begins a new session here with its next turn, in no mode chosen.",
+                persona=persona.name,
             )
-        return f"From its next turn on @{persona.name} is in mode `{wanted}` here."
+        return say(
+            "From its next turn on @{persona} is in mode `{wanted}` here.",
+            persona=persona.name,
+            wanted=wanted,
+        )

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from contract.language import say
 from gateway.access.permits import Permits
+from gateway.access.role_words import many_with
 from gateway.core.command_spec import GROUPS, CommandSpec, one_line, usage
 from gateway.core.command_table import TABLE, entry_of
 from gateway.core.typing_errors import unknown
@@ -30,20 +32,20 @@ class HelpCommand:
 
 
 def _all(here: Sequence[Persona], may: Callable[[CommandSpec], bool]) -> str:
-    lines = ["Mention somebody to ask:"]
+    lines = [say("Mention somebody to ask:")]
     lines += [f"- @{p.name}: {p.front.description or p.front.agent}" for p in here]
     for group, title in GROUPS.items():
         usable = [one_line(entry) for entry in TABLE if entry.group == group and may(entry)]
-        lines += ["", f"{title}:", *usable] if usable else []
-    return "\n".join([*lines, "", "`!help pin` tells more of one."])
+        lines += ["", f"{say(title)}:", *usable] if usable else []
+    return "\n".join([*lines, "", say("`!help pin` tells more of one.")])
 
 
 def _one(entry: CommandSpec) -> str:
-    lines = [f"`{usage(entry)}`: {entry.says}"]
+    lines = [f"`{usage(entry)}`: {say(entry.says)}"]
     if entry.more:
-        lines += ["", entry.more]
+        lines += ["", say(entry.more)]
     if entry.example:
-        lines += ["", f"For example: `{entry.example}`"]
+        lines += ["", say("For example: `{example}`", example=entry.example)]
     if entry.role != "guest":
-        lines += ["", f"For {entry.role}s."]
+        lines += ["", say("For {whom}.", whom=many_with(entry.role))]
     return "\n".join(lines)

@@ -11,6 +11,7 @@ import structlog
 from bots.bot import Bot
 from contract.chat import HomeOpened
 from contract.errors import PlatformError
+from contract.language import say
 from gateway.core.ledger import Turn
 from gateway.core.reading import ParsedCommand
 from gateway.settings.personas.personas import Persona, Personas
@@ -42,15 +43,15 @@ class HomeTab:
     async def _parts(self, event: HomeOpened, bot: Bot) -> dict[str, str]:
         here = self.personas.of(bot.personas)
         if not here:
-            return {"Status": "Nobody answers here."}
+            return {say("Status"): say("Nobody answers here.")}
         status = await self._told("status", event, bot, here[0])
         if status.refuses:
-            return {"Status": status.text}
+            return {say("Status"): status.text}
         usage = await self._told("usage", event, bot, here[0])
-        parts = {"Status": status.text, "Usage": usage.text}
+        parts = {say("Status"): status.text, say("Usage"): usage.text}
         for persona in here[:MOST]:
             known = await self._told("memory", event, bot, persona)
-            parts[f"What @{persona.name} knows of you"] = known.text
+            parts[say("What @{persona} knows of you", persona=persona.name)] = known.text
         return {heading: text for heading, text in parts.items() if text.strip()}
 
     async def _told(self, name: str, event: HomeOpened, bot: Bot, persona: Persona) -> CommandReply:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import tzinfo
 
 from contract.errors import MootError
+from contract.language import phrase, say
 from gateway.access.access import Access
 from gateway.core.ledger import SessionKey
 from gateway.core.quoting import number_in, quoted
@@ -21,11 +22,11 @@ from store.transcript import StoredMessage, Transcript
 
 FACT_CHARS = 300
 LISTED = 200
-NO_MODEL = (
-    "No model works behind my memory (`model` under `[memory]`): I keep what was said as it was "
-    "said, and draw no conclusions."
+NO_MODEL = phrase(
+    "No model works behind my memory (`model` under `[memory]`): I keep "
+    "what was said as it was said, and draw no conclusions."
 )
-OFF = "This conversation is kept out of my memory: nothing that is said here is learned."
+OFF = phrase("This conversation is kept out of my memory: nothing that is said here is learned.")
 
 
 class RememberCommands:
@@ -78,33 +79,40 @@ class RememberCommands:
     async def _keep(self, owner: Owner, *, kept: bool) -> str:
         room = owner.at.room
         if room.kind != "dm" and not self._access.is_owner(room, owner.id):
-            return f"{quoted(owner.name, 80)}, only an owner (`[access] owners`) may say that here."
+            return say(
+                "{owner}, only an owner (`[access] owners`) may say that here.",
+                owner=quoted(owner.name, 80),
+            )
         await self._keeper.keep(room.id, kept)
         if not kept:
-            return (
-                "From now on nothing that is said here reaches my memory. "
-                "What I know already stays: see `!memory`, `!forget`."
+            return say(
+                "From now on nothing that is said here reaches my memory. What I "
+                "know already stays: see `!memory`, `!forget`."
             )
         if (await self._keeper.known(owner)).excluded:
-            return "This room stays out of my memory: `excluded_rooms` under `[memory]` lists it."
-        return "From now on I remember again what is said here; what was said meanwhile I don't."
+            return say(
+                "This room stays out of my memory: `excluded_rooms` under `[memory]` lists it."
+            )
+        return say(
+            "From now on I remember again what is said here; what was said meanwhile I don't."
+        )
 
     def _told(self, known: Known, owner: Owner) -> str:
-        lines = [OFF] if known.excluded or not known.kept else []
+        lines = [say(OFF)] if known.excluded or not known.kept else []
         if not known.facts and not known.insights:
-            lines.append("I know nothing of you here.")
+            lines.append(say("I know nothing of you here."))
         if known.facts:
-            lines.append(f"What I know of you here, {quoted(owner.name, 80)}:")
+            lines.append(say("What I know of you here, {owner}:", owner=quoted(owner.name, 80)))
             lines += [_fact(fact, owner, self._zone) for fact in known.facts[-LISTED:]]
         if (more := len(known.facts) - LISTED) > 0:
-            lines.append(f"and {more} older ones")
+            lines.append(say("and {more} older ones", more=more))
         if known.insights:
             lines.append(
-                "My notes for working with you here (they fade; `!forget all` removes them):"
+                say("My notes for working with you here (they fade; `!forget all` removes them):")
             )
             lines += [f"- {quoted(note.text, FACT_CHARS)}" for note in known.insights]
         if not self._has_model:
-            lines += ["", NO_MODEL]
+            lines += ["", say(NO_MODEL)]
         return "\n".join(lines)
 
     # ── !share, !unshare ────────────────────────────────────────────────────────────────
@@ -115,10 +123,21 @@ class RememberCommands:
         what = "".join(rest) if project else argument
         fact = await self._shared(what, owner, asked, project=project)
         if fact is None:
-            return "Say what: `!share 12`, `!share <text>`, or `!share` as a reply to your message."
-        whom = f"the rooms of project {owner.at.room.project}" if project else "your rooms"
+            return say(
+                "Say what: `!share 12`, `!share <text>`, or `!share` as a reply to your message."
+            )
+        whom = (
+            say("the rooms of project {project}", project=owner.at.room.project)
+            if project
+            else say("your rooms")
+        )
         said = quoted(fact.text, 80)
-        return f"Shared as {fact.seq} with {whom}: {said} (`!unshare {fact.seq}` takes it back)"
+        return say(
+            "Shared as {seq} with {whom}: {said} (`!unshare {seq}` takes it back)",
+            seq=fact.seq,
+            whom=whom,
+            said=said,
+        )
 
     async def _shared(
         self, what: str, owner: Owner, asked: StoredMessage, *, project: bool
@@ -139,11 +158,13 @@ class RememberCommands:
     async def _unshare(self, argument: str, owner: Owner) -> str:
         seq = number_in(argument)
         if seq is None:
-            return "Say which: `!unshare 12`; `!memory` lists them."
+            return say("Say which: `!unshare 12`; `!memory` lists them.")
         gone = await self._keeper.unshare(owner, seq)
         if not gone:
-            return f"{seq} isn't shared with anybody."
-        return "Taken back. An agent that was told before may still know it; `!new` begins afresh."
+            return say("{seq} isn't shared with anybody.", seq=seq)
+        return say(
+            "Taken back. An agent that was told before may still know it; `!new` begins afresh."
+        )
 
     # ── !forget ─────────────────────────────────────────────────────────────────────────
 
@@ -152,45 +173,52 @@ class RememberCommands:
             return await self._forget_all(owner)
         seq = number_in(argument)
         if seq is None:
-            return "Say which: `!forget 12`, or `!forget all`; `!memory` lists them."
+            return say("Say which: `!forget 12`, or `!forget all`; `!memory` lists them.")
         done = await self._keeper.forget(owner, seq)
         lines = [_forgotten(done)]
         room = request.turn.room
         known = [await self._sessions.known(one, request.key(one), room) for one in request.here]
         if any(known):
-            lines.append("The agent's own session may still know it; `!new` begins another.")
+            lines.append(say("The agent's own session may still know it; `!new` begins another."))
         return " ".join(lines)
 
     async def _forget_all(self, owner: Owner) -> str:
         gone = await self._keeper.forget_all(owner)
-        facts = "1 fact" if gone == 1 else f"{gone} facts"
+        facts = say("1 fact") if gone == 1 else say("{gone} facts", gone=gone)
         if not owner.alone:
-            return (
-                f"Forgotten: {facts} about you, and my notes on you here. What you said here until "
-                "now won't be learned from again. What was made from several people's words stays, "
-                "and so do pins and the transcript; the agent's own session may still know it, "
-                "`!new` begins another."
+            return say(
+                "Forgotten: {facts} about you, and my notes on you here. What you "
+                "said here until now won't be learned from again. What was made from "
+                "several people's words stays, and so do pins and the transcript; "
+                "the agent's own session may still know it, `!new` begins another.",
+                facts=facts,
             )
         await self._sessions.renew(SessionKey(owner.at.persona, owner.home))
-        return (
-            f"Forgotten: {facts}, and every note, summary, pin and observation of this "
-            "conversation; the agent's next turn begins a new session. The transcript and the "
-            "record of past turns stay, and won't be learned from again."
+        return say(
+            "Forgotten: {facts}, and every note, summary, pin and observation of "
+            "this conversation; the agent's next turn begins a new session. The "
+            "transcript and the record of past turns stay, and won't be learned "
+            "from again.",
+            facts=facts,
         )
 
 
 def _forgotten(done: Forgotten) -> str:
     """What went, and what stays."""
     numbers = ", ".join(map(str, done.facts))
-    shared = f", and {done.copies} shared or replaced" if done.copies else ""
-    rows = "1 row" if done.reworded == 1 else f"{done.reworded} rows"
-    where = f", and its words in {rows} of summaries, notes and observations"
+    shared = say(", and {copies} shared or replaced", copies=done.copies) if done.copies else ""
+    rows = say("1 row") if done.reworded == 1 else say("{reworded} rows", reworded=done.reworded)
+    where = say(", and its words in {rows} of summaries, notes and observations", rows=rows)
     told = where if done.reworded else ""
     pins = ", ".join(map(str, done.pins))
-    kept = f", and so does what is pinned (`!unpin` {pins})" if pins else ""
-    return (
-        f"Forgotten: {numbers}{shared}{told}. The message stays in the transcript{kept}, and won't "
-        "be learned from again."
+    kept = say(", and so does what is pinned (`!unpin` {pins})", pins=pins) if pins else ""
+    return say(
+        "Forgotten: {numbers}{shared}{told}. The message stays in the "
+        "transcript{kept}, and won't be learned from again.",
+        numbers=numbers,
+        shared=shared,
+        told=told,
+        kept=kept,
     )
 
 
@@ -205,8 +233,8 @@ def _owner(request: CommandRequest) -> Owner:
 def _fact(fact: StoredFact, owner: Owner, zone: tzinfo) -> str:
     about = [fact.kind, day(fact.said_at, zone), fact.origin]
     if fact.kind == "project":
-        about = ["project memory"]
+        about = [say("project memory")]
     if fact.scope == owner.profile:
-        about.append("shared")
+        about.append(say("shared"))
     told = ", ".join(quoted(part, 80) for part in about if part)
     return f"- {fact.seq}: {quoted(fact.text, FACT_CHARS)} ({told})"

@@ -8,6 +8,7 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from contract.errors import MootError
+from contract.language import phrase, say
 from gateway.access.access import Access
 from gateway.personas.service import PersonaFile, PersonaService
 from gateway.personas.versions import Version
@@ -15,7 +16,9 @@ from gateway.settings.personas.faults import Unknown
 from gateway.settings.personas.personas import Persona
 from gateway.turns.commands import CommandRequest
 
-USAGE = "Say `!persona`, `!persona NAME`, or `!persona history`, `diff` or `rollback` and a name."
+USAGE = phrase(
+    "Say `!persona`, `!persona NAME`, or `!persona history`, `diff` or `rollback` and a name."
+)
 BEGINNING = 1_500  # characters of a text, so that the reply is one post on most platforms
 LATEST = 12  # versions that a history shows
 _NUMBER = re.compile(r"[0-9]{1,9}")
@@ -42,7 +45,7 @@ class PersonaCommands:
         if not words and not verb:
             return await self._who(request.here)
         if len(names) > 1 or len(numbers) > 2 or (numbers and not verb):
-            return USAGE
+            return say(USAGE)
         try:
             name = self._name(names, request, sure=verb == "rollback")
             return await self._do(verb, name, numbers, request)
@@ -84,21 +87,28 @@ class PersonaCommands:
 
     async def _who(self, here: Sequence[Persona]) -> str:
         if not here:
-            return "No persona is here."
-        lines = ["Who is here:"]
+            return say("No persona is here.")
+        lines = [say("Who is here:")]
         for persona in here:
             number = await self._personas.number(persona)
             about = persona.front.description or persona.front.agent
-            lines.append(f"- @{persona.name}: {about} (version {number})")
+            lines.append(
+                say(
+                    "- @{persona}: {about} (version {number})",
+                    persona=persona.name,
+                    about=about,
+                    number=number,
+                )
+            )
         return "\n".join(lines)
 
     async def _history(self, name: str) -> str:
         await self._personas.sheet(name)
         versions = await self._personas.versions.of(name)
-        lines = [f"@{name}'s versions, the newest first:"]
+        lines = [say("@{name}'s versions, the newest first:", name=name)]
         lines += [f"- {v.number}: {v.about()}, {self._when(v)}" for v in versions[:LATEST]]
         if len(versions) > LATEST:
-            lines.append(f"All of them: {self._page_url()}#personas/{name}")
+            lines.append(say("All of them: {url}#personas/{name}", url=self._page_url(), name=name))
         return "\n".join(lines)
 
     def _when(self, version: Version) -> str:
@@ -110,32 +120,44 @@ class PersonaCommands:
         versions = [v.number for v in await self._personas.versions.of(name)]
         if not numbers:
             if len(versions) < 2:
-                return f"@{name} has only one version."
+                return say("@{name} has only one version.", name=name)
             numbers = [versions[1], versions[0]]
         older, newer = numbers[0], numbers[1] if len(numbers) > 1 else None
         text = await self._personas.diff(name, older, newer)
         if not text:
-            return "They are the same."
+            return say("They are the same.")
         return _fenced(_cut(text), "diff")
 
     async def _roll_back(self, name: str, numbers: list[int], request: CommandRequest) -> str:
         if len(numbers) > 1:
-            return USAGE
+            return say(USAGE)
         wanted = numbers[0] if numbers else None
         version = await self._personas.roll_back(
             name, wanted, request.asked.by, room=request.turn.room
         )
-        what = f"version {wanted}" if wanted else "the version before"
-        return (
-            f"@{name} is as in {what} again, now version {version.number}: from its next turn on."
+        what = say("version {wanted}", wanted=wanted) if wanted else say("the version before")
+        return say(
+            "@{name} is as in {what} again, now version {number}: from its next turn on.",
+            name=name,
+            what=what,
+            number=version.number,
         )
 
 
 def _told(sheet: PersonaFile) -> str:
     """A persona's file: its front matter and how its body begins."""
-    number = f"version {sheet.version.number}" if sheet.version else "no good version yet"
-    state = {"good": "", "broken": "; the file is broken, its last good form is used"}
-    about = f"@{sheet.name} ({number}{state.get(sheet.state, '; deleted')}) is told:"
+    number = (
+        say("version {number}", number=sheet.version.number)
+        if sheet.version
+        else say("no good version yet")
+    )
+    state = {"good": "", "broken": say("; the file is broken, its last good form is used")}
+    about = say(
+        "@{sheet} ({number}{state}) is told:",
+        sheet=sheet.name,
+        number=number,
+        state=state.get(sheet.state, say("; deleted")),
+    )
     return f"{about}\n{_fenced(_cut(sheet.text), 'markdown')}"
 
 
@@ -143,7 +165,7 @@ def _cut(text: str) -> str:
     if len(text) <= BEGINNING:
         return text
     cut = text[:BEGINNING].rpartition("\n")[0] or text[:BEGINNING]
-    return f"{cut}\n… ({len(text) - len(cut):,} more characters)"
+    return say("{cut}\n… ({n} more characters)", cut=cut, n=f"{len(text) - len(cut):,}")
 
 
 def _fenced(text: str, language: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contract.language import phrase, say
 from gateway.core.ledger import Turn
 from gateway.core.quoting import number_in, quoted
 from gateway.core.reading import Pin, reading_of
@@ -12,8 +13,8 @@ from store.transcript import StoredMessage, Transcript
 
 ECHOED_CHARS = 80
 LISTED_CHARS = 200
-HOW = "Say what: `!pin <text>`, or `!pin` as a reply to a message."
-KEPT_OUT = "That is kept out of memory, so I don't pin it."
+HOW = phrase("Say what: `!pin <text>`, or `!pin` as a reply to a message.")
+KEPT_OUT = phrase("That is kept out of memory, so I don't pin it.")
 
 
 class PinCommands:
@@ -50,12 +51,12 @@ class PinCommands:
             text = await self._slices.keepable(asked.seq, pin.text)
             return await self._put(pin.kind, text, asked, turn, asked)
         if asked.reply_to is None:
-            return HOW
+            return say(HOW)
         said = await self._transcript.find(turn.room.id, asked.reply_to)
         if said is None or said.scope != turn.scope or said.deleted:
-            return "I don't know the message that you reply to; say it behind `!pin`."
+            return say("I don't know the message that you reply to; say it behind `!pin`.")
         if await self._slices.keepable(asked.seq, "") is None:
-            return KEPT_OUT
+            return say(KEPT_OUT)
         part = await self._slices.after(said.scope, said.seq - 1, until=said.seq)
         text = part.spoken[0].text if part and part.spoken else None
         return await self._put(pin.kind, text, said, turn, asked, author_id=said.by.id)
@@ -70,7 +71,7 @@ class PinCommands:
         author_id: str | None = None,
     ) -> str:
         if not text:
-            return KEPT_OUT
+            return say(KEPT_OUT)
         pinned = await self._landmarks.pin(
             NewLandmark(
                 scope=turn.scope,
@@ -83,25 +84,32 @@ class PinCommands:
                 author_id=author_id,
             )
         )
-        return f"📌 Pinned as {pinned.seq}: {quoted(pinned.text, ECHOED_CHARS)}"
+        return say(
+            "📌 Pinned as {seq}: {text}", seq=pinned.seq, text=quoted(pinned.text, ECHOED_CHARS)
+        )
 
     async def _unpin(self, scope: str, argument: str) -> str:
         seq = number_in(argument)
         if seq is None:
-            return "Say which: `!unpin 12`; `!landmarks` lists them."
+            return say("Say which: `!unpin 12`; `!landmarks` lists them.")
         gone = await self._landmarks.unpin(scope, seq)
         if gone is None:
-            return f"Nothing is pinned as {seq} here; `!landmarks` lists what is."
-        return f"Unpinned {seq}: {quoted(gone.text, ECHOED_CHARS)}"
+            return say("Nothing is pinned as {seq} here; `!landmarks` lists what is.", seq=seq)
+        return say("Unpinned {seq}: {text}", seq=seq, text=quoted(gone.text, ECHOED_CHARS))
 
     async def _list(self, scope: str, most: int | None) -> str:
         found = list(await self._landmarks.listed(scope))
         found = found[-most:] if most else found
         if not found:
-            return f"Nothing is pinned here. {HOW}"
+            return say("Nothing is pinned here. {how}", how=say(HOW))
         lines = (
-            f"- {item.seq} [{self._landmarks.date(item.at)}] "
-            f"{quoted(item.text, LISTED_CHARS)} (by {quoted(item.by_name, ECHOED_CHARS)})"
+            say(
+                "- {seq} [{date}] {text} (by {by_name})",
+                seq=item.seq,
+                date=self._landmarks.date(item.at),
+                text=quoted(item.text, LISTED_CHARS),
+                by_name=quoted(item.by_name, ECHOED_CHARS),
+            )
             for item in found
         )
-        return "\n".join(["Pinned here (agents see the newest ten):", *lines])
+        return "\n".join([say("Pinned here (agents see the newest ten):"), *lines])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from contract.errors import Rejected
+from contract.language import say
 from gateway.core.addressing import named
 from gateway.questions.questions import Questions
 from gateway.questions.typed import TypedChoice
@@ -26,4 +27,7 @@ class QuestionCommands:
                 TypedChoice(option, request.argument, asked, personas, request.turn.room)
             )
         except Rejected:
-            return f"There is no choice `!{option + 1}`: take one of those under the question."
+            return say(
+                "There is no choice `!{option}`: take one of those under the question.",
+                option=option + 1,
+            )

@@ -8,6 +8,7 @@ from functools import partial
 
 from composer.guard import flat
 from contract.chat import Room
+from contract.language import say
 from gateway.mcp.tools import FACT_CHARS, MemoryTools
 from gateway.settings.personas.personas import Persona
 from gateway.turns.commands import CommandRequest
@@ -35,7 +36,7 @@ class RecallCommands:
         argument = request.argument
         reader = reader_of(request.turn.room, request.asked.by.id, request.here)
         if not argument:
-            return (
+            return say(
                 "Say what to look for: `!recall token expiry`, or one by its number: `!recall #12`."
             )
         if match := _NUMBER.fullmatch(argument):
@@ -43,21 +44,21 @@ class RecallCommands:
             return (
                 f"- {self._tools.fact_line(fact)}"
                 if fact
-                else "I know nothing by that number here."
+                else say("I know nothing by that number here.")
             )
         if match := _ID.fullmatch(argument):
             item = await self._tools.observation(match[1], reader)
-            return self._whole(item) if item else "I know nothing by that id here."
+            return self._whole(item) if item else say("I know nothing by that id here.")
         known = await self._tools.facts(argument, reader, SHOWN)
         done = await self._tools.titles(argument, reader, SHOWN)
         lines = [f"- {self._tools.fact_line(fact)}" for fact in known]
         if done:
             lines += [
                 "",
-                "Done by agents here:",
+                say("Done by agents here:"),
                 *(f"- {self._tools.index_line(item)}" for item in done),
             ]
-        return "\n".join(lines).strip() or "I remember nothing about that here."
+        return "\n".join(lines).strip() or say("I remember nothing about that here.")
 
     async def _fact(self, number: int, reader: WorkReader) -> StoredFact | None:
         known = await self._store.read(partial(facts_numbered, number=number))
@@ -70,8 +71,12 @@ class RecallCommands:
             flat(item.subtitle)[:FACT_CHARS],
             *(f"- {flat(fact)[:FACT_CHARS]}" for fact in item.facts),
             flat(item.narrative)[:NARRATIVE_CHARS],
-            f"Files: {', '.join(flat(name) for name in item.files[:10])}" if item.files else "",
-            "(written down without a model)" if item.notes[:1] and "plain" in item.notes[0] else "",
+            say("Files: {listed}", listed=", ".join(flat(name) for name in item.files[:10]))
+            if item.files
+            else "",
+            say("(written down without a model)")
+            if item.notes[:1] and "plain" in item.notes[0]
+            else "",
         ]
         return "\n".join(line for line in lines if line)
 

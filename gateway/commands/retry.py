@@ -10,6 +10,7 @@ from typing import Protocol
 from uuid import uuid4
 
 from contract.chat import stands
+from contract.language import phrase, say
 from gateway.access.access import Access
 from gateway.core.ledger import Turn, TurnRequest
 from gateway.core.sql_ledger import SqlLedger
@@ -17,7 +18,7 @@ from gateway.limits.accounting import Accounting
 from gateway.turns.commands import CommandRequest
 from store.transcript import Transcript
 
-_OPEN = "@{} is still at that question; `!stop` breaks it off."
+_OPEN = phrase("@{persona} is still at that question; `!stop` breaks it off.")
 
 
 class StartTurn(Protocol):
@@ -51,7 +52,7 @@ class RetryCommand:
         ]
         last = max((turn for turn in found if turn), key=attrgetter("seq"), default=None)
         if last is None:
-            return "Nothing was asked here that could be asked again."
+            return say("Nothing was asked here that could be asked again.")
         return await self._repeat(last, request)
 
     async def _replied(self, request: CommandRequest, scopes: Mapping[str, str]) -> str:
@@ -74,7 +75,7 @@ class RetryCommand:
                 and scopes.get(turn.persona) == turn.scope
             }
         if not newest:
-            return "The message that you reply to asked nobody here, or is gone."
+            return say("The message that you reply to asked nobody here, or is gone.")
         return "\n".join(
             filter(None, [await self._repeat(one, request) for one in newest.values()])
         )
@@ -84,11 +85,11 @@ class RetryCommand:
         asked, persona, room = request.asked, last.persona, last.room
         is_bot = asked.by.kind == "bot"
         if not self.access.may_invoke(room, asked.by.id, persona, is_bot=is_bot):
-            return f"You may not ask @{persona} here."
+            return say("You may not ask @{persona} here.", persona=persona)
         if last.again == asked.seq:  # an earlier process died after it had queued this one
             return ""
         if last.state != "posted":
-            return _OPEN.format(persona)
+            return say(_OPEN, persona=persona)
         return await self._again(last, request)
 
     async def _again(self, last: Turn, request: CommandRequest) -> str:
@@ -111,7 +112,7 @@ class RetryCommand:
         made = await self.ledger.ask_again(last, wanted, self.clock())
         if not made:
             self.accounting.give_back(by, last.room, [wanted])
-            return _OPEN.format(last.persona)
+            return say(_OPEN, persona=last.persona)
         for turn in made:
             self.start(turn, question.message_id if question and marked else None)
         return ""

@@ -8,12 +8,14 @@ from typing import get_args
 
 from contract.chat import Room, Speaker, stands
 from contract.errors import MootError
+from contract.language import phrase, say
 from gateway.access.access import TRUSTED, Access, Grant
 from gateway.access.grants import Grants, GrantSpan, KeptGrant, of_person
 from gateway.access.pairing_rows import Pairing
 from gateway.access.pairings import Pairings
 from gateway.access.people import People
 from gateway.access.permits import NAME_CHARS, Permits
+from gateway.access.role_words import one_with
 from gateway.core.ledger import Turn
 from gateway.core.quoting import quoted
 from gateway.settings.access import EVERYBODY, Role
@@ -21,10 +23,14 @@ from gateway.settings.personas.personas import Persona
 from gateway.turns.commands import CommandRequest
 from store.transcript import StoredMessage
 
-HOW = "Say who and what: `!role @Olivia member`, or `guest`, `owner`, `none`; then `everywhere`."
-WHERE = "Roles are for rooms: say `everywhere` at its end, or say it in the room that you mean."
-ONLY_EVERYWHERE = "That is for owners of the whole house, not of one room or persona."
-NO_CODE = "No such code waits: `!pair` lists those that do. A code is good for 24 hours."
+HOW = phrase(
+    "Say who and what: `!role @Olivia member`, or `guest`, `owner`, `none`; then `everywhere`."
+)
+WHERE = phrase(
+    "Roles are for rooms: say `everywhere` at its end, or say it in the room that you mean."
+)
+ONLY_EVERYWHERE = phrase("That is for owners of the whole house, not of one room or persona.")
+NO_CODE = phrase("No such code waits: `!pair` lists those that do. A code is good for 24 hours.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,15 +91,17 @@ class RoleCommands:
     ) -> str:
         wish, room, by = parse_wish(argument), turn.room, asked.by
         if wish is None:
-            return HOW
+            return say(HOW)
         if wish.everywhere and not self.access.is_owner_everywhere(room, by.id):
             await self.permits.refused("role everywhere", turn, asked)
-            return ONLY_EVERYWHERE
+            return say(ONLY_EVERYWHERE)
         if not wish.everywhere and (room.source in TRUSTED or not room.is_shared):
-            return WHERE
+            return say(WHERE)
         persona = next((p.name for p in here if wish.persona in p.names), None)
         if wish.persona and persona is None:
-            return f"There is no persona `{quoted(wish.persona, NAME_CHARS)}` here."
+            return say(
+                "There is no persona `{persona}` here.", persona=quoted(wish.persona, NAME_CHARS)
+            )
         meant = await self.people.meant(wish.who, room, turn.bot)
         if len(meant) != 1:
             return _whom(wish.who, meant)
@@ -107,7 +115,12 @@ class RoleCommands:
 
     def _given(self, person: Speaker, role: Role, span: GrantSpan, room: Room) -> str:
         holds = self.access.role(room, person.id, span.persona)
-        told = f"{_called(person)} is {_a(role)} {_where(span)} now."
+        told = say(
+            "{person} is {role} {where} now.",
+            person=_called(person),
+            role=one_with(role),
+            where=_where(span),
+        )
         if holds in (None, role) or room.source in TRUSTED:
             return told
         return f"{told} {self._still(person, room, span.persona)}"
@@ -120,8 +133,12 @@ class RoleCommands:
             return of_person(person.id)(held) and in_place and with_persona
 
         gone = await self.grants.revoke(by, chosen)
-        told = f"{_called(person)} has no kept role {_where(span)}" + (
-            " any more." if gone else "."
+        told = say(
+            "{person} has no kept role {where} any more."
+            if gone
+            else "{person} has no kept role {where}.",
+            person=_called(person),
+            where=_where(span),
         )
         return f"{told} {self._still(person, room, span.persona)}".rstrip()
 
@@ -129,7 +146,7 @@ class RoleCommands:
         """The role that they still have, and why."""
         if room.source in TRUSTED:
             held = [g for g in self.access.configured if g.is_for(person.id)]
-            return "moot.toml gives them a role, which stays." if held else ""
+            return say("moot.toml gives them a role, which stays.") if held else ""
         holds = self.access.role(room, person.id, persona)
         if holds is None:
             return ""
@@ -138,10 +155,15 @@ class RoleCommands:
             for grant in self.access.configured
         )
         if from_file:
-            return f"moot.toml makes them {_a(holds)} here, and only there can that be changed."
-        return (
-            f"They are {_a(holds)} here by a role that holds elsewhere, too: "
-            f"`!role {person.id} none everywhere` takes it back."
+            return say(
+                "moot.toml makes them {role} here, and only there can that be changed.",
+                role=one_with(holds),
+            )
+        return say(
+            "They are {role} here by a role that holds elsewhere, too: `!role {id} "
+            "none everywhere` takes it back.",
+            role=one_with(holds),
+            id=person.id,
         )
 
     async def _list(self, room: Room, by: Speaker) -> str:
@@ -155,11 +177,18 @@ class RoleCommands:
         for held in await self.grants.listed():
             hidden = held.span.within == "dms" and not everywhere
             if room.source in TRUSTED or (held.span.room_id in (None, room.id) and not hidden):
-                what = f"{_a(held.role)} {_where(held.span, held.room_name)}"
-                lines.append(f"- {_called(held.person)}: {what} (by {_name(held.by)})")
+                what = f"{one_with(held.role)} {_where(held.span, held.room_name)}"
+                lines.append(
+                    say(
+                        "- {person}: {what} (by {who})",
+                        person=_called(held.person),
+                        what=what,
+                        who=_name(held.by),
+                    )
+                )
         if not lines:
-            return f"Nobody has a role here yet. {HOW}"
-        return "\n".join(["Who may do what here:", *lines])
+            return say("Nobody has a role here yet. {how}", how=say(HOW))
+        return "\n".join([say("Who may do what here:"), *lines])
 
     # ── !pair ───────────────────────────────────────────────────────────────────────────
 
@@ -167,46 +196,64 @@ class RoleCommands:
         by = asked.by
         if not self.access.is_owner_everywhere(turn.room, by.id):
             await self.permits.refused("pair", turn, asked)
-            return ONLY_EVERYWHERE
+            return say(ONLY_EVERYWHERE)
         if not argument:
             return _waiting(await self.pairings.waiting())
         first, *rest = argument.split()
         if first.lower() == "refuse" and rest:
             refused = await self.pairings.refuse("".join(rest), by)
-            return f"{_called(refused.person)} is refused, and was told." if refused else NO_CODE
+            return (
+                say("{person} is refused, and was told.", person=_called(refused.person))
+                if refused
+                else say(NO_CODE)
+            )
         found = await self.pairings.approve(argument, by)
-        return let_in(found) if found else NO_CODE
+        return let_in(found) if found else say(NO_CODE)
 
 
 def let_in(found: Pairing) -> str:
     """The reply to whoever approved."""
-    question = " Their question is being answered." if found.question_seq else ""
-    return f"{_called(found.person)} is a member in direct messages now.{question}"
+    question = say(" Their question is being answered.") if found.question_seq else ""
+    return say(
+        "{person} is a member in direct messages now.{question}",
+        person=_called(found.person),
+        question=question,
+    )
 
 
 def _waiting(waiting: Sequence[Pairing]) -> str:
     if not waiting:
-        return "Nobody waits to be let in."
+        return say("Nobody waits to be let in.")
     lines = (f"- `{one.code}` {_called(one.person)}" for one in waiting)
-    return "\n".join(["They wait to be let in (`!pair CODE`, `!pair refuse CODE`):", *lines])
+    return "\n".join([say("They wait to be let in (`!pair CODE`, `!pair refuse CODE`):"), *lines])
 
 
 def _news(person: Speaker, role: Role, asked: StoredMessage) -> str:
     """A line for the persons themselves, where they see it."""
     if not person.mention or not stands(asked.message_id) or person.id == asked.by.id:
         return ""
-    what = "ask an agent by mentioning it" if role != "owner" else "ask and administer"
-    return f"\n\n{person.mention} you are {_a(role)} now: you can {what}; `!help` tells more."
+    what = say("ask an agent by mentioning it") if role != "owner" else say("ask and administer")
+    return say(
+        "\n\n{mention} you are {role} now: you can {what}; `!help` tells more.",
+        mention=person.mention,
+        role=one_with(role),
+        what=what,
+    )
 
 
 def _whom(who: str, meant: Sequence[Speaker]) -> str:
     if not meant:
-        return (
-            f"I don't know {quoted(who, NAME_CHARS)} here: mention them, or say their id, "
-            "e.g. `slack:U06STGBF4Q0`."
+        return say(
+            "I don't know {who} here: mention them, or say their id, e.g. `slack:U06STGBF4Q0`.",
+            who=quoted(who, NAME_CHARS),
         )
     ids = ", ".join(f"`{one.id}`" for one in meant)
-    return f"{len(meant)} people are called {quoted(who, NAME_CHARS)}: say which, {ids}."
+    return say(
+        "{n} people are called {who}: say which, {ids}.",
+        n=len(meant),
+        who=quoted(who, NAME_CHARS),
+        ids=ids,
+    )
 
 
 def _called(person: Speaker) -> str:
@@ -217,23 +264,29 @@ def _name(person: Speaker) -> str:
     return quoted(person.name, NAME_CHARS)
 
 
-def _a(role: Role) -> str:
-    return f"an {role}" if role == "owner" else f"a {role}"
-
-
 def _where(span: GrantSpan, room_name: str | None = None) -> str:
-    where = "everywhere" if span.room_id is None else "here"
+    where = say("everywhere") if span.room_id is None else say("here")
     if room_name:
-        where = f"in {quoted(room_name, NAME_CHARS)}"
+        where = say("in {room_name}", room_name=quoted(room_name, NAME_CHARS))
     if span.within:
-        where = "in direct messages" if span.within == "dms" else "in rooms"
-    return f"{where} with {span.persona}" if span.persona else where
+        where = say("in direct messages") if span.within == "dms" else say("in rooms")
+    return (
+        say("{where} with {persona}", where=where, persona=span.persona) if span.persona else where
+    )
 
 
 def _configured(grant: Grant) -> str:
-    people = "everybody" if EVERYBODY in grant.people else ", ".join(sorted(grant.people))
-    where = {"rooms": " in rooms", "dms": " in direct messages"}.get(grant.where, "")
+    people = say("everybody") if EVERYBODY in grant.people else ", ".join(sorted(grant.people))
+    where = {"rooms": say(" in rooms"), "dms": say(" in direct messages")}.get(grant.where, "")
     if grant.rooms:
-        where = f" in {', '.join(sorted(grant.rooms))}"
-    whose = f" with {', '.join(sorted(grant.personas))}" if grant.personas else ""
-    return f"{quoted(people, 500)}: {_a(grant.role)}{where}{whose} (moot.toml)"
+        where = say(" in {listed}", listed=", ".join(sorted(grant.rooms)))
+    whose = (
+        say(" with {listed}", listed=", ".join(sorted(grant.personas))) if grant.personas else ""
+    )
+    return say(
+        "{people}: {role}{where}{whose} (moot.toml)",
+        people=quoted(people, 500),
+        role=one_with(grant.role),
+        where=where,
+        whose=whose,
+    )

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 
 from contract.chat import unaddressed
 from contract.errors import MootError
+from contract.language import phrase, say
 from gateway.access.access import Access
 from gateway.core.ledger import Turn
 from gateway.core.quoting import number_in, quoted
@@ -18,7 +19,7 @@ from store.transcript import StoredMessage
 
 TEXT_CHARS = 100
 _VERBS = ("stop", "pause", "resume")
-_NONE = "Nothing is scheduled here. `!every weekday 9:00 summarise yesterday` does it."
+_NONE = phrase("Nothing is scheduled here. `!every weekday 9:00 summarise yesterday` does it.")
 
 
 class ScheduleCommands:
@@ -47,8 +48,8 @@ class ScheduleCommands:
     async def _list(self, turn: Turn) -> str:
         found = await self._schedules.rows.of_room(turn.room.id)
         if not found:
-            return _NONE
-        lines = ["Scheduled here (`!every stop 3` ends one, `pause` and `resume` likewise):"]
+            return say(_NONE)
+        lines = [say("Scheduled here (`!every stop 3` ends one, `pause` and `resume` likewise):")]
         return "\n".join([*lines, *(_line(one) for one in found)])
 
     async def _make(self, said: str, turn: Turn, asked: StoredMessage, *, once: bool) -> str:
@@ -62,47 +63,70 @@ class ScheduleCommands:
             created_at=self._clock(),
         )
         one = await self._schedules.make(wanted, said, once=once)
-        often = "once" if once else f"every {one.words}"
+        often = say("once") if once else say("every {words}", words=one.words)
         text = quoted(one.text, TEXT_CHARS)
-        return (
-            f"⏰ Scheduled as {one.seq}: I ask @\u2060{one.persona} {often}: {text} "
-            f"(next: {_moment(one)}; `!every stop {one.seq}` ends it)"
+        return say(
+            "⏰ Scheduled as {seq}: I ask @\u2060{persona} {often}: {text} (next: "
+            "{moment}; `!every stop {seq}` ends it)",
+            seq=one.seq,
+            persona=one.persona,
+            often=often,
+            text=text,
+            moment=_moment(one),
         )
 
     async def _change(self, verb: str, which: str, turn: Turn, asked: StoredMessage) -> str:
         seq = number_in(which.strip(" .!"))
         if seq is None:
-            return f"Say which: `!every {verb} 3`; `!every` lists them."
+            return say("Say which: `!every {verb} 3`; `!every` lists them.", verb=verb)
         one = await self._schedules.rows.get(seq)
         if one is None or one.room_id != turn.room.id:
-            return f"Nothing is scheduled as {seq} here; `!every` lists what is."
+            return say("Nothing is scheduled as {seq} here; `!every` lists what is.", seq=seq)
         if one.key is not None:
-            return f"{seq} stands in moot.toml; an administrator changes it there."
+            return say("{seq} stands in moot.toml; an administrator changes it there.", seq=seq)
         if one.by.id != asked.by.id and not self._access.is_owner(turn.room, asked.by.id):
-            return f"Only {quoted(one.by.name, 80)}, who made {seq}, or an owner may do that."
+            return say(
+                "Only {who}, who made {seq}, or an owner may do that.",
+                who=quoted(one.by.name, 80),
+                seq=seq,
+            )
         match verb:
             case "stop":
                 await self._schedules.end(one, asked.by)
-                return f"Ended {seq}: {quoted(one.text, TEXT_CHARS)}"
+                return say("Ended {seq}: {text}", seq=seq, text=quoted(one.text, TEXT_CHARS))
             case "pause":
                 await self._schedules.pause(one, asked.by)
-                return f"Paused {seq}; `!every resume {seq}` goes on."
+                return say("Paused {seq}; `!every resume {seq}` goes on.", seq=seq)
         due = await self._schedules.resume(one, asked.by)
-        return f"{seq} goes on; next: {_at(one, due)}." if due else f"The time of {seq} is over."
+        return (
+            say("{seq} goes on; next: {at}.", seq=seq, at=_at(one, due))
+            if due
+            else say("The time of {seq} is over.", seq=seq)
+        )
 
 
 def _line(one: Schedule) -> str:
-    often = f"every {one.words}" if one.cron else f"once, {one.words}"
-    state = f"next {_moment(one)}"
+    often = (
+        say("every {words}", words=one.words) if one.cron else say("once, {words}", words=one.words)
+    )
+    state = say("next {moment}", moment=_moment(one))
     if one.paused:
-        state = f"paused: {quoted(one.why, 200)}" if one.why else "paused"
+        state = say("paused: {why}", why=quoted(one.why, 200)) if one.why else say("paused")
     by = "moot.toml" if one.key is not None else quoted(one.by.name, 80)
     text = quoted(one.text, TEXT_CHARS)
-    return f"- {one.seq}: {often}, @\u2060{one.persona}: {text} ({state}; by {by})"
+    return say(
+        "- {seq}: {often}, @\u2060{persona}: {text} ({state}; by {who})",
+        seq=one.seq,
+        often=often,
+        persona=one.persona,
+        text=text,
+        state=state,
+        who=by,
+    )
 
 
 def _moment(one: Schedule) -> str:
-    return _at(one, one.due_at) if one.due_at else "never"
+    return _at(one, one.due_at) if one.due_at else say("never")
 
 
 def _at(one: Schedule, due: datetime) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import tzinfo
 
 from contract.chat import Room, unaddressed
+from contract.language import say
 from gateway.audit.audit import Audit
 from gateway.core.ledger import SessionKey, UnusedSession
 from gateway.core.quoting import number_in, quoted
@@ -47,40 +48,52 @@ class SessionCommands:
         room = request.turn.room
         told = [await self._list(one, request.key(one), room) for one in chosen]
         if not request.thread_id and self.settings.sessions(request.turn.room) == "thread":
-            told.append("Each thread here has sessions of its own; say `!sessions` there.")
+            told.append(say("Each thread here has sessions of its own; say `!sessions` there."))
         return "\n\n".join(told)
 
     async def _choose(self, request: CommandRequest, how: SessionsOf) -> str:
         """Let each thread of the room have sessions of its own, or none."""
         room, by = request.turn.room, request.asked.by
         if not room.is_shared:
-            return "A direct message has one session, also for its threads."
+            return say("A direct message has one session, also for its threads.")
         await self.settings.choose_for_all(room, by, sessions=how)
         await self.audit.note("sessions", by, room=room, sessions=how)
-        whose = "each thread here has" if how == "thread" else "all threads of this room share"
+        whose = (
+            say("each thread here has")
+            if how == "thread"
+            else say("all threads of this room share")
+        )
         other = "room" if how == "thread" else "thread"
-        return f"From now on {whose} one session a persona; `!sessions {other}` changes that."
+        return say(
+            "From now on {whose} one session a persona; `!sessions {other}` changes that.",
+            whose=whose,
+            other=other,
+        )
 
     async def _list(self, persona: Persona, key: SessionKey, room: Room) -> str:
         program = self.sessions.program(persona)
         past = await self.ledger.past_sessions(key)
         if not past:
-            return f"@{persona.name} has no session here that could be told apart."
+            return say(
+                "@{persona} has no session here that could be told apart.", persona=persona.name
+            )
         current = await self.ledger.agent_session(key, program.name)
         lines = [await self._line(one, is_current=one.id == current) for one in past]
         how = ", ".join(await self.settings.told(persona, key, room))
-        heading = f"@{persona.name}'s sessions here{f' ({how})' if how else ''}:"
+        heading = say(
+            "@{persona}'s sessions here{x}:", persona=persona.name, x=f" ({how})" if how else ""
+        )
         return "\n".join([heading, *lines])
 
     async def _line(self, one: PastSession, *, is_current: bool) -> str:
         asked = await self.transcript.get(one.first.message_seq)
-        words = "a message that is gone"
+        words = say("a message that is gone")
         if asked is not None and not asked.deleted:
             text = unaddressed(asked.content) or asked.content
             words = f'"{quoted(text, QUOTED_CHARS)}"'
         began = moment(one.first.states[0][1]).astimezone(self.zone)
-        took = "1 turn" if one.turns == 1 else f"{one.turns} turns"
-        now = ", the one of now" if is_current else ""
+        took = say("1 turn") if one.turns == 1 else say("{turns} turns", turns=one.turns)
+        now = say(", the one of now") if is_current else ""
         return f"- {one.first.seq}: {began:%Y-%m-%d %H:%M}, {took}, {words}{now}"
 
     async def _resume(self, request: CommandRequest) -> str:
@@ -90,17 +103,35 @@ class SessionCommands:
             for one in await self.ledger.past_sessions(key):
                 if one.first.seq == number:
                     return await self._go_back(persona, key, one)
-        return f"There is no session {request.argument!r} here; `!sessions` lists them."
+        return say(
+            "There is no session {argument} here; `!sessions` lists them.",
+            argument=f"{request.argument!r}",
+        )
 
     async def _go_back(self, persona: Persona, key: SessionKey, one: PastSession) -> str:
         program = self.sessions.program(persona)
         if one.agent != program.name:
-            return f"That was a session of {one.agent}; @{persona.name} is {program.title} now."
+            return say(
+                "That was a session of {agent}; @{persona} is {program} now.",
+                agent=one.agent,
+                persona=persona.name,
+                program=program.title,
+            )
         if not program.resumes:
-            return f"@{persona.name}: {program.title} can't go back to an earlier session."
+            return say(
+                "@{persona}: {program} can't go back to an earlier session.",
+                persona=persona.name,
+                program=program.title,
+            )
         if one.id == await self.ledger.agent_session(key, program.name):
-            return f"@{persona.name} is in session {one.first.seq} now."
+            return say(
+                "@{persona} is in session {seq} now.", persona=persona.name, seq=one.first.seq
+            )
         ended = await self.sessions.resume(persona, key, one.id)
         if ended is not None:
             self.ended(ended)
-        return f"The next turn of @{persona.name} goes on with session {one.first.seq}."
+        return say(
+            "The next turn of @{persona} goes on with session {seq}.",
+            persona=persona.name,
+            seq=one.first.seq,
+        )

@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 
 from contract.chat import unaddressed
 from contract.errors import AgentError
+from contract.language import say
 from gateway.access.access import Access
 from gateway.audit.audit import Audit
 from gateway.commands.agents import untold
@@ -50,16 +51,16 @@ class UndoCommand:
         if not chosen:
             return request.nobody()
         if request.is_outside:
-            return "Each thread here has a session of its own: say `!undo` there."
+            return say("Each thread here has a session of its own: say `!undo` there.")
         found = [(one, await self.ledger.last_in_session(request.key(one))) for one in chosen]
         asked = [(one, turn, turn.seq) for one, turn in found if turn is not None]
         if not asked:
-            return "Nothing was answered here that could be taken back."
+            return say("Nothing was answered here that could be taken back.")
         persona, last, _ = max(asked, key=itemgetter(2))
         by = request.asked.by
         is_bot = by.kind == "bot"
         if not self.access.may_invoke(request.turn.room, by.id, persona.name, is_bot=is_bot):
-            return f"You may not ask @{persona.name} here."
+            return say("You may not ask @{persona} here.", persona=persona.name)
         if refused := await self._refusal(persona, last, request.asked.seq):
             return refused
         try:
@@ -69,7 +70,7 @@ class UndoCommand:
             ):
                 now = await self.ledger.last_in_session(last.key)
                 if now is None or now.id != last.id:
-                    return "Something else was asked meanwhile; say `!undo` again."
+                    return say("Something else was asked meanwhile; say `!undo` again.")
                 last = await self._begin(last, request.asked.seq)
                 files = await undo(live)
                 await self.sessions.keep(live)
@@ -88,13 +89,22 @@ class UndoCommand:
     async def _refusal(self, persona: Persona, last: Turn, seq: int) -> str:
         """The reason why the agent's own conversation may not end with this turn; "": it does."""
         if last.record.get("undoing") == seq:
-            return f"I was restarted while @{persona.name} took that back. Look at what stands now."
+            return say(
+                "I was restarted while @{persona} took that back. Look at what stands now.",
+                persona=persona.name,
+            )
         program, record = self.sessions.program(persona), last.record
         if last.fault not in ENDED_WELL:
-            return f"@{persona.name}'s last turn failed: say `!new` to go on without it."
+            return say(
+                "@{persona}'s last turn failed: say `!new` to go on without it.",
+                persona=persona.name,
+            )
         current = await self.ledger.agent_session(last.key, program.name)
         if record.get("agent") != program.name or record.get("session") != current:
-            return f"@{persona.name}'s last answer is of an earlier session; `!resume` leads there."
+            return say(
+                "@{persona}'s last answer is of an earlier session; `!resume` leads there.",
+                persona=persona.name,
+            )
         return ""
 
     async def _mark(self, last: Turn, by: str) -> None:
@@ -113,9 +123,11 @@ class UndoCommand:
         to = ""
         if asked is not None and not asked.deleted:
             words = unaddressed(asked.content) or asked.content
-            to = f' to "{quoted(words, QUOTED_CHARS)}"'
-        done = f"@{persona.name} has taken back its answer{to}"
+            to = say(' to "{words}"', words=quoted(words, QUOTED_CHARS))
+        done = say("@{persona} has taken back its answer{to}", persona=persona.name, to=to)
         if files:
-            return f"{done}, and {files}."
-        changes = "; what it changed in files stays" if self.sessions.program(persona).runs else ""
+            return say("{done}, and {files}.", done=done, files=files)
+        changes = (
+            say("; what it changed in files stays") if self.sessions.program(persona).runs else ""
+        )
         return f"{done}{changes}."

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
+from contract.language import say, say_count
 from gateway.access.access import TRUSTED, Access
 from gateway.core.quoting import quoted
 from gateway.limits.counters import start_of
@@ -32,9 +33,9 @@ class UsageCommands:
         day, month = (start_of(window, now, self.zone) for window in ("day", "month"))
         mine, room = {"person_id": asked.by.id}, {"room_id": turn.room.id}
         lines = [
-            f"You today: {told(await self.usage.total(day, **mine))}",
-            f"You this month: {told(await self.usage.total(month, **mine))}",
-            f"Here this month: {told(await self.usage.total(month, **room))}",
+            say("You today: {told}", told=told(await self.usage.total(day, **mine))),
+            say("You this month: {told}", told=told(await self.usage.total(month, **mine))),
+            say("Here this month: {told}", told=told(await self.usage.total(month, **room))),
         ]
         personas = await self.usage.sums(month, "persona", **room)
         lines += [f"- @{one.key}: {told(one)}" for one in personas[:TOP]]
@@ -48,27 +49,27 @@ class UsageCommands:
         if not people:
             return []
         told_of = [f"{n}. {quoted(p.name, NAME_CHARS)}: {told(p)}" for n, p in enumerate(people, 1)]
-        return ["", "Everybody this month:", *told_of[:TOP]]
+        return ["", say("Everybody this month:"), *told_of[:TOP]]
 
 
 def told(one: Sum) -> str:
     """A sum in a few words."""
-    parts = [_plural(one.turns, "question")]
+    parts = [say_count(one.turns, "{n} question", "{n} questions", n=f"{one.turns:,}")]
     if one.input_tokens is not None or one.output_tokens is not None:
-        parts.append(f"{one.tokens:,} tokens")
+        parts.append(say("{tokens} tokens", tokens=f"{one.tokens:,}"))
     if one.cost_usd is not None:
         parts.append(f"{one.cost_usd:,.2f} USD")
     if one.turns:
-        parts.append(f"{_clock(one.seconds)} of work")
+        parts.append(say("{clock} of work", clock=_clock(one.seconds)))
     return ", ".join(parts)
-
-
-def _plural(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def _clock(seconds: float) -> str:
     if seconds < 60:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+    return (
+        say("{minutes} min", minutes=minutes)
+        if minutes < 60
+        else say("{hours} h {minutes} min", hours=minutes // 60, minutes=minutes % 60)
+    )

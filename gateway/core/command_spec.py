@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from contract.language import phrase, say
 from gateway.settings.access import Role
 
 Group = Literal["agents", "memory", "house"]
 
 GROUPS: Mapping[Group, str] = {
-    "agents": "The agents here",
-    "memory": "What is remembered",
-    "house": "Moot itself",
+    "agents": phrase("The agents here"),
+    "memory": phrase("What is remembered"),
+    "house": phrase("Moot itself"),
 }
 
 
@@ -59,7 +60,7 @@ class CommandSpec:
 
 def one_line(entry: CommandSpec) -> str:
     """The command as a line of `!help`, in Markdown."""
-    return f"- `!{entry.name}` {entry.says}"
+    return f"- `!{entry.name}` {say(entry.says)}"
 
 
 def usage(entry: CommandSpec) -> str:

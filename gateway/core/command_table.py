@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from contract.language import LANGUAGES
 from gateway.core.command_spec import Argument, CommandSpec
 
 _PERSONA = Argument("persona", "whose; else everybody's here")
@@ -341,6 +342,18 @@ TABLE: tuple[CommandSpec, ...] = (
             Argument("who", "or default", choices=("asker", "everybody", "never", "default")),
         ),
         stricter=dict.fromkeys(("asker", "everybody", "never", "default"), "owner"),
+        once=True,
+    ),
+    CommandSpec(
+        "language",
+        "which language I speak here, or choose another",
+        handler="rooms",
+        group="house",
+        shape="[en|de|es|ja|zh|default]",
+        example="!language de",
+        more="In a room an owner chooses, in a direct message you. "
+        "Agents answer in the language in which they are asked.",
+        arguments=(Argument("language", "or default", choices=(*LANGUAGES, "default")),),
         once=True,
     ),
     CommandSpec(

@@ -15,6 +15,7 @@ from sqlalchemy import Connection
 
 from contract.agent import Usage
 from contract.chat import Room
+from contract.language import ENGLISH, Language, current, known
 from memory.layers import EndedSession
 
 OWN_NAME = "Moot"  # stands where a persona would, in what people see of Moot's own turns
@@ -86,6 +87,11 @@ class Turn:
         return SessionKey(self.speaker_name, self.scope, self.session_thread)
 
     @property
+    def language(self) -> Language:
+        """The language in which people are told of it."""
+        return known(self.record.get("language", "")) or ENGLISH
+
+    @property
     def was_asked(self) -> bool:
         """An agent was given a prompt for it."""
         return any(state == "running" for state, _ in self.states)
@@ -107,7 +113,7 @@ class Turn:
 @dataclass(frozen=True, slots=True)
 class TurnRequest:
     """A turn to be made; kind, persona, again: see Turn. answer: what a notice says. retries: the
-    id of the turn that it repeats."""
+    id of the turn that it repeats. language: in which people are told of it."""
 
     id: str
     persona: str
@@ -118,13 +124,19 @@ class TurnRequest:
     answer: str | None = None
     again: int = 0
     retries: str = ""
+    language: Language = field(default_factory=current)
 
     def record(self, only_for: str | None) -> dict[str, Any]:
         """The turn's record at its beginning. only_for: the id of a command whose sender alone is
         to see lines of Moot's own."""
+        record: dict[str, Any] = {}
         if self.kind == "notice" and only_for:
-            return {"only_for": only_for}
-        return {"retry_of": self.retries} if self.retries else {}
+            record["only_for"] = only_for
+        elif self.retries:
+            record["retry_of"] = self.retries
+        if self.language != ENGLISH:
+            record["language"] = self.language
+        return record
 
 
 @dataclass(frozen=True, slots=True)

@@ -160,7 +160,7 @@ class SqlLedger(SqlSessions, SqlPosts):
                 answer=want.answer,
                 again=want.again,
                 session_thread=self._session_thread(asked.room, want.thread_id),
-                record=want.record(asked.only_for) if asked.only_for or want.retries else {},
+                record=want.record(asked.only_for),
             )
             values = {name: getattr(turn, name) for name in _NEW}
             values |= {"room_id": asked.room.id, "states": [list(item) for item in states]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 
+from contract.language import say
 from gateway.core.command_table import NAMES
 
 SHORTEST_TYPO = 4  # of a word that is answered without being addressed: `!pon` may be anything
@@ -12,8 +13,10 @@ SHORTEST_TYPO = 4  # of a word that is answered without being addressed: `!pon` 
 def unknown(name: str) -> str:
     """The reply to a command that does not exist."""
     near = nearest(name)
-    hint = f" Did you mean `!{near}`?" if near else " `!help` lists what I know."
-    return f"I don't know `!{name}`.{hint}"
+    hint = (
+        say(" Did you mean `!{near}`?", near=near) if near else say(" `!help` lists what I know.")
+    )
+    return say("I don't know `!{name}`.{hint}", name=name, hint=hint)
 
 
 def nearest(name: str) -> str | None:

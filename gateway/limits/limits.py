@@ -10,6 +10,7 @@ import structlog
 from sqlalchemy import Connection, func, select
 
 from contract.chat import Room, Speaker
+from contract.language import phrase, say
 from gateway.access.access import Access
 from gateway.core.ledger import TurnUsage
 from gateway.core.quoting import quoted
@@ -156,10 +157,10 @@ class Limits:
 
 _UNITS: Mapping[What, str] = {"questions": "", "tokens": " tokens", "usd": " USD", "seconds": " s"}
 _SPANS: Mapping[Window, str] = {
-    "minute": "a minute",
-    "hour": "an hour",
-    "day": "a day",
-    "month": "a month",
+    "minute": phrase("a minute"),
+    "hour": phrase("an hour"),
+    "day": phrase("a day"),
+    "month": phrase("a month"),
 }
 
 
@@ -168,17 +169,25 @@ def said(over: Over, by: Speaker, now: datetime, zone: tzinfo) -> str:
     most = f"{over.most:,.2f}" if over.what == "usd" else f"{over.most:,.0f}"
     amount = f"{most}{_UNITS[over.what]}"
     whose = {
-        "person": "your",
-        "room": "this room's",
-        "persona": f"@{over.subject.id}'s",
+        "person": say("your"),
+        "room": say("this room's"),
+        "persona": say("@{persona}'s", persona=over.subject.id),
     }[over.subject.kind]
-    limit = f"limit of {amount} questions" if over.is_rate else f"budget of {amount}"
+    limit = (
+        say("limit of {amount} questions", amount=amount)
+        if over.is_rate
+        else say("budget of {amount}", amount=amount)
+    )
     until = over.until.astimezone(zone)
     same_day = until.date() == now.astimezone(zone).date()
     when = f"{until:%H:%M}" if same_day else f"{until:%Y-%m-%d %H:%M}"
-    return (
-        f"{quoted(by.name, NAME_CHARS)}, {whose} {limit} {_SPANS[over.window]} is reached: "
-        f"please ask again from {when} on."
+    return say(
+        "{who}, {whose} {limit} {span} is reached: please ask again from {when} on.",
+        who=quoted(by.name, NAME_CHARS),
+        whose=whose,
+        limit=limit,
+        span=say(_SPANS[over.window]),
+        when=when,
     )
 
 

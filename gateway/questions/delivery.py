@@ -17,6 +17,7 @@ from bots.markdown.reader import with_fences_inside
 from bots.markdown.split import with_a_file
 from contract.chat import Destination
 from contract.errors import PlatformError
+from contract.language import say
 from contract.work import handed_file, recorded_work
 from gateway.core.ledger import Post, Turn
 from gateway.core.sql_ledger import SqlLedger
@@ -152,7 +153,9 @@ async def _left_out(post: Post, bot: Bot, place: Destination, refusal: PlatformE
     message_id = ""
     if post.kind == "handed":
         name = literal(handed_file(json.loads(post.text)).file.name)
-        line = f"({name} could not be posted here; it is on the page, with this answer.)"
+        line = say(
+            "({name} could not be posted here; it is on the page, with this answer.)", name=name
+        )
         try:
             message_id = await bot.post(place, line, post.key)
         except PlatformError as error:

@@ -12,6 +12,7 @@ from bots.bot import Bot
 from contract.agent import Question
 from contract.chat import Destination, Speaker
 from contract.errors import MootError
+from contract.language import say
 from gateway.core.ledger import Turn
 from gateway.core.views import OpenQuestion
 from gateway.questions.ballot import Ballot
@@ -62,9 +63,9 @@ class PendingQuestion:
     def shown(self) -> Question:
         """The question as it is asked: who agreed already, or that two must; with its code where
         another one waits in the same place."""
-        before = "Two people must agree: " if self.ballot.needs > 1 else ""
+        before = say("Two people must agree: ") if self.ballot.needs > 1 else ""
         if self.agreed is not None:
-            before = f"{self.agreed[1].name} agreed, one more person must: "
+            before = say("{agreed} agreed, one more person must: ", agreed=self.agreed[1].name)
         crowded = any(rival.place.thread_id == self.place.thread_id for rival in self.rivals)
         title = f"{before}{self.question.title}"
         return replace(self.question, title=title, code=self.code, crowded=crowded)

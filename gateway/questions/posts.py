@@ -13,6 +13,7 @@ from bots.kit.questions import agreed_markdown, decided_markdown, gone_markdown,
 from contract.agent import GONE, Question
 from contract.chat import Destination, Speaker
 from contract.errors import PlatformError
+from contract.language import say
 from gateway.core.ledger import Turn
 from gateway.core.sql_ledger import SqlLedger
 from gateway.questions.delivery import look
@@ -87,7 +88,7 @@ class QuestionPosts:
     ) -> None:
         """Replace the buttons by what was decided."""
         await showing
-        nobody = "nobody in time" if reason == "timeout" else "nobody"
+        nobody = say("nobody in time") if reason == "timeout" else say("nobody")
         who = by.name if by else nobody
         if by is not None and entry.agreed is not None:
             option, first = entry.agreed

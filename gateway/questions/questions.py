@@ -18,6 +18,7 @@ from bots.kit.recent import Recent
 from contract.agent import GONE, Question
 from contract.chat import Chosen, Destination, Inbound, Room, Speaker
 from contract.errors import MootError, PlatformError, Rejected
+from contract.language import say
 from gateway.access.access import Access
 from gateway.audit.audit import Audit
 from gateway.core.events import Publish, QuestionAsked, QuestionClosed
@@ -167,7 +168,7 @@ class Questions:
         refusal = refusing(question)
         self._counted("policy")
         await self._record_lapse(turn, question, refusal, "policy", "alone")
-        line = refused_markdown(question, turn.persona, ALONE)
+        line = refused_markdown(question, turn.persona, say(ALONE))
         await self._posts.tell(turn, question, bot, place, line)
         return refusal
 
@@ -295,7 +296,7 @@ class Questions:
             return self.reply(self._too_late(gone, typed.option, by, typed.room), gone, by)
         found = meant(typed, tuple(self._open.values()), tuple(self._closed.values()))
         if found is None:
-            return "Nothing is being asked here."
+            return say("Nothing is being asked here.")
         if isinstance(found, Refusal):
             for entry in found.about:
                 self._deny(entry, by, typed.option, reason=found.why)

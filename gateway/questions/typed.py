@@ -12,6 +12,7 @@ from unicodedata import normalize
 
 from bots.kit.questions import literal
 from contract.chat import Room
+from contract.language import say
 from gateway.core.quoting import quoted
 from gateway.questions.open_question import PendingQuestion
 from store.transcript import StoredMessage
@@ -79,15 +80,21 @@ class Refusal:
         """The sentence for whoever typed it, in Markdown."""
         match self.why:
             case "closed":
-                return f"{who}, that question is closed already."
+                return say("{who}, that question is closed already.", who=who)
             case "early":
-                return f"{who}, your answer stands before that question: read it, and answer again."
+                return say(
+                    "{who}, your answer stands before that question: read it, and answer again.",
+                    who=who,
+                )
             case "elsewhere":
-                return f"{who}, that question stands in another room: answer it there."
+                return say("{who}, that question stands in another room: answer it there.", who=who)
         said = "; ".join(f"`!{typed.option + 1} {e.code}` answers {_title(e)}" for e in self.about)
         if self.why == "several":
-            return f"More than one question waits here: {said}. Or reply to the one you mean."
-        return f"{who}, say which question you mean: {said}."
+            return say(
+                "More than one question waits here: {said}. Or reply to the one you mean.",
+                said=said,
+            )
+        return say("{who}, say which question you mean: {said}.", who=who, said=said)
 
 
 def _title(entry: PendingQuestion) -> str:

@@ -17,6 +17,7 @@ import structlog
 
 from bots.bot import Bot
 from contract.chat import Room
+from contract.language import say
 from gateway.access.access import Access, reaches
 from gateway.core.command_table import entry_of
 from gateway.core.sql_ledger import SqlLedger
@@ -102,7 +103,7 @@ class ScheduleRunner:
         self._count("failed")
         log.warning("schedule.failed", id=one.seq, tries=tries, error=type(error).__name__)
         if tries >= TRIES:
-            await self._pause(one, "it failed; the administrator finds why in the log")
+            await self._pause(one, say("it failed; the administrator finds why in the log"))
             del self._failed[one.seq]
 
     async def _run(self, one: Schedule, intake: Intake) -> None:
@@ -132,15 +133,17 @@ class ScheduleRunner:
     async def _obstacle(self, one: Schedule, room: Room) -> str | None:
         """The reason why it can't run, for people, or None."""
         if one.bot not in self._bots:
-            return f"the bot {one.bot} is not configured any more"
+            return say("the bot {bot} is not configured any more", bot=one.bot)
         if self._personas.good.get(one.persona) is None:
-            return f"there is no persona {one.persona} any more"
+            return say("there is no persona {persona} any more", persona=one.persona)
         if self._is_owned(one) and not self._may(one, room):
-            return f"{one.by.name} may not ask @{one.persona} here any more"
+            return say(
+                "{who} may not ask @{persona} here any more", who=one.by.name, persona=one.persona
+            )
         if one.ran_at and (last := await self._transcript.find(room.id, run_id(one, one.ran_at))):
             turns = await self._ledger.turns_of(last.seq)
             if any(turn.state == "dropped" for turn in turns):
-                return "the last answer could not be posted here"
+                return say("the last answer could not be posted here")
         return None
 
     def _is_owned(self, one: Schedule) -> bool:
@@ -162,5 +165,11 @@ class ScheduleRunner:
 
 def _late(one: Schedule, due: datetime) -> str:
     at = due.astimezone(ZoneInfo(one.timezone))
-    again = "" if one.cron else ", once"
-    return f"⏰ Late: {one.seq} ({one.words}{again}) was due {at:%Y-%m-%d %H:%M}; I was down."
+    again = "" if one.cron else say(", once")
+    return say(
+        "⏰ Late: {seq} ({words}{again}) was due {at}; I was down.",
+        seq=one.seq,
+        words=one.words,
+        again=again,
+        at=f"{at:%Y-%m-%d %H:%M}",
+    )

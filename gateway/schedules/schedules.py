@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 from bots.bot import Bot
 from contract.chat import MOOT, Room, Speaker
 from contract.errors import MootError
+from contract.language import phrase, say
 from gateway.audit.audit import Audit
 from gateway.core.reading import begins_with_pin, parse_command
 from gateway.schedules.configured import configured, key_of
@@ -21,8 +22,8 @@ from gateway.settings.schedules import ScheduleTable, SchedulingTable
 from gateway.settings.when import read_once, read_when
 from store.transcript import Transcript
 
-NO_TEXT = "Say what I shall ask then: `!every weekday 9:00 summarise yesterday`."
-NO_ORDER = "A schedule asks an agent; it can't give me a command."
+NO_TEXT = phrase("Say what I shall ask then: `!every weekday 9:00 summarise yesterday`.")
+NO_ORDER = phrase("A schedule asks an agent; it can't give me a command.")
 
 
 def is_order(text: str) -> bool:
@@ -87,19 +88,19 @@ class Schedules:
             words, cron = when.words, when.cron
             first = await asyncio.to_thread(Cron(cron, zone).after, now)
             if first is None:
-                raise ScheduleError(f"`{words}` never comes.", "when")
+                raise ScheduleError(say("`{words}` never comes.", words=words), "when")
             due = first
         text = (wanted.text or rest).strip()
         if not text:
-            raise ScheduleError(NO_TEXT)
+            raise ScheduleError(say(NO_TEXT))
         if is_order(text):
-            raise ScheduleError(NO_ORDER)
+            raise ScheduleError(say(NO_ORDER))
         new = replace(wanted, words=words, cron=cron, text=text, due_at=due, created_at=now)
         kept = await self.rows.add(new, self.table.most)
         if kept is None:
             most = self.table.most
-            say = f"There are {most} schedules here already, and no room for more."
-            raise ScheduleError(say, "room_id")
+            line = say("There are {most} schedules here already, and no room for more.", most=most)
+            raise ScheduleError(line, "room_id")
         self.changed.set()
         await self._noted("made", kept, wanted.by)
         return kept

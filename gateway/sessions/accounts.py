@@ -14,6 +14,7 @@ from zlib import crc32
 
 from adapters.sandbox.account import AGENTS, LAST, end_account, give
 from contract.errors import AgentError
+from contract.language import say
 from gateway.core.private_folders import LENT, LENT_FILE, LENT_FOLDER, SCOPES
 
 _ENTER = 0o010
@@ -63,8 +64,8 @@ class SessionAccounts:
             if account not in self._given and not _has_name(account):
                 self._given.add(account)
                 return account
-        say = "There are too many sessions for accounts of their own: install bubblewrap."
-        raise AgentError("missing", "no account is left", say=say)
+        line = say("There are too many sessions for accounts of their own: install bubblewrap.")
+        raise AgentError("missing", "no account is left", say=line)
 
     def _close(self) -> None:
         """Let nobody but Moot read what lies in the data directory, which all accounts enter."""

@@ -19,6 +19,7 @@ from adapters.sandbox.relay import Allowed, Relay
 from adapters.session.causes import told_when_full
 from contract.chat import Room
 from contract.errors import AgentError
+from contract.language import say
 from gateway.core.ledger import SessionKey
 from gateway.core.private_folders import LENT, SCOPES, make_private
 from gateway.mcp.endpoint import McpEndpoint, McpGrant
@@ -211,6 +212,9 @@ def _workspace(configured: Path | None, own: Path) -> Path:
         return own
     workspace = configured.expanduser().absolute()
     if not workspace.is_dir():
-        say = f"My working directory {workspace} is not there; `workspace` names it."
-        raise AgentError("startup", f"no workspace {workspace}", say=say)
+        line = say(
+            "My working directory {workspace} is not there; `workspace` names it.",
+            workspace=workspace,
+        )
+        raise AgentError("startup", f"no workspace {workspace}", say=line)
     return workspace

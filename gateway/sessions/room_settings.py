@@ -12,6 +12,7 @@ from sqlalchemy import Connection, bindparam, delete, select
 
 from adapters.agent import Mode
 from contract.chat import Room, Speaker
+from contract.language import Language, say
 from gateway.core.ledger import SessionKey
 from gateway.core.sql_rows import of_key
 from gateway.settings.personas.personas import Persona
@@ -39,6 +40,7 @@ class Choice:
     mode_by: str | None = None
     follow: Follow | None = None
     require_mention: bool | None = None
+    language: Language | None = None
 
 
 _NOTHING = Choice()
@@ -102,6 +104,10 @@ class RoomSettings:
         """Who goes on without a mention, in a thread in which a persona answered."""
         return self.of_rooms.get(room.id, _NOTHING).follow or self._table.follow
 
+    def language(self, room: Room) -> Language | None:
+        """The language that was chosen for a room; None: that of moot.toml."""
+        return self.of_rooms.get(room.id, _NOTHING).language
+
     @property
     def follow_minutes(self) -> float:
         """For so long after the last answer."""
@@ -119,18 +125,25 @@ class RoomSettings:
     def in_words(self, room: Room, bot: str) -> str:
         """Which messages of a room a bot answers that name nobody."""
         if not self.needs_mention(room, bot):
-            return "every message here is answered, with or without a mention."
-        minutes = f"for {self.follow_minutes:g} minutes after the last answer"
+            return say("every message here is answered, with or without a mention.")
+        minutes = say(
+            "for {follow_minutes} minutes after the last answer",
+            follow_minutes=f"{self.follow_minutes:g}",
+        )
         goes_on = {
-            "asker": f"in a thread, who asked goes on without one {minutes}.",
-            "everybody": f"in a thread with an answer, everybody goes on without one {minutes}.",
-            "never": "also in threads.",
+            "asker": say("in a thread, who asked goes on without one {minutes}.", minutes=minutes),
+            "everybody": say(
+                "in a thread with an answer, everybody goes on without one {minutes}.",
+                minutes=minutes,
+            ),
+            "never": say("also in threads."),
         }
-        return f"a message here needs a mention; {goes_on[self.follow(room)]}"
+        return say("a message here needs a mention; {goes_on}", goes_on=goes_on[self.follow(room)])
 
     async def choose_for_all(self, room: Room, by: Speaker, **values: Any) -> None:
         """Choose some for all of a room, from now on; see Choice."""
-        key = SessionKey(EVERYBODY, home_scope(room, "", None))
+        scope = home_scope(room, "", None) if room.is_shared else f"room:{room.id}"
+        key = SessionKey(EVERYBODY, scope)
         await self.choose(key, by, **values)
         self.of_rooms[room.id] = await self.chosen(key)
 
@@ -195,8 +208,8 @@ class RoomSettings:
     async def told(self, persona: Persona, key: SessionKey, room: Room) -> list[str]:
         """The folder and the mode that were chosen, in words."""
         choice = await self.of(persona, key, room)
-        told = [f"in {choice.workspace}"] if choice.workspace else []
-        return [*told, f"mode {choice.mode}"] if choice.mode else told
+        told = [say("in {workspace}", workspace=choice.workspace)] if choice.workspace else []
+        return [*told, say("mode {mode}", mode=choice.mode)] if choice.mode else told
 
     async def applied(self, persona: Persona, key: SessionKey, room: Room) -> Persona:
         """The persona as it was set for a session."""

@@ -16,6 +16,7 @@ from adapters.agent import NO_UNDO, Agent, Compacting, Launch, Undoing
 from adapters.sandbox.relay import Allowed, Relay
 from contract.chat import Room
 from contract.errors import AgentError
+from contract.language import say
 from gateway.core.ledger import SessionKey, UnusedSession
 from gateway.mcp.endpoint import McpGrant
 from gateway.sessions.bounds import Bounds
@@ -167,8 +168,11 @@ class LiveSession:
 async def compact(live: LiveSession) -> None:
     """Let its agent condense what it holds of the conversation. Raises AgentError."""
     if not isinstance(live.agent, Compacting):
-        say = f"{live.context.program.title} can't do that. Say `!new` to begin a new conversation."
-        raise AgentError("missing", f"{live.context.program.name} can't compact", say=say)
+        line = say(
+            "{program} can't do that. Say `!new` to begin a new conversation.",
+            program=live.context.program.title,
+        )
+        raise AgentError("missing", f"{live.context.program.name} can't compact", say=line)
     async with live.asking:
         with live.working():
             await live.agent.compact()
@@ -179,8 +183,8 @@ async def undo(live: LiveSession) -> str:
     """Let its agent take back its last exchange, within `asking`; returns the files that came back
     as well. Raises AgentError."""
     if not isinstance(live.agent, Undoing):
-        say = f"{live.context.program.title} {NO_UNDO}"
-        raise AgentError("missing", f"{live.context.program.name} can't undo", say=say)
+        line = f"{live.context.program.title} {NO_UNDO}"
+        raise AgentError("missing", f"{live.context.program.name} can't undo", say=line)
     with live.working():
         files = await live.agent.undo()
     live.answered(taken=False, compacted=False, summarised=False)  # it knows less than it was given

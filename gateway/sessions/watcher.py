@@ -31,6 +31,7 @@ from adapters.pty.process_table import (
 from adapters.sandbox.account import OPEN_MEMORY, end_account, shared_by
 from adapters.sandbox.bubblewrap import SCRATCH
 from contract.errors import AgentError, AgentFault
+from contract.language import say
 from gateway.sessions.bounds import THREADS, Bounds, amount
 from gateway.sessions.disk_use import DiskReserve, DiskUse, little_free, size_in
 from gateway.sessions.sessions import LiveSession
@@ -71,9 +72,14 @@ class Watched:
                 rows, bounds.of_kernel(enclosed=self.live.enclosed, root=not os.geteuid())
             )
         if bounds.processes and len(rows) > bounds.processes:
-            return Excess("crash", f"started more than {bounds.processes} processes")
+            return Excess(
+                "crash", say("started more than {processes} processes", processes=bounds.processes)
+            )
         if bounds.processes and sum(row.threads for row in rows) > bounds.processes * THREADS:
-            return Excess("crash", f"started more than {bounds.processes * THREADS} threads")
+            return Excess(
+                "crash",
+                say("started more than {processes} threads", processes=bounds.processes * THREADS),
+            )
         if not bounds.memory_bytes:
             return None
         held = held_by(row.pid for row in rows).get(memory_disk(), 0)
@@ -81,7 +87,10 @@ class Watched:
             held += shared_by(self.live.account)
         most = bounds.memory_bytes - self._scratch(rows)
         if memory_of(rows) + held > most and exact_memory_of(rows, held) > most:
-            return Excess("crash", f"used more than {amount(bounds.memory_bytes)} of memory")
+            return Excess(
+                "crash",
+                say("used more than {amount} of memory", amount=amount(bounds.memory_bytes)),
+            )
         return None
 
     def _scratch(self, rows: list[ProcessRow]) -> int:
@@ -154,7 +163,9 @@ class SessionWatcher:
         for one in due:
             await asyncio.to_thread(one.disk.measure, one.tree.root)
             if one.bounds.disk_bytes and one.disk.exceeds(one.bounds.disk_bytes):
-                wrote = f"filled more than {amount(one.bounds.disk_bytes)} of the disk"
+                wrote = say(
+                    "filled more than {amount} of the disk", amount=amount(one.bounds.disk_bytes)
+                )
                 self._end(one, Excess("disk", wrote))
         if little:
             self._end_greediest(watched)
@@ -163,7 +174,9 @@ class SessionWatcher:
         """End the one that wrote most lately, if any did: it is what fills the disk."""
         most = max(watched, key=lambda one: one.disk.grown())
         if most.disk.grown() and not any(one.ending for one in watched):
-            wrote = f"wrote {amount(most.disk.grown())}, which all but filled the disk,"
+            wrote = say(
+                "wrote {amount}, which all but filled the disk,", amount=amount(most.disk.grown())
+            )
             self._end(most, Excess("disk", wrote))
 
     # ── The end of one ──────────────────────────────────────────────────────────────────
@@ -177,8 +190,8 @@ class SessionWatcher:
         log.warning(
             "session.over_limit", persona=live.persona, agent=program.name, reason=excess.did
         )
-        say = f"{program.title} {excess.did} and was stopped."
-        error = AgentError(excess.kind, f"{program.name} {excess.did}", say=say)
+        line = say("{program} {did} and was stopped.", program=program.title, did=excess.did)
+        error = AgentError(excess.kind, f"{program.name} {excess.did}", say=line)
         task = asyncio.create_task(_ended(one, error), name=f"end {live.persona}: over its limit")
         self._ends.add(task)
         task.add_done_callback(self._ends.discard)

@@ -26,6 +26,7 @@ from pydantic import (
 from adapters.agent import Mode
 from contract.briefing import Budget
 from contract.errors import MootError
+from contract.language import Language
 from gateway.settings.sandbox import OwnSandbox
 from memory.scopes import check_scope
 
@@ -54,6 +55,7 @@ class GatewayTable(Table):
     hosts: tuple[str, ...] = ()
     webhooks_listen: str | None = None
     shutdown_s: Annotated[float, Field(ge=0)] = 15.0
+    language: Language = "en"
 
     @field_validator("timezone")
     @classmethod

@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo, available_timezones
 
 from contract.errors import MootError
+from contract.language import say
 from gateway.settings.cron import BETWEEN, Cron
 from gateway.settings.days import Days, is_weekday, read_date, read_days, read_days_behind
 from gateway.settings.times import Clock, behind, read_times, told
@@ -54,12 +55,20 @@ def read_when(text: str, *, zone: ZoneInfo, now: datetime, least: timedelta) -> 
         runs = cron.after(now) is not None
         shortest = cron.shortest(now)
     except ValueError as error:
-        raise _wrong(f"I can't read the cron line {when.cron!r}: {error}.") from None
+        raise _wrong(
+            say("I can't read the cron line {cron}: {error}.", cron=f"{when.cron!r}", error=error)
+        ) from None
     if not runs:
-        raise _wrong(f"`{when.words}` never comes.")
+        raise _wrong(say("`{words}` never comes.", words=when.words))
     if shortest is not None and shortest < least:
         minutes = f"{least.total_seconds() / 60:g}"
-        raise _wrong(f"`{when.words}` is too often: {minutes} minutes are the shortest time.")
+        raise _wrong(
+            say(
+                "`{words}` is too often: {minutes} minutes are the shortest time.",
+                words=when.words,
+                minutes=minutes,
+            )
+        )
     return when, rest
 
 
@@ -67,7 +76,13 @@ def _check_zone(rest: str, zone: ZoneInfo) -> None:
     """Refuse a time in another zone than ours: it would come at another time than was meant."""
     match = _ZONE.match(rest)
     if match and match[1] in available_timezones() and match[1] != zone.key:
-        raise ValueError(f"Times are those of {zone.key} here; leave `{match[1]}` out.")
+        raise ValueError(
+            say(
+                "Times are those of {zone} here; leave `{match}` out.",
+                zone=zone.key,
+                match=match[1],
+            )
+        )
 
 
 # ── Once ────────────────────────────────────────────────────────────────────────────────
@@ -82,9 +97,9 @@ def read_once(text: str, *, zone: ZoneInfo, now: datetime) -> tuple[str, datetim
     except ValueError as error:
         raise _wrong_once(str(error)) from None
     if moment <= now:
-        raise _wrong_once(f"`{words}` is over.")
+        raise _wrong_once(say("`{words}` is over.", words=words))
     if moment - now > _FARTHEST:
-        raise _wrong_once(f"`{words}` is more than a year away.")
+        raise _wrong_once(say("`{words}` is more than a year away.", words=words))
     return words, moment, rest
 
 
@@ -96,9 +111,9 @@ def _on_a_day(text: str, zone: ZoneInfo, now: datetime) -> tuple[str, datetime, 
         said, day, rest = read_date(rest, today) if _names_a_day(rest) else ("", None, rest)
         rest = behind(rest)
     if not times and day is None:
-        raise ValueError("I don't know when that is.")
+        raise ValueError(say("I don't know when that is."))
     if len(times) != 1:
-        raise ValueError("I need one time of day.")
+        raise ValueError(say("I need one time of day."))
     moment = _at(day or today, times[0], zone)
     if moment <= now and (day is None or is_weekday(said)):
         moment = _at((day or today) + timedelta(days=7 if day else 1), times[0], zone)
@@ -122,7 +137,7 @@ def _later(text: str, zone: ZoneInfo, now: datetime) -> tuple[str, datetime, str
     if unit in ("minute", "hour"):
         return words, now + number * timedelta(minutes=60 if unit == "hour" else 1), rest
     if number > _FARTHEST.days:
-        raise ValueError(f"`{words}` is more than a year away.")
+        raise ValueError(say("`{words}` is more than a year away.", words=words))
     day = now.astimezone(zone) + number * timedelta(days=7 if unit == "week" else 1)
     times, rest = read_times(rest, bare=False)
     if len(times) == 1:
@@ -143,7 +158,7 @@ def _quoted(text: str) -> tuple[When, str] | None:
         return None
     line, rest = " ".join(match[1].split()), text[match.end() :]
     if len(line) > CRON_CHARS:
-        raise ValueError(f"A cron line may have {CRON_CHARS} characters.")
+        raise ValueError(say("A cron line may have {n} characters.", n=CRON_CHARS))
     if line[:1].isalpha() or (len(line.split()) < 5 and not line.startswith("*")):
         when, more = _said(line)
         return when, more or rest
@@ -162,7 +177,7 @@ def _unquoted(text: str) -> tuple[When, str] | None:
 def _said(text: str) -> tuple[When, str]:
     text = text.lstrip()
     if not text:
-        raise ValueError("Say when.")
+        raise ValueError(say("Say when."))
     if match := _HOURLY.match(text):
         return _every(1, "hour"), behind(text[match.end() :])
     days, rest = read_days(text)
@@ -180,13 +195,17 @@ def _said(text: str) -> tuple[When, str]:
 
 def _no_time(days: Days | None, text: str) -> str:
     if days is not None:
-        return f"Say at what time, e.g. `{days.said} 9:00`."
+        return say("Say at what time, e.g. `{said} 9:00`.", said=days.said)
     words = re.sub(r"\A(?:every|each|at|on)\s+", "", text, flags=re.IGNORECASE).split()
     if words and words[0].lower() in ("week", "weekly"):
-        return "Say on which day of the week, e.g. `monday 9:00`."
+        return say("Say on which day of the week, e.g. `monday 9:00`.")
     if len(words) > 1 and words[0].isascii() and words[0].isdigit():
-        return f"I don't know how long `{words[0][:20]} {words[1][:20]}` is."
-    return f"I don't know when `{words[0][:40] if words else text[:40]}` is."
+        return say(
+            "I don't know how long `{words} {words2}` is.",
+            words=words[0][:20],
+            words2=words[1][:20],
+        )
+    return say("I don't know when `{words}` is.", words=words[0][:40] if words else text[:40])
 
 
 def _counted(match: re.Match[str]) -> tuple[int, str]:
@@ -195,23 +214,32 @@ def _counted(match: re.Match[str]) -> tuple[int, str]:
     unit = next(name for name in ("minute", "hour", "day", "week") if name[0] == unit[0])
     if "half" in count:
         if unit != "hour":
-            raise ValueError(f"I don't know how long `{match[0]}` is.")
+            raise ValueError(say("I don't know how long `{match}` is.", match=match[0]))
         return 1, "half hour"
     return int(count) if count.isdigit() else 1, unit
 
 
 def _every(number: int, unit: str) -> When:
     if unit in ("day", "week"):
-        said = f"every {number} {unit}s" if number > 1 else f"every {unit}"
-        raise ValueError(f"I can't do `{said}`: say which days, or a cron line.")
+        said = (
+            say("every {number} {unit}s", number=number, unit=unit)
+            if number > 1
+            else say("every {unit}", unit=unit)
+        )
+        raise ValueError(say("I can't do `{said}`: say which days, or a cron line.", said=said))
     if unit == "half hour":
         number, unit = 30, "minute"
     whole = 60 if unit == "minute" else 24
     if not 0 < number < whole or whole % number:
         fitting = [n for n in range(1, whole) if whole % n == 0 and (unit == "hour" or n >= 5)]
         listed = ", ".join(map(str, fitting))
-        say = f"Every {number} {unit}s doesn't go into a day evenly; these do: {listed}."
-        raise ValueError(say)
+        line = say(
+            "Every {number} {unit}s doesn't go into a day evenly; these do: {listed}.",
+            number=number,
+            unit=unit,
+            listed=listed,
+        )
+        raise ValueError(line)
     words = unit if number == 1 else f"{number} {unit}s"
     if unit == "minute":
         return When(words, "* * * * *" if number == 1 else f"*/{number} * * * *")
@@ -230,10 +258,14 @@ def _lines(days: Days, times: list[Clock]) -> str:
 
 
 def _wrong(reason: str) -> WhenError:
-    say = f"{reason} For example: {EXAMPLES}, or a cron line in quotes."
-    return WhenError(say, say=say)
+    line = say(
+        "{reason} For example: {examples}, or a cron line in quotes.",
+        reason=reason,
+        examples=EXAMPLES,
+    )
+    return WhenError(line, say=line)
 
 
 def _wrong_once(reason: str) -> WhenError:
-    say = f"{reason} For example: {ONCE_EXAMPLES}."
-    return WhenError(say, say=say)
+    line = say("{reason} For example: {examples}.", reason=reason, examples=ONCE_EXAMPLES)
+    return WhenError(line, say=line)

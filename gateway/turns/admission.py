@@ -12,6 +12,7 @@ from bots.bot import Bot
 from composer.headings import quoted
 from composer.labels import joined
 from contract.chat import Inbound, Speaker
+from contract.language import phrase, say
 from gateway.access.access import Access
 from gateway.access.accounts import Accounts
 from gateway.access.admissions import Admissions
@@ -62,10 +63,15 @@ class LongMessages:
         others = [f"@{name}" for name in personas if f"@{name}" not in given]
         parts = []
         if given:
-            parts.append(f"{joined(given)} gets its beginning and its end, and all of it as a file")
+            parts.append(
+                say(
+                    "{given} gets its beginning and its end, and all of it as a file",
+                    given=joined(given),
+                )
+            )
         if others:
-            parts.append(f"{joined(others)} gets its beginning and its end only")
-        what = f"✂️ A message of {len(text):,} characters is too long for one prompt"
+            parts.append(say("{others} gets its beginning and its end only", others=joined(others)))
+        what = say("✂️ A message of {n} characters is too long for one prompt", n=f"{len(text):,}")
         return f"{what}: {'; '.join(parts)}."
 
 
@@ -185,8 +191,10 @@ def _notice(request: TurnRequest, line: str) -> TurnRequest:
 
 
 SUGGESTED = {
-    "decision": "💡 Sounds like a decision. To keep it: reply `!pin` to it, or `!decision <text>`.",
-    "code": "💡 To keep that code in view: reply `!pin` to it.",
+    "decision": phrase(
+        "💡 Sounds like a decision. To keep it: reply `!pin` to it, or `!decision <text>`."
+    ),
+    "code": phrase("💡 To keep that code in view: reply `!pin` to it."),
 }
 SUGGEST_EVERY = timedelta(hours=1)
 
@@ -228,7 +236,7 @@ class Suggestions:
         if await self._slices.keepable(asked.seq, "") is None:
             return None
         self._told[turn.room.id] = self._clock()
-        return SUGGESTED[what]
+        return say(SUGGESTED[what])
 
 
 @dataclass(frozen=True, slots=True)

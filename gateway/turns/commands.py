@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from contract.chat import was_command
+from contract.language import say
 from gateway.access.accounts import Accounts
 from gateway.access.acts import act_of
 from gateway.access.permits import Permits
@@ -67,7 +68,7 @@ class CommandRequest:
 
     def nobody(self) -> str:
         """The reply where its argument names none."""
-        return f"There is no persona {self.argument!r} here."
+        return say("There is no persona {argument} here.", argument=f"{self.argument!r}")
 
 
 Handler = Callable[[CommandRequest], Awaitable[str]]

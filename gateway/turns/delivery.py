@@ -21,6 +21,7 @@ from composer.header import untyped
 from contract.agent import Question
 from contract.chat import MOOT, SenderType, persona_speaker
 from contract.errors import PlatformError
+from contract.language import speaking
 from contract.work import Draft, Work
 from gateway.access.accounts import Presence
 from gateway.core import views
@@ -120,7 +121,8 @@ class LiveReply:
 
     async def choose(self, question: Question) -> int:
         """Ask the room."""
-        with turn_log_context(self._turn), self._step("question", "agent.ask"):
+        spoken = speaking(self._turn.language)
+        with spoken, turn_log_context(self._turn), self._step("question", "agent.ask"):
             return await self._ask(question)
 
     @asynccontextmanager

@@ -14,6 +14,7 @@ from bots.bot import Bot
 from bots.kit.recent import Recent
 from contract.chat import Chosen, Deleted, Edited, Event, Inbound, SenderType, stands
 from contract.errors import Rejected
+from contract.language import speaking
 from gateway.access.accounts import Accounts
 from gateway.core import views
 from gateway.core.events import EventBus, MessageDeleted, MessageEdited, MessagePosted, RoomOpened
@@ -173,6 +174,10 @@ class Intake:
         """Take one event of a platform; returns when it is on disk."""
         if not isinstance(event, Chosen) and event.room.is_shared:
             await self._accounts.presence.heard(event.room, bot.name)
+        with speaking(self._router.settings.language(event.room) if event.room else None):
+            await self._receive(event, bot)
+
+    async def _receive(self, event: Event, bot: Bot) -> None:
         match event:
             case Inbound():
                 early = self._changes.early.get((event.room.id, event.message_id))
@@ -203,6 +208,10 @@ class Intake:
         trusted: it came by the API, with an owner's token. notice: a line of Moot's own that stands
         before the answers.
         """
+        with speaking(self._router.settings.language(inbound.room)):
+            return await self._take(inbound, bot, trusted=trusted, notice=notice)
+
+    async def _take(self, inbound: Inbound, bot: Bot, *, trusted: bool, notice: str) -> Accepted:
         received_ns = time.time_ns()
         delivery = (bot.name, inbound.room.id, inbound.message_id)
         before = self._deliveries.get(delivery)

@@ -13,6 +13,7 @@ import structlog
 
 from contract.briefing import Briefing, TranscriptLine
 from contract.chat import Attachment
+from contract.language import say
 from gateway.core.private_folders import LENT_FILE, LENT_FOLDER
 from gateway.core.quoting import quoted
 
@@ -25,7 +26,12 @@ def missing_files(files: Iterable[Attachment]) -> str:
     """A line for each file of a message that an agent is told of and not given."""
     lost = (file for file in files if file.missing)
     return "\n".join(
-        f"📎 {quoted(file.name, 80)} did not reach me: {file.missing}." for file in lost
+        say(
+            "📎 {file} did not reach me: {missing}.",
+            file=quoted(file.name, 80),
+            missing=file.missing,
+        )
+        for file in lost
     )
 
 

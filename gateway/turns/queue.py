@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import structlog
 
 from contract.chat import stands
+from contract.language import speaking
 from contract.work import Work
 from gateway.core.ledger import SessionKey, Turn
 from gateway.core.log_context import SessionLogContexts, turn_log_context
@@ -190,7 +191,8 @@ class TurnQueues:
         try:
             if waited:
                 await self._look(run)
-            more = await self._runner.run(run)
+            with speaking(turn.language):
+                more = await self._runner.run(run)
         except Exception:  # a session's worker isolates whatever a turn raises
             log.exception("turn.crashed", turn=turn.id)
             if turn.state != "answered":
@@ -202,7 +204,8 @@ class TurnQueues:
 
     async def _apologise(self, run: TurnRun) -> None:
         try:
-            await self._runner.apologise(run)
+            with speaking(run.turn.language):
+                await self._runner.apologise(run)
         except Exception:  # the store or the bot is what broke: the next start tries again
             log.exception("turn.lost", turn=run.turn.id)
             self._progress.lost(run.turn, run.step.trace)

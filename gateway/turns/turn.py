@@ -15,6 +15,7 @@ import structlog
 from composer.header import untyped
 from contract.agent import Answer
 from contract.errors import AgentError, AgentFault
+from contract.language import phrase, say
 from gateway.access.visibility import Asked, Visibility
 from gateway.core.ledger import Turn
 from gateway.core.sql_ledger import SqlLedger
@@ -31,8 +32,8 @@ from memory.layers import AnsweredTurn
 
 log = structlog.stdlib.get_logger("moot.turn")
 
-FULL_HOUSE = "waits for a free session"
-CRASHED = "⚠️ Something broke on my side. The administrator finds turn {} in the log."
+FULL_HOUSE = phrase("waits for a free session")
+CRASHED = phrase("⚠️ Something broke on my side. The administrator finds turn {turn} in the log.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +139,11 @@ class AgentCaller:
                 except AgentError as error:
                     answer, fault = Answer(_failure(error), usage=error.usage), _logged(error).kind
                 except TimeoutError:
-                    say = f"No end after {self._timeout_s / 60:g} minutes. Try a smaller step."
-                    answer, fault = Answer(_failure(AgentError("timeout", say))), "timeout"
+                    line = say(
+                        "No end after {minutes} minutes. Try a smaller step.",
+                        minutes=f"{self._timeout_s / 60:g}",
+                    )
+                    answer, fault = Answer(_failure(AgentError("timeout", line))), "timeout"
                 answer = self._delivery.redactor.clean(answer)
         seconds = time.perf_counter() - began_at
         self._accounting.took(turn, person, program.name, answer.usage, seconds)
@@ -215,7 +219,8 @@ class TurnRunner:
             async with AsyncExitStack() as stack:
                 with run.step("agent ready") as ready:
                     if persona is None:
-                        raise AgentError("missing", f"there is no persona {turn.persona} any more")
+                        line = say("there is no persona {persona} any more", persona=turn.persona)
+                        raise AgentError("missing", line)
                     made_by = {"persona_version": await self._version(persona)}
                     turn = replace(turn, record=turn.record | made_by)
                     self._progress.tell(replace(turn, state="running"))  # it may have to start
@@ -236,14 +241,16 @@ class TurnRunner:
 
     async def _waits(self, run: TurnRun) -> None:
         """Other sessions take all the places: say so, as to those who wait for a turn."""
-        self._progress.tell(replace(run.turn, state="queued"), run.message_id, status=FULL_HOUSE)
+        self._progress.tell(
+            replace(run.turn, state="queued"), run.message_id, status=say(FULL_HOUSE)
+        )
         self._progress.waits(run)
 
     # ── What becomes of others ──────────────────────────────────────────────────────────
 
     async def apologise(self, run: TurnRun) -> None:
         """Taking a turn raised: people are told where the administrator finds why."""
-        turn = replace(run.turn, answer=CRASHED.format(run.turn.id), fault="crash")
+        turn = replace(run.turn, answer=say(CRASHED, turn=run.turn.id), fault="crash")
         persona = self._personas.good.get(turn.persona)
         destination = destination_of(turn, run.bot, persona)
         await self._delivery.answer(replace(run, turn=turn, destination=destination))

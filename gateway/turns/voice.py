@@ -16,6 +16,7 @@ from adapters.pty.process_group import OutputTooLarge, run_once
 from bots.kit.files import mime_of
 from contract.chat import Attachment, Inbound
 from contract.errors import ConfigError, MootError
+from contract.language import say
 from gateway.core.quoting import quoted
 from gateway.settings.env_file import passed_on
 from gateway.settings.transcribe import FILE, KEY, TranscribeTable
@@ -58,9 +59,18 @@ class VoiceMessages:
                 text = await self.transcriber(Path(file.path or ""))
             except TranscriptionError as error:
                 log.warning("voice.not_transcribed", room=inbound.room.id, reason=str(error))
-                lines.append(f"{MARK} I could not make out {quoted(file.name, 80)}: {error.say}.")
+                lines.append(
+                    say(
+                        "{mark} I could not make out {file}: {why}.",
+                        mark=MARK,
+                        file=quoted(file.name, 80),
+                        why=error.say,
+                    )
+                )
             else:
-                said.append(f"{MARK} {text}" if text else f"{MARK} (nothing is said)")
+                said.append(
+                    f"{MARK} {text}" if text else say("{mark} (nothing is said)", mark=MARK)
+                )
                 log.info("voice.transcribed", room=inbound.room.id, chars=len(text))
         return replace(inbound, content="\n".join(said)), "\n".join(lines)
 
@@ -115,14 +125,16 @@ class _Bounded:
     async def __call__(self, file: Path) -> str:
         size = (await asyncio.to_thread(file.stat)).st_size
         if size > self.table.file_mb * 1_000_000:
-            say = f"it is larger than {self.table.file_mb} MB"
-            raise TranscriptionError("it is too large", say=say)
+            line = say("it is larger than {file_mb} MB", file_mb=self.table.file_mb)
+            raise TranscriptionError("it is too large", say=line)
         async with self.turns:
             try:
                 return " ".join((await self.transcriber(file)).split())
             except TimeoutError:
-                say = f"it took longer than {self.table.timeout_s:g} seconds"
-                raise TranscriptionError("no end in time", say=say) from None
+                line = say(
+                    "it took longer than {timeout_s} seconds", timeout_s=f"{self.table.timeout_s:g}"
+                )
+                raise TranscriptionError("no end in time", say=line) from None
             except (aiohttp.ClientError, OSError, OutputTooLarge, ValueError) as error:
                 raise _failed(type(error).__name__) from error
 
@@ -175,5 +187,5 @@ class _Endpoint:
 
 
 def _failed(reason: str) -> TranscriptionError:
-    say = "the transcription failed; the administrator finds why in the log"
-    return TranscriptionError(reason, say=say)
+    line = say("the transcription failed; the administrator finds why in the log")
+    return TranscriptionError(reason, say=line)

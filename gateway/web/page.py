@@ -13,6 +13,7 @@ from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
 from contract.errors import MootError, Rejected
+from contract.language import accepted, speaking
 from gateway.core.redaction import Redactor
 from gateway.web import auth
 from gateway.web.access.api import AccessApi
@@ -130,7 +131,7 @@ def make_app(
     guard = _guarded(credentials, frozenset(route.path for route in webhooks), front.open)
     held = HeldOpen(settings.connections.of_person).middleware()
     app = web.Application(
-        middlewares=[_cleaning(redactor), _answering(front.turn_away), guard, held],
+        middlewares=[_speaking, _cleaning(redactor), _answering(front.turn_away), guard, held],
         client_max_size=settings.most_body_bytes,
     )
     app.add_routes(webhooks)
@@ -144,6 +145,13 @@ def make_app(
 
     app.on_shutdown.append(end_streams)
     return app
+
+
+@web.middleware
+async def _speaking(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Answers in the language that the browser asks for."""
+    with speaking(accepted(request.headers.get("Accept-Language", ""))):
+        return await handler(request)
 
 
 class _Routes(Protocol):

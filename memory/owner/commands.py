@@ -9,6 +9,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, delete, select, update
 
+from contract.language import say
 from contract.private import has_private
 from memory.owner.forgetting import Forgotten, find_fact, forget_words, unlearn
 from memory.owner.owner import Known, MemoryRefusal, Owner, about, clear, notes_on, one, visible
@@ -98,7 +99,7 @@ class MemoryCommands:
     ) -> StoredFact:
         """Share a person's own words, which stand in message `of`. Raises Refusal."""
         if has_private(words):
-            raise MemoryRefusal("That has a private part: I share nothing of it.")
+            raise MemoryRefusal(say("That has a private part: I share nothing of it."))
         text = await self._slices.keepable(of, words)
         return await self._share_text(owner, text, of, said_at, project=project)
 
@@ -107,9 +108,9 @@ class MemoryCommands:
     ) -> StoredFact:
         """Share a whole message of one's own. Raises Refusal."""
         if said.by.id != owner.id or said.scope != owner.home:
-            raise MemoryRefusal("Only your own messages here are yours to share.")
+            raise MemoryRefusal(say("Only your own messages here are yours to share."))
         if said.deleted or has_private(said.content):
-            raise MemoryRefusal("That message is private or gone: I share nothing of it.")
+            raise MemoryRefusal(say("That message is private or gone: I share nothing of it."))
         text = await self._slices.keepable(said.seq, said.content)
         return await self._share_text(owner, text, said.seq, said.sent_at, project=project)
 
@@ -117,7 +118,9 @@ class MemoryCommands:
         self, owner: Owner, text: str | None, of: int, said_at: datetime, *, project: bool
     ) -> StoredFact:
         if not text:
-            raise MemoryRefusal("That is kept out of memory: there is nothing that I could share.")
+            raise MemoryRefusal(
+                say("That is kept out of memory: there is nothing that I could share.")
+            )
         new = worded(text, owner, of, said_at, project=project)
 
         def work(connection: Connection) -> StoredFact:
@@ -203,10 +206,10 @@ def target(owner: Owner, *, project: bool) -> str:
         return owner.profile
     slug = owner.at.room.project
     if not slug:
-        raise MemoryRefusal("No project is bound to this room.")
+        raise MemoryRefusal(say("No project is bound to this room."))
     scope = f"project:{slug}"
     if scope not in owner.gate().scopes:
-        raise MemoryRefusal("A project's memory can't be reached from here.")
+        raise MemoryRefusal(say("A project's memory can't be reached from here."))
     return scope
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, delete, select
 
 from contract.errors import MootError
+from contract.language import say
 from memory.insights.insights import StoredNote
 from memory.observations.rows import blank_sessions
 from memory.recall.facts import StoredFact, every_fact_in, facts_in
@@ -82,8 +83,10 @@ def visible(
     if mine is not None and gate.admit("facts", [mine]):
         return mine
     if one(connection, gate.scopes, seq) is not None:
-        raise MemoryRefusal(f"{seq} is not about you: only who it is about may do that.")
-    raise MemoryRefusal(f"I know no fact {seq} of you here; `!memory` lists them.")
+        raise MemoryRefusal(
+            say("{seq} is not about you: only who it is about may do that.", seq=seq)
+        )
+    raise MemoryRefusal(say("I know no fact {seq} of you here; `!memory` lists them.", seq=seq))
 
 
 _OF_A_SCOPE = (insights, episodes, staging, landmarks, tool_uses, observations)

@@ -110,7 +110,7 @@ export function sessionCard(session, refresh) {
           )
         : null,
       session.state === "working"
-        ? action(`rest-${id}`, t("Stop"), act("stop"), { name: t("Stop: {what}", { what: name }) })
+        ? action(`rest-${id}`, t("Stop"), act("stop"), { name: t("Stop {what}", { what: name }) })
         : null,
       session.state === "working"
         ? null
