@@ -15,6 +15,7 @@ from adapters.profiles.generic import look_of
 from adapters.reading.reply import TranscriptView, read_reply
 from adapters.screen.screen import Screen
 from contract.errors import MootError
+from contract.refusals import why
 
 PASTE_BEGIN, PASTE_END = "\x1b[200~", "\x1b[201~"
 LEAVE_ALTERNATE = b"\x1b[?1049l"
@@ -77,8 +78,10 @@ def read_recording(path: Path) -> Recording:
     """Read a recording; events of kinds other than "i" and "o" are left out."""
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise MootError(f"{path}: cannot be read as a recording: {error}") from None
+    except OSError as error:
+        raise MootError(f"{path}: {why(error)}") from None
+    except UnicodeDecodeError:
+        raise MootError(f"{path}: it is not UTF-8, and no recording") from None
     header, *rest = text.split("\n") if text.strip() else [""]
     try:
         size = RecordingHeader.model_validate_json(header)

@@ -35,7 +35,7 @@ def _checked(part: str) -> str:
 def check_scope(scope: str) -> str:
     """The scope, if it is one. Raises ScopeError."""
     if not _SCOPE.fullmatch(scope):
-        raise ScopeError(f"not a scope: {scope!r}")
+        raise ScopeError(f"not a scope: {scope!r}; a scope is e.g. room:slack:C06RY3YBSLE")
     return scope
 
 

@@ -48,22 +48,34 @@ class BotTable(BaseModel):
 class Secrets:
     """A bot's secrets, each by the name of its variable.
 
-    find: KEY_<BOT NAME>, else KEY. find_own: KEY_<BOT NAME> alone, which no other bot has.
+    find: KEY_<BOT NAME>, else KEY. find_own: KEY_<BOT NAME> alone, which no other bot has. fields:
+    what is known of each by its key.
     """
 
     bot: str
     find: Callable[[str], str | None]
     find_own: Callable[[str], str | None]
+    fields: Mapping[str, SecretField] = field(default_factory=dict)
 
     def required(self, key: str) -> str:
-        """Raises ConfigError when it isn't set."""
+        """Raises ConfigError when it isn't set, or can't be right."""
         if (value := self.find(key)) is None:
-            raise ConfigError(f"bots ({self.bot}): set {key} in the environment")
-        return value
+            title = f": {self.fields[key].title}" if key in self.fields else ""
+            raise ConfigError(
+                f"bots ({self.bot}): set {key} in the environment, or in moot.env beside "
+                f"moot.toml{title}"
+            )
+        return self._sound(key, value)
 
     def optional(self, key: str) -> str:
-        """ "" when it isn't set."""
-        return self.find(key) or ""
+        """ "" when it isn't set. Raises ConfigError when it can't be right."""
+        value = self.find(key)
+        return "" if value is None else self._sound(key, value)
+
+    def _sound(self, key: str, value: str) -> str:
+        if key in self.fields and (fault := self.fields[key].fault(value)):
+            raise ConfigError(f"bots ({self.bot}): {fault}")
+        return value
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from bots.bot import Bot, SecretSink, forget
 from bots.kit.platform_bot import BotSetup
-from bots.kit.platform_spec import BotTable, Host, Secrets
+from bots.kit.platform_spec import BotTable, Host, PlatformSpec, Secrets
 from bots.kit.slash import SlashCommand, SlashOption, Suggest
 from bots.platforms import SPECS
 from bots.web import WebBot
@@ -19,7 +19,7 @@ from gateway.core.addressing import named
 from gateway.core.command_spec import Argument
 from gateway.core.command_table import TABLE
 from gateway.settings.access import EVERYBODY
-from gateway.settings.config import Config, own_secret, secret
+from gateway.settings.config import Config, located, own_secret, secret
 from gateway.settings.personas.personas import Persona, Personas
 
 
@@ -70,21 +70,30 @@ def make_bots(
     access: Access | None = None,
     learned: SecretSink = forget,
 ) -> dict[str, Bot]:
-    """Every bot by its name; "web" is the page's. Raises ConfigError for a missing secret.
+    """Every bot by its name; "web" is the page's. Raises ConfigError: a line for each
+    secret that is missing or can't be right.
 
     access: with the roles that are kept; without it moot.toml's are known. learned: told of the
     secrets that a login gives.
     """
     access = access or Access(config.access)
     bots: dict[str, Bot] = {"web": WebBot(personas.names)}
+    mistakes: dict[str, None] = {}
     for number, table in enumerate(config.bots):
-        name = table.name or table.platform
+        name, spec = table.name or table.platform, SPECS[table.platform]
         if name in bots:
-            raise ConfigError(f"bots.{number}.name: {name!r} is taken; give each bot its own name")
+            where = located(config, ("bots", number, "name"))
+            mistakes[f"{where}: {name!r} is taken; give each bot its own name"] = None
+            continue
         setup = _setup(name, table, config, personas, learned)
         commands = ArgumentSuggestions(personas, access, table.personas).commands()
-        host = _host(name, config, environment, access, commands)
-        bots[name] = SPECS[table.platform].make(setup, table, host)
+        host = _host(name, spec, config, environment, access, commands)
+        try:
+            bots[name] = spec.make(setup, table, host)
+        except ConfigError as error:  # the others' are told as well
+            mistakes[error.say] = None
+    if mistakes:
+        raise ConfigError("\n".join(mistakes))
     return bots
 
 
@@ -119,6 +128,7 @@ def _setup(
 
 def _host(
     name: str,
+    spec: PlatformSpec,
     config: Config,
     environment: Mapping[str, str],
     access: Access,
@@ -128,6 +138,7 @@ def _host(
         name,
         find=lambda key: secret(environment, key, name),
         find_own=lambda key: own_secret(environment, key, name),
+        fields={one.key: one for login in spec.form.logins for one in login.fields},
     )
     return Host(
         secrets,

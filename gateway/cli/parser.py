@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 from gateway.cli.colours import paint
 
 _REQUIRED = re.compile(r"the following arguments are required: (.*)")
+_NUMBER = re.compile(r"invalid (?:int|float) value: (.*)")
 
 Groups = Mapping[str, Mapping[str, str]]
 """Heading → command → an example of it."""
@@ -32,6 +33,7 @@ class Parser(argparse.ArgumentParser):
         help_ = " ".join(("moot help", *self.prog.split()[1:]))
         message = message.removeprefix("argument ")
         message = _REQUIRED.sub(r"\1 is missing", message)
+        message = _NUMBER.sub(r"\1 is not a number", message)
         end = "" if message.endswith("?") else ";"
         print(f"{self.prog}: {message}{end} `{help_}` shows how", file=sys.stderr)  # noqa: T201
         sys.exit(2)

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from contract.errors import ConfigError
+from contract.refusals import why
 from gateway.cli.command_line import add_config, configured
 
 SHELLS = ("bash", "zsh", "fish")
@@ -85,7 +86,7 @@ def _read(path: Path) -> bytes:
     try:
         return sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
     except OSError as error:
-        raise ConfigError(f"{path}: can't be read: {error.strerror}") from None
+        raise ConfigError(f"{path}: {why(error)}") from None
 
 
 def _completion(arguments: argparse.Namespace) -> int:

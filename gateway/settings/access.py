@@ -8,13 +8,12 @@ import regex
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from gateway.settings.danger import DANGEROUS, Danger
-from gateway.settings.person_ids import is_person_id
+from gateway.settings.person_ids import EXAMPLE, is_person_id
 from gateway.settings.tables import PersonaName, Table, words
 
 Role = Literal["guest", "member", "owner"]
 SecondPerson = Literal["never", "dangerous", "always"]
 EVERYBODY = "*"
-_EXAMPLE = "an id is <platform>:<external id>, e.g. slack:U06STGBF4Q0"
 
 
 def _people(ids: frozenset[str]) -> frozenset[str]:
@@ -22,7 +21,7 @@ def _people(ids: frozenset[str]) -> frozenset[str]:
         if id_ == EVERYBODY:
             raise ValueError('"*" stands in [[access.grants]] only; or say rooms = "open"')
         if not is_person_id(id_):
-            raise ValueError(f"{id_!r} is nobody's id; {_EXAMPLE}")
+            raise ValueError(f"{id_!r} is nobody's id; {EXAMPLE}")
     return ids
 
 
@@ -34,7 +33,7 @@ def _people_or_everybody(ids: frozenset[str]) -> frozenset[str]:
 def _rooms(ids: frozenset[str]) -> frozenset[str]:
     for id_ in sorted(ids):
         if not is_person_id(id_):  # a room's id has the same form
-            raise ValueError(f"{id_!r} is no room's id; {_EXAMPLE.replace('U06', 'C06')}")
+            raise ValueError(f"{id_!r} is no room's id; {EXAMPLE.replace('U06', 'C06')}")
     return ids
 
 

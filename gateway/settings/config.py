@@ -22,7 +22,7 @@ from gateway.settings.logs import LogsTable, TelemetryTable
 from gateway.settings.mistakes.lines import line_of
 from gateway.settings.mistakes.ranges import RANGED, range_of
 from gateway.settings.mistakes.secrets import variable_of
-from gateway.settings.mistakes.syntax import read_toml
+from gateway.settings.mistakes.syntax import Toml, read_toml
 from gateway.settings.mistakes.words import KeyPath, example_of, path_of, place_of, reason_of
 from gateway.settings.oidc import OidcTable
 from gateway.settings.sandbox import SandboxTable
@@ -97,11 +97,13 @@ def load_config(path: Path | None, *, base: Path) -> Config:
     if path is None and not file.exists():
         return _anchored(Config(), base)
     text = _text_of(file)
-    raw, syntax = read_toml(text)
-    if not syntax:
-        return parse_config(raw or {}, file, text)
-    told = [_at(file, one.line, one.says) for one in syntax]
-    raise ConfigError("\n".join(told if raw is None else told + _other_mistakes(raw, file)))
+    toml = read_toml(text)
+    if toml.values is not None and not toml.mistakes:
+        return parse_config(toml.values, file, text)
+    if not toml.values and len(toml.mistakes) > max(2, len(text.splitlines()) // 2):
+        raise ConfigError(f"{file}: this is no moot.toml; see moot.toml.example")
+    mistakes = [(one.line or 0, one.says) for one in toml.mistakes]
+    raise ConfigError(_told(file, mistakes + _other_mistakes(toml)))
 
 
 def _text_of(file: Path) -> str:
@@ -127,26 +129,31 @@ def parse_config(raw: Mapping[str, Any], file: Path, text: str = "") -> Config:
     try:
         config = Config.model_validate(raw)
     except ValidationError as error:
-        raise ConfigError("\n".join(_told(error.errors(), file, text))) from None
+        raise ConfigError(_told(file, _placed(error.errors(), text))) from None
     config = _anchored(config, file.resolve().parent)
     config._file = file.resolve()
     return config
 
 
-def _told(mistakes: Sequence[ErrorDetails], file: Path, text: str) -> list[str]:
+def _told(file: Path, mistakes: Sequence[tuple[int, str]]) -> str:
     """A line for each, in the order of the text; several of one place's kinds may say the same."""
-    places = [(line_of(path_of(one), text) or 0, one) for one in mistakes]
-    places.sort(key=lambda place: place[0])
-    return list(dict.fromkeys(_at(file, line or None, _sentence(one)) for line, one in places))
+    ordered = sorted(mistakes, key=lambda one: one[0])
+    return "\n".join(dict.fromkeys(_at(file, line or None, says) for line, says in ordered))
 
 
-def _other_mistakes(raw: Mapping[str, Any], file: Path) -> list[str]:
+def _placed(mistakes: Sequence[ErrorDetails], text: str) -> list[tuple[int, str]]:
+    return [(line_of(path_of(one), text) or 0, _sentence(one)) for one in mistakes]
+
+
+def _other_mistakes(toml: Toml) -> list[tuple[int, str]]:
     """The mistakes beside lines that are no TOML. What is missing may stand in one of those."""
+    if toml.values is None:
+        return []
     try:
-        Config.model_validate(raw)
+        Config.model_validate(toml.values)
     except ValidationError as error:
         missing = ("missing", "union_tag_not_found")
-        return _told([one for one in error.errors() if one["type"] not in missing], file, "")
+        return _placed([one for one in error.errors() if one["type"] not in missing], toml.text)
     return []
 
 
@@ -196,12 +203,25 @@ def _sentence(error: ErrorDetails) -> str:
         if not near and (variable := variable_of(error["loc"], error["input"])):
             return f"{where}: secrets stand in moot.env beside this file: write {variable}=… there"
         hint = f"did you mean {near[0]}?" if near else f"known here: {', '.join(known)}"
+        if not near and (home := _home_of(key)):
+            hint = f"it belongs below [{home}]"
         return f"{where} is not a key that Moot knows; {hint}"
     if kind in ("missing", "union_tag_not_found"):
         return f"{where} is missing: add {key} = {example_of(key)}"
     if kind in RANGED and (bounds := range_of(_field_at(error["loc"]))):
         return f"{where}: must be {bounds}"
     return f"{where}: {reason_of(error)}"
+
+
+def _home_of(key: str) -> str:
+    """The table that has such a key; "": none has, or several."""
+    models = {name: field.annotation for name, field in Config.model_fields.items()}
+    found = [
+        name
+        for name, model in models.items()
+        if isinstance(model, type) and issubclass(model, BaseModel) and key in model.model_fields
+    ]
+    return found[0] if len(found) == 1 else ""
 
 
 def _field_at(location: Sequence[str | int]) -> Any:

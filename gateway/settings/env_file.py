@@ -12,10 +12,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from contract.errors import ConfigError
+from contract.refusals import why
 
 NAME = "moot.env"
 _PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ")
 _LINE = re.compile(r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)=(.*)")
+_NAME = re.compile(r"(?:export\s+)?[A-Za-z_][A-Za-z0-9_]*")
 _OTHERS = 0o077  # permission bits of everybody but the owner
 
 
@@ -35,12 +37,13 @@ def with_secrets(
     try:
         if file.stat().st_mode & _OTHERS:
             raise ConfigError(f"{file}: others on this machine may read it; run: chmod 600 {file}")
-        kept = parse_env(file.read_text(encoding="utf-8"), str(file))
+        kept = parse_env(file.read_text(encoding="utf-8-sig"), str(file))
     except FileNotFoundError:
         return environment
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it isn't UTF-8"
-        raise ConfigError(f"{file}: can't be read: {reason}") from None
+    except OSError as error:
+        raise ConfigError(f"{file}: {why(error)}") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"{file}: it is not UTF-8; save it as UTF-8") from None
     return {**kept, **{key: value for key, value in environment.items() if value}}
 
 
@@ -51,17 +54,33 @@ def passed_on(environment: Mapping[str, str], *names: str) -> dict[str, str]:
 
 
 def parse_env(text: str, where: str) -> dict[str, str]:
-    """The variables that it sets. Raises ConfigError, which names the line and quotes nothing."""
+    """The variables that it sets. Raises ConfigError: a line for each mistake, which quotes no
+    value."""
     values: dict[str, str] = {}
+    mistakes: list[str] = []
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         match = _LINE.fullmatch(line)
         words = _words(match[2]) if match else None
         if match is None or words is None or len(words) > 1:
-            raise ConfigError(f"{where}: line {number} is not NAME=value, or 'value' in quotes")
-        values[match[1]] = words[0] if words else ""
+            mistakes.append(f"{where}:{number}: {_fault(line, words)}")
+        else:
+            values[match[1]] = words[0] if words else ""
+    if mistakes:
+        raise ConfigError("\n".join(mistakes))
     return values
+
+
+def _fault(line: str, words: list[str] | None) -> str:
+    name, equals, value = line.partition("=")
+    if equals and (name != name.rstrip() or value != value.lstrip()):
+        return "write NAME=value, without blanks around the ="
+    if not equals or not _NAME.fullmatch(name.strip()):
+        return "write NAME=value, the name in letters, digits and _"
+    if words is None:
+        return "the quote doesn't end; write NAME='value'"
+    return "a value with blanks stands in quotes: NAME='value'"
 
 
 def _words(value: str) -> list[str] | None:

@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from contract.chat import EXTERNAL_ID, SOURCE, SOURCE_ALIASES
 
+EXAMPLE = "an id is <platform>:<external id>, e.g. slack:U06STGBF4Q0"
 _SOURCES = {alias: source for source, alias in SOURCE_ALIASES.items()}
 
 

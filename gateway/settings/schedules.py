@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Literal
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo
 
 from pydantic import Field, field_validator
 
+from gateway.settings.mistakes.zones import zone_fault
 from gateway.settings.tables import PersonaName, Table
 from gateway.settings.when import WhenError, read_when
 
@@ -49,8 +50,8 @@ class ScheduleTable(Table):
     @field_validator("timezone")
     @classmethod
     def _zone(cls, value: str | None) -> str | None:
-        if value is not None and value not in available_timezones():
-            raise ValueError(f"{value!r} is not an IANA time zone, e.g. Europe/Berlin")
+        if value is not None and (fault := zone_fault(value)):
+            raise ValueError(fault)
         return value
 
     @field_validator("when")

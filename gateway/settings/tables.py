@@ -5,13 +5,12 @@ moot.toml.example explains every key, and docs/configuration.md is made from it.
 
 from __future__ import annotations
 
-import difflib
 import re
 from datetime import time
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo
 
 from pydantic import (
     AfterValidator,
@@ -27,6 +26,8 @@ from adapters.agent import Mode
 from contract.briefing import Budget
 from contract.errors import MootError
 from contract.language import Language
+from gateway.settings.mistakes.zones import zone_fault
+from gateway.settings.person_ids import is_person_id
 from gateway.settings.sandbox import OwnSandbox
 from memory.scopes import check_scope
 
@@ -41,6 +42,18 @@ SHIPPED_PERSONAS = Path(__file__).parents[2] / "personas"
 """The personas that come with Moot."""
 
 
+def _folder(path: Path) -> Path:
+    """The path; if it begins with an account's home, there is one. Raises ValueError."""
+    try:
+        path.expanduser()
+    except RuntimeError:
+        raise ValueError(f"this machine has no account {path.parts[0][1:]!r}") from None
+    return path
+
+
+Folder = Annotated[Path, AfterValidator(_folder)]
+"""A folder that somebody names; it need not be there."""
+
 _HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?")
 
 
@@ -48,8 +61,8 @@ class GatewayTable(Table):
     """[gateway] in moot.toml."""
 
     timezone: str = "UTC"
-    data_dir: Path = Path("data")
-    personas_dir: Path = Path("personas")
+    data_dir: Folder = Path("data")
+    personas_dir: Folder = Path("personas")
     listen: str = "127.0.0.1:8377"
     public_url: str | None = None
     hosts: tuple[str, ...] = ()
@@ -60,10 +73,8 @@ class GatewayTable(Table):
     @field_validator("timezone")
     @classmethod
     def _zone(cls, value: str) -> str:
-        if value not in available_timezones():
-            near = difflib.get_close_matches(value, available_timezones(), 1)
-            hint = f"; did you mean {near[0]}?" if near else ", e.g. Europe/Berlin"
-            raise ValueError(f"{value!r} is not an IANA time zone{hint}")
+        if fault := zone_fault(value):
+            raise ValueError(fault)
         return value
 
     @field_validator("listen", "webhooks_listen")
@@ -93,6 +104,14 @@ class GatewayTable(Table):
             if not _HOST.fullmatch(name):
                 raise ValueError(f"{name!r} is not a host's name, e.g. moot.example.org")
         return value
+
+    @model_validator(mode="after")
+    def _two_addresses(self) -> GatewayTable:
+        if self.webhooks_listen == self.listen and self.port:
+            raise ValueError(
+                "webhooks_listen is the address of listen: leave it out, the page takes them too"
+            )
+        return self
 
     @property
     def webhooks_address(self) -> tuple[str, int] | None:
@@ -191,11 +210,11 @@ class AgentTable(Table):
     profile: str = "generic"
     command: Annotated[tuple[str, ...], BeforeValidator(words)] = ()
     env: dict[str, str] = {}
-    workspace: Path | None = None
-    workspaces: dict[FolderName, Path] = {}
+    workspace: Folder | None = None
+    workspaces: dict[FolderName, Folder] = {}
     modes: Modes | None = None
     driver: Literal["terminal", "acp"] = "terminal"
-    login: Path | None = None
+    login: Folder | None = None
     sandbox: OwnSandbox | None = None
     settings: dict[str, Any] = {}
 
@@ -333,7 +352,7 @@ class MemoryTable(Table):
     extract_tokens: Annotated[int, Field(ge=100)] = 2_000
     embedder: str = "auto"
     store: str = "sqlite"
-    minilm: Path | None = None
+    minilm: Folder | None = None
     embedder_settings: dict[str, Any] = {}
     store_settings: dict[str, Any] = {}
     sources: dict[SourceName, SourceTable] = {}
@@ -344,6 +363,14 @@ class MemoryTable(Table):
     suggest_pins: bool = True
     idle_s: Annotated[float, Field(gt=0)] = 3600.0
     consolidate_at: str = "03:30"
+
+    @field_validator("excluded_rooms")
+    @classmethod
+    def _rooms(cls, value: frozenset[str]) -> frozenset[str]:
+        for id_ in sorted(value):
+            if not is_person_id(id_):  # a room's id has the same form
+                raise ValueError(f"{id_!r} is no room's id, e.g. slack:C06RY3YBSLE")
+        return value
 
     @field_validator("consolidate_at")
     @classmethod

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import sys
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, ViewportSize, async_playwright
 
+from gateway.main import main
 from gateway.web.page import PageSettings, open_page
 from tests.doubles.browser import CHROMIUM_ARGS, chromium, enter
 from tests.doubles.credentials import BEARER
@@ -78,3 +80,25 @@ async def page(browser: Browser, address: str, house: FakeHouse) -> AsyncIterato
     yield opened
     await context.close()
     assert faults == []
+
+
+Typed = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def typed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Typed:
+    """The exit code of `moot` with these words, and all that it prints, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MOOT_HOME", str(tmp_path))
+
+    def type_(*words: str) -> tuple[int, str]:
+        monkeypatch.setattr(sys, "argv", ["moot", *words])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capsys.readouterr()
+        assert "Traceback" not in out + err
+        return int(ended.value.code or 0), out + err
+
+    return type_

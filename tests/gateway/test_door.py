@@ -6,7 +6,6 @@ import io
 import os
 import sqlite3
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,28 +13,8 @@ import pytest
 from contract.errors import ConfigError
 from contract.refusals import SAYS
 from gateway.cli.door import ended, sentence
-from gateway.main import main
 from store.database import Store
-
-Typed = Callable[..., tuple[int, str]]
-
-
-@pytest.fixture
-def typed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Typed:
-    """What somebody sees who types a command in a folder of its own."""
-    monkeypatch.chdir(tmp_path)
-
-    def type_(*words: str) -> tuple[int, str]:
-        monkeypatch.setattr(sys, "argv", ["moot", *words])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capsys.readouterr()
-        assert "Traceback" not in out + err
-        return int(ended.value.code or 0), out + err
-
-    return type_
+from tests.gateway.conftest import Typed
 
 
 def database(folder: Path) -> Path:

@@ -51,6 +51,8 @@ async def _work(arguments: argparse.Namespace) -> int:
     from gateway.cli.access.registry import open_registry
 
     config = configured(arguments)
+    if arguments.work is _grant:
+        _check_ids(arguments)
     async with open_registry(config, os.environ) as registry:
         code: int = await arguments.work(arguments, registry)
         return code
@@ -69,6 +71,17 @@ async def _list(arguments: argparse.Namespace, registry: Registry) -> int:
     for one in known["grants"]:
         _say(f"{one['seq']:>12}  {_given(one)} (by {one['by_name']})")
     return _tell_waiting(known)
+
+
+def _check_ids(arguments: argparse.Namespace) -> None:
+    """Raises ConfigError before anything is opened."""
+    from contract.errors import ConfigError
+    from gateway.settings.person_ids import EXAMPLE, is_person_id
+
+    if not is_person_id(arguments.person):
+        raise ConfigError(f"{arguments.person!r} is nobody's id; {EXAMPLE}")
+    if arguments.room and not is_person_id(arguments.room):
+        raise ConfigError(f"--room: {arguments.room!r} is no room's id, e.g. slack:C06RY3YBSLE")
 
 
 async def _grant(arguments: argparse.Namespace, registry: Registry) -> int:

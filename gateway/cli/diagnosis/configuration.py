@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from adapters.catalog import find_program
 from bots import PLATFORMS
@@ -21,6 +21,7 @@ from gateway.sessions.programs import make_profile, without_acp
 from gateway.sessions.sandbox import Sandboxing, dated
 from gateway.settings.config import Config, located
 from gateway.settings.env_file import env_file
+from gateway.settings.mistakes.words import KeyPath
 from gateway.settings.personas.personas import Persona, Personas
 from gateway.settings.tables import AgentTable
 from gateway.turns.voice import check_transcribe
@@ -82,7 +83,8 @@ def check(
     findings += [_warns(text) for text in personas.warnings.values()]
     findings += _agents(config, environment, personas)
     findings += _access(config)
-    findings += _bots_personas(config, personas)
+    findings += _named_personas(config, personas)
+    findings += _folders(config)
     for part in (
         lambda: make_bots(config, environment, personas),
         lambda: check_own(environment, beyond=page_auth(config).is_beyond),
@@ -91,7 +93,7 @@ def check(
         try:
             part()
         except ConfigError as error:
-            findings.append(_wrong(error.say))
+            findings += map(_wrong, error.say.splitlines())
     findings += [_warns(text) for text in weak_secrets(environment)]
     try:
         findings.append(_well(describe_model(config, environment)))
@@ -103,16 +105,41 @@ def check(
     return findings
 
 
-def _bots_personas(config: Config, personas: Personas) -> list[Finding]:
+def _named_personas(config: Config, personas: Personas) -> list[Finding]:
+    """Tables that name a persona that isn't there."""
     return [
         _wrong(
-            f"{located(config, ('bots', number, 'personas'))}: there is no {name}.md in "
-            f"{config.gateway.personas_folder}; {_meant(name, personas)}"
+            f"{located(config, path)}: there is no {name}.md in {config.gateway.personas_folder}; "
+            f"{_meant(name, personas)}"
         )
-        for number, bot in enumerate(config.bots)
-        for name in bot.personas
+        for path, name in _names(config)
         if personas.good.get(name) is None and name not in personas.problems
     ]
+
+
+def _names(config: Config) -> Iterator[tuple[KeyPath, str]]:
+    """Where moot.toml names a persona, and which."""
+    for number, bot in enumerate(config.bots):
+        for name in bot.personas:
+            yield ("bots", number, "personas"), name
+    for number, one in enumerate(config.schedules):
+        yield ("schedules", number, "persona"), one.persona
+    for number, grant in enumerate(config.access.grants):
+        for name in sorted(grant.personas):
+            yield ("access", "grants", number, "personas"), name
+    for table, named in (("access", config.access.personas), ("limits", config.limits.personas)):
+        for name in named:
+            yield (table, "personas", name), name
+
+
+def _folders(config: Config) -> list[Finding]:
+    """Folders that an agent is to work in, and that are not there."""
+    missing = (
+        (located(config, ("agents", name, "workspace")), table.workspace)
+        for name, table in config.agents.items()
+        if table.workspace is not None and not table.workspace.is_dir()
+    )
+    return [_wrong(f"{key}: there is no folder {folder}; make it first") for key, folder in missing]
 
 
 def _meant(name: str, personas: Personas) -> str:

@@ -25,22 +25,31 @@ class Syntax:
     says: str
 
 
-def read_toml(text: str) -> tuple[dict[str, Any] | None, list[Syntax]]:
-    """What it says, without the lines that are no TOML; None: too little is left to go on with."""
+@dataclass(frozen=True, slots=True)
+class Toml:
+    """A file's text as far as it is TOML. values: None: too little is left to go on with. text:
+    with blank lines in place of what is none."""
+
+    values: dict[str, Any] | None
+    text: str
+    mistakes: list[Syntax]
+
+
+def read_toml(text: str) -> Toml:
+    """Read what can be read, and find all that can't."""
     lines = text.splitlines()
     found: list[Syntax] = []
     while len(found) < _MOST:
+        left = "\n".join([*lines, "#", ""])  # so that each mistake has a line behind it
         try:
-            return tomllib.loads(
-                "\n".join([*lines, "#", ""])
-            ), found  # a mistake has a line behind it
+            return Toml(tomllib.loads(left), left, found)
         except tomllib.TOMLDecodeError as error:
             at = _AT.search(str(error))
             number = _line_of(int(at[1]), lines) if at else _open_text(lines)
             if number is None or any(one.line == number for one in found):
-                return None, found or [Syntax(None, _at_the_end(str(error)))]
+                return Toml(None, "", found or [Syntax(None, _at_the_end(str(error)))])
             found.append(_take_out(number, lines, str(error)))
-    return None, found
+    return Toml(None, "", found)
 
 
 def _take_out(number: int, lines: list[str], message: str) -> Syntax:
