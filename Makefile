@@ -10,6 +10,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 .PHONY: run test test-agents test-agents-latest test-long check page bench lock rocketchat-app clean
 
 run: .venv/run
+	@echo "Starting Moot; Ctrl-C ends it."
 	@$(BIN)/moot run $(ARGS)
 
 # What failed beside others is tried once more alone: a small machine under load is slow, not wrong.
@@ -53,12 +54,15 @@ bench: .venv/dev
 .venv/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Moot needs Python 3.11 or newer; say where it is: make PYTHON=python3.12 run"; exit 1; }
-	$(PYTHON) -m venv .venv
+	@echo "[1/3] A Python environment in .venv: a few seconds"
+	@$(PYTHON) -m venv .venv
 	@touch $@
 
 .venv/run: .venv/python requirements/run.txt pyproject.toml
-	$(PIP) install --require-hashes -r requirements/run.txt
-	$(PIP) install --no-deps --no-build-isolation -e .
+	@echo "[2/3] The libraries: about 110, 320 MB in .venv; a minute or two, once"
+	@$(PIP) install --require-hashes -r requirements/run.txt
+	@echo "[3/3] Moot itself: a few seconds"
+	@$(PIP) install --no-deps --no-build-isolation -e .
 	@touch $@
 
 .venv/dev: .venv/run requirements/dev.txt

@@ -16,6 +16,7 @@ import structlog
 from pydantic import ValidationError
 
 from contract.errors import ConfigError
+from gateway.cli.colours import paint
 from gateway.cli.command_line import add_config, config_file, configured, environment_of, home_of
 from gateway.cli.door import foreseen
 from gateway.cli.home import make_home
@@ -121,9 +122,14 @@ def _started(*, opens: bool) -> Callable[[str, str], None]:
     print."""
 
     def started(url: str, link: str) -> None:
-        print(f"Moot is at {url}", flush=True)  # noqa: T201
-        if "JOURNAL_STREAM" not in os.environ:
-            print(f"Sign in once, within 30 minutes: {link}", flush=True)  # noqa: T201
+        lines = [f"Moot is at {url}"]
+        if sys.stdout.isatty():
+            shown = paint(link, "bold", sys.stdout)
+            how = "Open this to sign in, once, within 30 minutes:"
+            lines = ["", *lines, how, "", f"  {shown}", ""]
+        elif "JOURNAL_STREAM" not in os.environ:
+            lines += [f"Sign in once, within 30 minutes: {link}"]
+        print("\n".join(lines), flush=True)  # noqa: T201
         if opens:
             # A browser may be slow to start, and must not hold the loop, nor Moot's end.
             threading.Thread(target=webbrowser.open, args=(link,), daemon=True).start()
