@@ -2,33 +2,56 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
 import pytest
 
 from tests import words
 
-
-@pytest.mark.parametrize("language", words.LANGUAGES)
-def test_no_text_of_the_page_is_missing_in_a_language(language: str) -> None:
-    keys, catalog = words.of_page(), words.catalog(words.PAGE, language)
-    assert len(keys) > 500
-    missing = {key: where for key, where in keys.items() if not catalog.get(key, "").strip()}
-    assert missing == {}, "translate them in gateway/web/static/languages"
-
-
-@pytest.mark.parametrize("language", words.LANGUAGES)
-def test_no_catalog_of_the_page_holds_what_is_not_there(language: str) -> None:
-    unused = words.catalog(words.PAGE, language).keys() - words.of_page().keys()
-    assert unused == set()
+CATALOGS = [
+    pytest.param(folder, keys, language, id=f"{name}-{language}")
+    for name, folder, keys in (
+        ("page", words.PAGE, words.of_page),
+        ("chats", words.CHAT, words.of_chats),
+    )
+    for language in words.LANGUAGES
+]
+Keys = Callable[[], Mapping[str, str]]
 
 
-@pytest.mark.parametrize("language", words.LANGUAGES)
-def test_a_translation_names_what_its_text_names(language: str) -> None:
+@pytest.mark.parametrize(("folder", "keys", "language"), CATALOGS)
+def test_no_text_is_missing_in_a_language(folder: Path, keys: Keys, language: str) -> None:
+    wanted, catalog = keys(), words.catalog(folder, language)
+    assert len(wanted) > 400
+    missing = {key: where for key, where in wanted.items() if not catalog.get(key, "").strip()}
+    assert missing == {}, f"translate them in {folder.relative_to(words.ROOT)}"
+
+
+@pytest.mark.parametrize(("folder", "keys", "language"), CATALOGS)
+def test_no_catalog_holds_what_is_not_there(folder: Path, keys: Keys, language: str) -> None:
+    assert words.catalog(folder, language).keys() - keys().keys() == set()
+
+
+@pytest.mark.parametrize(("folder", "keys", "language"), CATALOGS)
+def test_a_translation_names_what_its_text_names(folder: Path, keys: Keys, language: str) -> None:
     """Else a name or a number would be lost, or a reader would see `{name}`."""
     different = {
         english: translation
-        for english, translation in words.catalog(words.PAGE, language).items()
+        for english, translation in words.catalog(folder, language).items()
         if sorted(words.PLACEHOLDER.findall(english))
         != sorted(words.PLACEHOLDER.findall(translation))
+    }
+    assert different == {}
+
+
+@pytest.mark.parametrize("language", words.LANGUAGES)
+def test_what_people_type_is_the_same_in_each_language(language: str) -> None:
+    """A command or a key of moot.toml in back-ticks is not translated."""
+    different = {
+        english: translation
+        for english, translation in words.catalog(words.CHAT, language).items()
+        if sorted(words.TYPED.findall(english)) != sorted(words.TYPED.findall(translation))
     }
     assert different == {}
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import sys
@@ -13,10 +14,13 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+from gateway.core.command_table import TABLE
+
 ROOT = Path(__file__).parents[1]
 STATIC = ROOT / "gateway" / "web" / "static"
 PAGE = STATIC / "languages"
 CHAT = ROOT / "contract" / "languages"
+ROOMS = ("contract", "store", "llm", "bots", "adapters", "composer", "memory", "gateway")
 LANGUAGES = ("de", "es", "ja", "zh")
 _STRING = r'"(?:[^"\\\n]|\\.)*"'
 _TEXT = rf"{_STRING}(?:\s*\+\s*{_STRING})*"
@@ -27,6 +31,7 @@ _COUNT = re.compile(
 )
 _ANY_CALL = re.compile(r"(?<![\w.$])(?:\.\.\.)?(?:t|phrase|count)\(")
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
+TYPED = re.compile(r"`([^`]+)`")
 
 
 # ── The page ────────────────────────────────────────────────────────────────────────────
@@ -108,6 +113,46 @@ def of_page() -> dict[str, str]:
     return found
 
 
+# ── Chats ───────────────────────────────────────────────────────────────────────────────
+
+
+def _literals(node: ast.expr) -> list[str] | None:
+    """The texts that an argument may be; None: it isn't written out here."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return [text]
+        case ast.IfExp(body=body, orelse=orelse):
+            one, other = _literals(body), _literals(orelse)
+            return None if one is None or other is None else one + other
+    return None
+
+
+def chat_keys(source: str) -> Iterator[str]:
+    """The texts in a module that are looked up in the catalogs."""
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+            continue
+        first = {"say": 0, "phrase": 0, "say_count": 1}.get(node.func.id)
+        if first is not None:
+            for argument in node.args[first : 2 * first + 1]:
+                yield from _literals(argument) or ()
+
+
+def of_chats() -> dict[str, str]:
+    """Every text that Moot says in chats, and where it is."""
+    found: dict[str, str] = {}
+    for room in ROOMS:
+        for module in sorted((ROOT / room).rglob("*.py")):
+            source = module.read_text(encoding="utf-8")
+            if "from contract.language import" in source or module.name == "language.py":
+                for key in chat_keys(source):
+                    found.setdefault(key, module.relative_to(ROOT).as_posix())
+    for entry in TABLE:
+        for text in filter(None, (entry.says, entry.more)):
+            found.setdefault(text, f"!{entry.name}")
+    return found
+
+
 # ── Catalogs ────────────────────────────────────────────────────────────────────────────
 
 
@@ -119,7 +164,7 @@ def catalog(folder: Path, language: str) -> dict[str, str]:
 
 def main() -> None:
     """Print what each catalog misses (`-`), and what it holds in vain (`+`)."""
-    for folder, keys in ((PAGE, of_page()),):
+    for folder, keys in ((PAGE, of_page()), (CHAT, of_chats())):
         for language in sys.argv[1:] or LANGUAGES:
             words = catalog(folder, language)
             for key in [key for key in keys if key not in words]:
