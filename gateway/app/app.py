@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, MutableMapping
 
 import structlog
 
@@ -39,6 +39,7 @@ from gateway.core.lock import reached, tell_address
 from gateway.remembering.memories import LEARN_AFTER_S, Backends
 from gateway.sessions.sandbox import Sandboxing
 from gateway.sessions.sessions import AgentProgram
+from gateway.setup.connecting import Connecting
 from gateway.turns.commands import CommandRunner, Commands
 from gateway.turns.turn import TurnRunner
 from gateway.web.page import open_page
@@ -69,6 +70,7 @@ class App:
         backends: Backends = Backends(),  # noqa: B008  (it is frozen)
         page_secrets: PageSecrets = PageSecrets(),  # noqa: B008  (it is frozen)
         hooks: HookListener | None = None,
+        environment: MutableMapping[str, str] | None = None,
         learn_after_s: float = LEARN_AFTER_S,
         sandboxing: Sandboxing | None = None,
         installed: Installed | None = None,
@@ -92,6 +94,12 @@ class App:
         self.persona_service = make_persona_service(context)
         self.sessions = make_sessions(context, self.memories, programs, hooks, sandboxing)
 
+        self._connecting = None
+        if hooks is not None and environment is not None:
+            learn = context.redactor.learn_one
+            self._connecting = Connecting(
+                context.config, environment, hooks, self.persona_service, learn
+            )
         self._make_way(programs)
         # The page
         self.visitors = make_visitors(context, self.admissions, page_secrets)
@@ -146,6 +154,7 @@ class App:
             dry_runs=make_rehearsal(self.context, self.visibility, self.prompts, self.sessions),
             visitors=self.visitors,
             settings=make_settings(self.context, installed) if installed else None,
+            connecting=self._connecting,
         )
 
     def page_url(self) -> str:

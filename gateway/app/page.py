@@ -24,6 +24,7 @@ from gateway.sessions.pool import SessionPool
 from gateway.sessions.sandbox import unconfined
 from gateway.settings.config import Config
 from gateway.settings.oidc import OidcTable
+from gateway.setup.connecting import Connecting
 from gateway.turns.intake import Intake
 from gateway.turns.queue import TurnQueues
 from gateway.web.admin.embedder import EmbedderAdmin
@@ -63,6 +64,7 @@ def make_services(
     dry_runs: DryRuns,
     visitors: Visitors,
     settings: SettingsService | None = None,
+    connecting: Connecting | None = None,
 ) -> Services:
     """The services that the page's routes ask."""
     transcript, bots = context.transcript, context.bots
@@ -84,6 +86,7 @@ def make_services(
         dry_runs=dry_runs,
         visitors=visitors,
         settings=settings,
+        connecting=connecting,
     )
 
 

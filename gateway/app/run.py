@@ -94,6 +94,7 @@ async def _run(
     redactor: Redactor,
     trial: Trial | None,
 ) -> None:
+    environment = dict(environment)  # a key that is given on the page comes into it
     _bring_personas(config.gateway.personas_dir)
     speak(config.gateway.language)
     personas = Personas(config.gateway.personas_folder, tuple(HEADINGS), agent_names(config.agents))
@@ -124,6 +125,7 @@ async def _run(
                 backends=Backends(index, model, sources, InstalledModel(config, environment)),
                 page_secrets=secrets,
                 hooks=hooks,
+                environment=environment,
                 sandboxing=sandboxing,
                 installed=Installed(environment, trial, redactor.learn) if trial else None,
             )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from adapters.api.session import TITLE
 from adapters.catalog import find_program, profiles
@@ -18,10 +17,6 @@ from gateway.settings.tables import AgentTable
 
 SHARED_HOME = "~"
 """The HOME of this account, as `login` names it."""
-
-Way = Literal["key", "shared", "own"]
-"""How an agent logs in: by a variable, by a copy of the login of this account's HOME, or by what is
-there already."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from contract.errors import AgentError
 from contract.work import Work
 from gateway.core.clock import clock
 from gateway.core.ledger import SessionKey
+from gateway.core.private_folders import make_data_folder
 from gateway.sessions.opener import NoSessions, Opener
 from gateway.sessions.programs import Programs
 from gateway.sessions.sandbox import Sandboxing
@@ -82,7 +83,7 @@ async def try_persona(
 
     Its HOME is one of its own, and gone afterwards.
     """
-    config.gateway.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_data_folder(config.gateway.data_dir)
     folder = Path(tempfile.mkdtemp(prefix="trial-", dir=config.gateway.data_dir))
     opener = Opener(
         programs=Programs(config.agents, environment, hooks),

@@ -60,6 +60,19 @@ declare namespace Api {
     where: string;
   }
 
+  interface ConnectView {
+    agents: Array<KnownAgentView>;
+    personas: Array<ConnectedView>;
+    folder: string;
+  }
+
+  interface ConnectedView {
+    name: string;
+    agent: string;
+    workspace: string;
+    shares_login: boolean;
+  }
+
   interface DayView {
     day: string;
     turns: Record<string, number>;
@@ -183,6 +196,20 @@ declare namespace Api {
   interface HealthView {
     ok: boolean;
     detail: Record<string, string>;
+  }
+
+  interface KnownAgentView {
+    name: string;
+    title: string;
+    installed: boolean;
+    install: string;
+    needs: string;
+    remedy: string;
+    keys: Array<string>;
+    has_key: boolean;
+    shares: boolean;
+    login: string;
+    works_in_folder: boolean;
   }
 
   interface LandmarkView {
@@ -549,6 +576,13 @@ declare namespace Api {
   interface ToldView {
     mark: string;
     text: string;
+  }
+
+  interface TriedView {
+    answer: string;
+    asked: Array<string>;
+    seconds: number;
+    trouble: string;
   }
 
   interface TrimView {

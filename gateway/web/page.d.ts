@@ -170,6 +170,7 @@ declare namespace Api {
     "/api/admin/overview": SummaryView;
     "/api/admin/embedder": EmbedderView;
     "/api/settings": SettingsView;
+    "/api/admin/connect": ConnectView;
     "/api/admin/rooms": { rooms: RoomLineView[] };
     "/api/admin/sessions": { sessions: SessionLineView[] };
   }

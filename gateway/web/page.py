@@ -18,6 +18,7 @@ from gateway.core.redaction import Redactor
 from gateway.web import auth
 from gateway.web.access.api import AccessApi
 from gateway.web.admin.api import AdminApi
+from gateway.web.admin.connect import ConnectApi
 from gateway.web.audit_api import AuditApi
 from gateway.web.auth import Credentials, PageAuth
 from gateway.web.body import error
@@ -182,6 +183,7 @@ def _apis(
         AccessApi(services.access),
         PersonaApi(services.personas, services.dry_runs, rooms),
         AdminApi(services.admin, rooms),
+        ConnectApi(services.connecting),
         SchedulesApi(services.schedules, rooms),
         SignInApi(credentials, visitors.attempts),
         OidcApi(settings.access, visitors.audit, visitors.oidc),

@@ -19,6 +19,9 @@ from gateway.core.events import AppEvent
 from gateway.core.views import MessageView, OpenQuestion, RoomView, TurnRecord, View
 from gateway.personas.versions import Version
 from gateway.settings.personas.check import PersonaFinding
+from gateway.setup.agents import KnownAgent
+from gateway.setup.connecting import Connected
+from gateway.setup.trial import Tried
 from gateway.web.admin.values import RoomLine, SessionLine
 from gateway.web.uploads import SAFE_IMAGES
 from memory.browse.view_rows import (
@@ -61,6 +64,12 @@ SHOWN: Mapping[type, Sequence[str]] = {
         "id", "persona", "title", "subtitle", "overview", "started_at", "ended_at",
     ),
     Page: ("items", "next_before"),
+    KnownAgent: (
+        "name", "title", "installed", "install", "needs", "remedy", "keys", "has_key", "shares",
+        "login", "works_in_folder",
+    ),
+    Connected: ("name", "agent", "workspace", "shares_login"),
+    Tried: ("answer", "asked", "seconds", "trouble"),
 }  # fmt: skip
 INLINE: Mapping[type, str] = {
     RoomView: "room",

@@ -16,6 +16,7 @@ from gateway.limits.usage import UsageBook
 from gateway.personas.dry_run import DryRuns
 from gateway.personas.service import PersonaService
 from gateway.schedules.service import ScheduleService
+from gateway.setup.connecting import Connecting
 from gateway.web.admin.service import AdminServices
 from gateway.web.chat import AgentService, ChatService
 from gateway.web.inbox import InboxService
@@ -78,6 +79,7 @@ class Services:
     dry_runs: DryRuns
     visitors: Visitors
     settings: SettingsService | None = None
+    connecting: Connecting | None = None
 
 
 def visitors_of(

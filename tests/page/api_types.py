@@ -21,6 +21,9 @@ from gateway.core.views import OpenQuestion
 from gateway.limits.usage import Report, Sum
 from gateway.personas.versions import Version
 from gateway.settings.personas.check import PersonaFinding
+from gateway.setup.agents import KnownAgent
+from gateway.setup.connecting import Connected
+from gateway.setup.trial import Tried
 from gateway.web import inbox, monitor
 from gateway.web.admin import values
 from gateway.web.memory.room_memory import MemorySearch
@@ -61,6 +64,8 @@ RENDERED: Mapping[str, Any] = {
     "FindingView": PersonaFinding,
     "FoundView": MemorySearch,
     "HealthView": monitor.HealthReport,
+    "KnownAgentView": KnownAgent,
+    "ConnectedView": Connected,
     "LandmarkView": LandmarkRow,
     "LeftOutView": views.LeftOut,
     "LoginView": settings.LoginView,
@@ -97,6 +102,7 @@ RENDERED: Mapping[str, Any] = {
     "TodoView": views.TodoView,
     "ToldView": settings.Told,
     "TrimView": Trim,
+    "TriedView": Tried,
     "TurnLineView": values.TurnLine,
     "TurnPageView": values.TurnPage,
     "TurnRecordView": views.TurnRecord,
@@ -112,6 +118,9 @@ COMPOSED: Mapping[str, Mapping[str, Any]] = {
     },
     "ConfiguredView": {
         "role": str, "people": list[str], "rooms": list[str], "personas": list[str], "where": str,
+    },
+    "ConnectView": {
+        "agents": list[KnownAgent], "personas": list[Connected], "folder": str,
     },
     "DaysView": {"days": list[values.Day]},
     "EntriesView": {"items": list[AuditEntry], "next_before": int | None},

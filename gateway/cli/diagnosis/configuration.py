@@ -11,6 +11,7 @@ from adapters.catalog import find_program
 from bots import PLATFORMS
 from composer.headings import HEADINGS
 from contract.errors import ConfigError
+from gateway.access.claims import OPEN_MINUTES
 from gateway.app.page import page_auth
 from gateway.app.platforms import make_bots
 from gateway.cli.diagnosis.finding import Finding, Installation, Mark
@@ -178,9 +179,10 @@ def _access(config: Config) -> list[Finding]:
         return [_warns(text)]
     if not access.owners and not any(grant.role == "owner" for grant in access.grants):
         text = (
-            "moot.toml makes nobody an owner in the chat: `!pair`, `!role` and permission "
-            'questions need owners = ["<platform>:<id>"] under [access], or `moot access grant '
-            "ID owner`; until then the page and `moot pair` do"
+            "moot.toml makes nobody an owner in the chat: mention the bot within "
+            f"{OPEN_MINUTES} minutes of `moot run` and say there that it is you, or add owners = "
+            '["<platform>:<id>"] under [access], or type `moot access grant ID owner`; until then '
+            "permission questions wait for the page, which lets people in, too"
         )
         return [_warns(text)]
     return []

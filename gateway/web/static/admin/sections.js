@@ -6,6 +6,7 @@ import { $, byKey, focused, h, icon, openFolds, reopen, targetOf } from "../lib/
 import { optional } from "../lib/api.js";
 import { on, state } from "../lib/store.js";
 import { audit } from "./audit.js";
+import { connect } from "./connect.js";
 import { overview, waits } from "./overview.js";
 import { people } from "./people.js";
 import { plots } from "./plots.js";
@@ -18,7 +19,7 @@ import { t } from "../lib/i18n.js";
 
 const SETTLE_MS = 400; // several changes make one fetch
 const EVERY_MS = 15_000; // what no event tells: memory, times, disks
-const SECTIONS = [overview, rooms, sessions, turns, plots, people, audit, schedules];
+const SECTIONS = [overview, connect, rooms, sessions, turns, plots, people, audit, schedules];
 const LIVE = new Set(["turn", "question", "question_closed", "bots", "personas", "room", "access", "hello", "reload"]);
 
 /** @type {{ section: Page.Section, path: string, query: Record<string, string>, why?: string } | null} */

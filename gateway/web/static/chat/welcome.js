@@ -41,6 +41,7 @@ export function drawWelcome(room, conversation) {
           ),
     ),
     ...(direct && !direct.available ? [install(direct)] : []),
+    direct ? null : connectCard(),
     chips(direct),
     direct ? null : personas(),
   );
@@ -49,7 +50,23 @@ export function drawWelcome(room, conversation) {
 /** @param {Api.PersonaView} persona */
 function install(persona) {
   const missing = t("{agent} is not installed here.", { agent: persona.agent });
-  return h("p", { class: "install" }, `${missing} `, ...withCode(persona.hint));
+  const connect = state.me?.owner
+    ? h("a", { href: `#admin/connect/${persona.name}` }, t("Connect {agent}", { agent: persona.agent }))
+    : null;
+  return h("p", { class: "install" }, `${missing} `, ...withCode(persona.hint), " ", connect);
+}
+
+/** An agent of one's own is a minute away: for owners. */
+function connectCard() {
+  if (!state.me?.owner) return null;
+  const agent = state.personas.find((persona) => !persona.available)?.agent;
+  return h(
+    "section",
+    { class: "connect-card", "aria-labelledby": "connect-title" },
+    h("h3", { id: "connect-title" }, agent ? t("Connect {agent}", { agent }) : t("Connect an agent")),
+    h("p", {}, t("Give an agent its login and a folder of yours, and try it here.")),
+    h("a", { class: "button primary", href: "#admin/connect" }, t("Connect")),
+  );
 }
 
 /** @param {Api.PersonaView | null} direct */
