@@ -50,6 +50,7 @@ _SQLITE = b"SQLite format 3\0"
 _NOT_KEPT = (".", "preflight-", ANCHOR)  # of the data folder; the anchor goes in by itself
 _DUMP_S = 3600.0
 _SCRATCH = ".backup-"
+KEPT_FREE_BYTES = 500_000_000  # a daily backup leaves so much of the disk
 DEEPEST = 200  # folders in one another; `os.walk` reaches a thousand
 _LEFT_S = 24 * 3600.0  # no backup takes so long: what is older was left by one that was killed
 
@@ -329,19 +330,54 @@ def _version() -> str:
         return "unknown"
 
 
-async def back_up_daily(config: Config, at: datetime, clean: Callable[[str], str] = str) -> None:
-    """One of those that Moot makes by itself; the oldest go. A failure is a line in the log."""
+async def back_up_daily(
+    config: Config,
+    at: datetime,
+    clean: Callable[[str], str] = str,
+    told: Callable[[str], None] = lambda fault: None,
+) -> None:
+    """One of those that Moot makes by itself; the oldest go. A failure is a line in the log.
+
+    told: the reason of a failure; "": it was made.
+    """
     target = default_file(config, at)
     wanted = BackupOptions(scopes=config.backup.scopes, clean=clean)
     file = config.file or config.gateway.data_dir.parent / "moot.toml"
     try:
+        await asyncio.to_thread(_check_room, config, wanted)
         made = await asyncio.to_thread(back_up, config, file, target, wanted, at)
     except ConfigError as error:
         log.error("backup.failed", reason=error.say)
+        told(error.say)
         return
+    told("")
     log.info("backup.made", file=target, files=len(made.files), left_out=len(made.left_out))
     for old in newest_first(target.parent)[config.backup.keep :]:
         old.unlink(missing_ok=True)
+
+
+def _check_room(config: Config, wanted: BackupOptions) -> None:
+    """Raises ConfigError where the disk would be full with a backup: what is put into it, the copy
+    of the database on its way, and as much as Moot needs to go on."""
+    data = config.gateway.data_dir
+    database = 0 if config.store.url else _size(config.gateway.database_file)
+    url = make_url(config.store_url)
+    place = Path(url.database or "").absolute()
+    needed = 2 * database + sum(_size(path) for _, path in _data_files(data, place, wanted))
+    free = shutil.disk_usage(data).free
+    if free - needed < KEPT_FREE_BYTES:
+        raise ConfigError(
+            f"no backup could be made: it may need {needed / 1e9:.1f} GB, and {data} has "
+            f"{free / 1e9:.1f} GB free, of which {KEPT_FREE_BYTES / 1e9:.1f} GB stay free; make "
+            'room, or set [backup] keep lower, or every = ""'
+        )
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:  # gone meanwhile
+        return 0
 
 
 def newest_first(folder: Path) -> list[Path]:

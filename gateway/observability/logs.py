@@ -38,6 +38,31 @@ PROSE = "moot.said"  # the event of a record that the standard library's logging
 LONGEST_VALUE = 4_000  # characters; a platform's error may quote a whole page
 LONGEST_TRACEBACK = 40_000
 
+ANSWERED = "agent.answered"
+_STEPS = frozenset(
+    {
+        "agent.asked",
+        "agent.ready",
+        "answer.planned",
+        "draft.failed",
+        "draft.not_deleted",
+        "memory.learned",
+        "post.sent",
+        "prompt.composed",
+        "prompt.layer",
+        "prompt.memory",
+        "prompt.trimmed",
+        "prompt.typed",
+        "prompt.window",
+        "session.ended",
+        "session.opened",
+        "turn.began",
+        "turn.posted",
+        "turn.queued",
+    }
+)
+"""Events on the way of a question: on a terminal its answer is the one line of it, but at DEBUG."""
+
 _HELD = 10_000  # lines that wait for a slow pipe; about 10 MB
 _BATCH = 500  # lines written at once
 _CLOSE_S = 2.0  # a pipe that nobody reads must not keep the process
@@ -120,19 +145,23 @@ class Logs(logging.Handler):
         self._redactor = redactor
         self._waiting: queue.Queue[logging.LogRecord | None] = queue.Queue(_HELD)
         self._lost = 0
+        self._quiet = False
         self.show(render)
         self._thread = threading.Thread(target=self._write, name="moot logs", daemon=True)
         self._thread.start()
 
     def emit(self, record: logging.LogRecord) -> None:
         """Hand it over. When too many wait, it is left out and counted."""
+        if self._quiet and record.levelno == logging.INFO and _event(record) in _STEPS:
+            return
         try:
             self._waiting.put_nowait(_as_it_is(record))
         except Exception:  # noqa: BLE001 - a line, whatever is wrong with it, must not end the work that logged it
             self._lost += 1
 
-    def show(self, render: Processor) -> None:
-        """Write what comes from now on in another way."""
+    def show(self, render: Processor, *, quiet: bool = False) -> None:
+        """Write what comes from now on in another way. quiet: one line of each question."""
+        self._quiet = quiet
         self.setFormatter(
             ProcessorFormatter(
                 processors=[_in_order, self._clean, render],
@@ -175,6 +204,11 @@ class Logs(logging.Handler):
 
     def _clean(self, _logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
         return self._redactor.clean(event)
+
+
+def _event(record: logging.LogRecord) -> object:
+    """The name of an event of ours; None: it is a library's line."""
+    return record.msg.get("event") if isinstance(record.msg, dict) else None
 
 
 def _as_it_is(record: logging.LogRecord) -> logging.LogRecord:
@@ -245,7 +279,8 @@ def logging_to(
 
     def change(level: str, form: LogFormat) -> None:
         _set_levels(level)
-        logs.show(_renderer(form, stream, environment))
+        quiet = level != "DEBUG" and _for_people(form, stream)
+        logs.show(_renderer(form, stream, environment, quiet=quiet), quiet=quiet)
 
     root = logging.getLogger()
     root.addHandler(logs)
@@ -296,15 +331,22 @@ as_json = JSONRenderer(json.dumps)
 """One object, in ASCII: no character of it ends a line for anybody."""
 
 
-def _renderer(form: LogFormat, stream: TextIO, environment: Mapping[str, str]) -> Processor:
-    terminal = stream.isatty()
-    if form == "json" or (form == "auto" and not terminal):
+def _for_people(form: LogFormat, stream: TextIO) -> bool:
+    return form == "human" or (form == "auto" and stream.isatty())
+
+
+def _renderer(
+    form: LogFormat, stream: TextIO, environment: Mapping[str, str], *, quiet: bool = False
+) -> Processor:
+    if not _for_people(form, stream):
         return as_json
-    return human(colour=terminal and not environment.get("NO_COLOR"), width=_columns(environment))
+    colour = stream.isatty() and not environment.get("NO_COLOR")
+    return human(colour=colour, width=_columns(environment), quiet=quiet)
 
 
-def human(*, colour: bool, width: int) -> Processor:
-    """Lines for people: time, level, event, keys; an exception below, indented."""
+def human(*, colour: bool, width: int, quiet: bool = False) -> Processor:
+    """Lines for people: time, level, event, keys; an exception below, indented. quiet: an answer
+    is told in words, and of an exception its last line."""
     paint = (lambda code: code) if colour else (lambda code: "")
     reset = paint(_RESET)
     keys = KeyValueColumnFormatter(
@@ -321,6 +363,8 @@ def human(*, colour: bool, width: int) -> Processor:
     def line(logger: WrappedLogger, method: str, event: EventDict) -> str:
         told = {**event, "time": event["time"][11:23]}
         _shorten(told)
+        if quiet:
+            _in_words(told)
         name = told.pop("logger")
         if width >= _NARROW:
             told["logger"] = name
@@ -343,6 +387,18 @@ def _shorten(told: EventDict) -> None:
         told.pop("session", None)
     if room.startswith(f"{told.get('bot')}:"):
         told.pop("bot", None)
+
+
+def _in_words(told: EventDict) -> None:
+    """What an operator who looks on wants to know; the rest is there at DEBUG."""
+    if told["event"] == ANSWERED:
+        fault = told["fault"]
+        how = "answered in" if fault == "none" else f"failed ({fault}) after"
+        told["event"] = f"{how} {told['in_ms'] / 1000:.1f} s"
+        for name in told.keys() - {"time", "level", "event", "logger", "persona", "room", "by"}:
+            del told[name]
+    if (exception := told.pop("exception", None)) is not None:
+        told["error"] = exception.rstrip().rpartition("\n")[2]
 
 
 class _Part:

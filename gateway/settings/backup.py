@@ -14,10 +14,10 @@ _EVERY = re.compile(r"daily ([01][0-9]|2[0-3]):([0-5][0-9])")
 
 
 class BackupTable(Table):
-    """Backups that Moot makes by itself, into data/backups; see docs/backup.md. most_...: bounds
-    of what agents keep in their folders, in each backup."""
+    """Backups that Moot makes by itself, into data/backups, unless every = ""; see docs/backup.md.
+    most_...: bounds of what agents keep in their folders, in each backup."""
 
-    every: str = ""
+    every: str = "daily 03:00"
     keep: Annotated[int, Field(ge=1)] = 7
     scopes: bool = False
     most_file_gb: Annotated[float, Field(gt=0)] = 1.0

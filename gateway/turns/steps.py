@@ -21,12 +21,13 @@ log = structlog.stdlib.get_logger("moot.prompt")
 
 @dataclass(frozen=True, slots=True)
 class AgentStep:
-    """The result of asking an agent. fault: see Turn."""
+    """The result of asking an agent. fault: see Turn. by: id of who asked."""
 
     turn: Turn
     live: LiveSession
     answer: Answer
     fault: str | None
+    by: str
 
 
 def _ready(step: OpenStep, trace: TurnTrace) -> None:
@@ -114,6 +115,7 @@ def _answered(step: OpenStep, trace: TurnTrace) -> None:
         ended_by=answer.ended_by or "none",
         tools=len(answer.tools),
         fault=made.fault or "none",
+        by=made.by,
     )
 
 

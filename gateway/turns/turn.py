@@ -99,7 +99,7 @@ class AgentCaller:
                 answer, fault = await self._asked(turn, asked, session, prompt, reply)
             finally:
                 session.admission.bounds = None
-            step.made = AgentStep(turn, session, answer, fault)
+            step.made = AgentStep(turn, session, answer, fault, asked.message.by.id)
         if bounds.desk is not None:
             record["files"] = [handed.as_json() for handed in bounds.desk.taken]
         outcome = replace(

@@ -14,7 +14,7 @@ import sys
 import tarfile
 from collections.abc import Callable
 from contextlib import closing
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from hashlib import sha256
 from pathlib import Path
 
@@ -540,3 +540,28 @@ async def test_a_back_up_without_secrets_has_none_of_moot_toml_and_of_the_bots(
     assert (tmp_path / "moot.toml").read_text() == own
     said = await moot(tmp_path, "restore", "bare.tar.gz", "--to", "elsewhere")
     assert "moot.toml: fill in what says [secret removed]" in said
+
+
+async def test_a_daily_backup_that_would_fill_the_disk_is_not_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk is not ours to fill in a test: what it says of itself is."""
+    config = load_config(None, base=tmp_path)
+    async with Store.open(config.store_url):
+        pass
+    told: list[str] = []
+    usage = shutil.disk_usage(tmp_path)
+    with monkeypatch.context() as patched:
+        patched.setattr(shutil, "disk_usage", lambda path: usage._replace(free=500_000_000))
+        await back_up_daily(config, AT, told=told.append)
+    assert not newest_first(config.gateway.data_dir / "backups")
+    assert "make room, or set [backup] keep lower" in told[0]
+    await back_up_daily(config, AT, told=told.append)
+    assert told[1:] == [""]
+    assert len(newest_first(config.gateway.data_dir / "backups")) == 1
+
+
+def test_backups_are_made_unless_somebody_says_never(tmp_path: Path) -> None:
+    assert load_config(None, base=tmp_path).backup.at == time(3)
+    (tmp_path / "moot.toml").write_text('[backup]\nevery = ""\n')
+    assert load_config(None, base=tmp_path).backup.at is None

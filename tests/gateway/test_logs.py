@@ -240,17 +240,53 @@ def test_a_pipe_gets_json_and_a_terminal_lines_with_colour_unless_it_wants_none(
     ):
         pipe = Pipe(terminal=terminal)
         with logging_to(pipe, Redactor(), env):
-            log.info("turn.posted", turn="t1", posts=2)
+            log.info("turn.sent", turn="t1", posts=2)
         shown[name] = pipe.getvalue()
     line = json.loads(shown["pipe"])
-    assert (line["event"], line["turn"], line["posts"]) == ("turn.posted", "t1", 2)
+    assert (line["event"], line["turn"], line["posts"]) == ("turn.sent", "t1", 2)
     assert "\x1b[" in shown["terminal"]
     assert "logger=moot.test" in re.sub(r"\x1b\[[0-9;]*m", "", shown["terminal"])
     assert "\x1b" not in shown["plain"]
-    assert shown["plain"].endswith("turn.posted turn=t1 posts=2\n")
+    assert shown["plain"].endswith("turn.sent turn=t1 posts=2\n")
 
 
 @pytest.mark.usefixtures("calm")
+@pytest.mark.parametrize(("level", "count"), [("INFO", 1), ("DEBUG", 3)])
+def test_a_terminal_shows_one_line_of_a_question_unless_all_are_wanted(
+    level: str, count: int
+) -> None:
+    screen = Pipe(terminal=True)
+    known = {"agent": "demo", "in_ms": 312.0, "chars": 5, "source": "record", "tools": 0}
+    with logging_to(screen, Redactor(), {"NO_COLOR": "1", "COLUMNS": "80"}) as change:
+        change(level, "auto")
+        log.info("prompt.composed", chars=1_000)
+        log.info("agent.answered", **known, ended_by="prompt", fault="none", by="slack:U1")
+        log.info("post.sent", kind="text", chars=5, key="k")
+    lines = screen.getvalue().splitlines()
+    assert len(lines) == count
+    if level == "INFO":
+        assert lines[0].partition("INFO")[2].split() == [
+            "answered",
+            "in",
+            "0.3",
+            "s",
+            "by=slack:U1",
+        ]
+
+
+def test_a_terminal_shows_the_last_line_of_an_exception() -> None:
+    screen = Pipe(terminal=True)
+    with logging_to(screen, Redactor(), {"NO_COLOR": "1", "COLUMNS": "80"}) as change:
+        change("INFO", "auto")
+        try:
+            raise ValueError("no")
+        except ValueError:
+            log.exception("turn.crashed", turn="t")
+    [line_] = screen.getvalue().splitlines()
+    assert "Traceback" not in line_
+    assert 'error="ValueError: no"' in line_
+
+
 def test_a_slow_pipe_stalls_nobody_and_is_told_what_it_lost() -> None:
     pipe = Pipe()
     pipe.reads.clear()
