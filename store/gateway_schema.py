@@ -254,6 +254,14 @@ page_subjects = Table(  # who of a provider of OpenID Connect is who on the page
     Column("bound_at", BigInteger, nullable=False),
 )
 
+page_reads = Table(  # how far somebody has read a room, in whatever browser
+    "page_reads",
+    metadata,
+    Column("person_id", String, primary_key=True),
+    Column("room_id", String, primary_key=True),
+    Column("until", BigInteger, nullable=False),  # by the time when a message was sent
+)
+
 page_tokens = Table(  # of programs; the value follows from the owner's secret and the salt
     "page_tokens",
     metadata,

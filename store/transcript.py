@@ -72,6 +72,12 @@ _PAGE = (
     .order_by(_C.seq.desc())
     .limit(bindparam("size"))
 )
+_ONWARD = (
+    MESSAGES.where(_C.room_id == bindparam("room"), THERE)
+    .where(_C.seq >= bindparam("start"))
+    .order_by(_C.seq)
+    .limit(bindparam("size"))
+)
 _DELETE = update(messages).where(_C.seq == bindparam("of")).values(deleted_at=bindparam("at"))
 _LATEST = (  # a look at the end of a room's part of ix_messages_latest
     select(func.max(_C.sent_at)).where(_C.room_id == rooms.c.id).scalar_subquery().label("latest")
@@ -304,6 +310,16 @@ class Transcript:
                 end = connection.execute(_SEQ_BY_ID, {"room": room_id, "id": before}).scalar()
             where = {"room": room_id, "before": end or 0, "size": limit}
             return _messages(connection, _PAGE, where)[::-1]
+
+        return await self._store.read(work)
+
+    async def onward(self, room_id: str, start: str, limit: int) -> list[StoredMessage]:
+        """The oldest `limit` messages of a room from message `start` on, itself included."""
+
+        def work(connection: Connection) -> list[StoredMessage]:
+            seq = connection.execute(_SEQ_BY_ID, {"room": room_id, "id": start}).scalar()
+            where = {"room": room_id, "start": LATEST if seq is None else seq, "size": limit}
+            return _messages(connection, _ONWARD, where)
 
         return await self._store.read(work)
 

@@ -35,7 +35,10 @@ from gateway.web.forwarded import Proxies
 from gateway.web.inbox import InboxService
 from gateway.web.listening.connection import ConnectionLimits
 from gateway.web.memory.room_memory import RoomMemoryService
+from gateway.web.messages.api import TalkServices
 from gateway.web.messages.own import OwnMessages
+from gateway.web.messages.reads import ReadMarks
+from gateway.web.messages.search import MessageSearch
 from gateway.web.monitor import Monitor
 from gateway.web.page import PageSettings
 from gateway.web.services import PageSecrets, Services, Visitors, visitors_of
@@ -69,10 +72,17 @@ def make_services(
     """The services that the page's routes ask."""
     transcript, bots = context.transcript, context.bots
     agents = AgentService(sessions, context.personas, bots["web"])
+    chat = _make_chat(context, queues, questions, agents)
+    talk = TalkServices(
+        OwnMessages(transcript, intake.receive, bots["web"], clock),
+        MessageSearch(context.store),
+        ReadMarks(context.store, context.bus, clock),
+        chat.rooms,
+    )
     return Services(
         inbox=_make_inbox(context, intake, questions),
-        chat=_make_chat(context, queues, questions, agents),
-        own=OwnMessages(transcript, intake.receive, bots["web"], clock),
+        chat=chat,
+        talk=talk,
         agents=agents,
         monitor=_make_monitor(context, sessions, queues, supervisor),
         events=context.bus,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import ClassVar
 
 from contract.chat import Speaker
@@ -154,6 +155,16 @@ class RoomOpened:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadUntil:
+    """Somebody has read a room on the page up to a time: told to them alone."""
+
+    room_id: str
+    person_id: str
+    until: datetime
+    type: ClassVar[str] = "read"
+
+
+@dataclass(frozen=True, slots=True)
 class Stopping:
     """The gateway was told to end: no turn begins any more."""
 
@@ -176,6 +187,7 @@ AppEvent = (
     | AccessChanged
     | BotsChanged
     | RoomOpened
+    | ReadUntil
     | Stopping
 )
 SNAPSHOTS = (DraftChanged, WorkChanged)

@@ -176,7 +176,7 @@ class OpenQuestion(View):
 
 @dataclass(frozen=True, slots=True)
 class TimelineView(View):
-    """A stretch of a room, oldest first. more: older messages exist.
+    """A stretch of a room, oldest first. more: older messages exist; newer: so do newer ones.
 
     turns and questions: those that are open now; only with the newest stretch.
     """
@@ -185,6 +185,7 @@ class TimelineView(View):
     more: bool = False
     turns: tuple[TurnView, ...] = ()
     questions: tuple[OpenQuestion, ...] = ()
+    newer: bool = False
 
 
 # ── Why an answer is what it is ─────────────────────────────────────────────────────────

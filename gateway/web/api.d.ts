@@ -198,6 +198,21 @@ declare namespace Api {
     detail: Record<string, string>;
   }
 
+  interface HitView {
+    message_id: string;
+    room_id: string;
+    room_name: string;
+    by: SpeakerView;
+    at: string;
+    text: string;
+  }
+
+  interface HitsView {
+    words: Array<string>;
+    items: Array<HitView>;
+    next_before: number | null;
+  }
+
   interface KnownAgentView {
     name: string;
     title: string;
@@ -538,6 +553,7 @@ declare namespace Api {
     more: boolean;
     turns: Array<TurnView>;
     questions: Array<QuestionView>;
+    newer: boolean;
   }
 
   interface TimingView {
@@ -664,6 +680,13 @@ declare namespace Api {
     work: WorkView | null;
     status: string;
     error: string;
+  }
+
+  interface UnreadView {
+    room_id: string;
+    count: number;
+    mentions: number;
+    until: string;
   }
 
   interface VerdictView {

@@ -34,6 +34,7 @@ FOR_EVERYBODY = frozenset(
         *("GET /api/me", "GET /api/me/sessions", "DELETE /api/me/sessions/{id}"),
         *("POST /api/sign-out", "POST /api/submit", "POST /api/passive"),
         *("GET /api/rooms", "POST /api/rooms", "GET /api/rooms/{room_id}/messages"),
+        *("GET /api/search", "GET /api/unread", "PUT /api/rooms/{room_id}/read"),
         "PUT /api/rooms/{room_id}/messages/{message_id}",
         "DELETE /api/rooms/{room_id}/messages/{message_id}",
         *("GET /api/turns/{turn_id}", "GET /api/personas", "GET /api/people", "GET /api/sessions"),

@@ -137,6 +137,23 @@ class ChatService:
         )
         return TimelineView(messages, more, open_turns, tuple(self._questions.open_in(room_id)))
 
+    async def messages_around(self, room_id: str, message_id: str, limit: int) -> TimelineView:
+        """A stretch with a message in its middle; empty: there is no such message."""
+        older = await self._transcript.page(room_id, message_id, limit // 2 + 1)
+        onward = await self._transcript.onward(room_id, message_id, limit - limit // 2 + 1)
+        if not onward or onward[0].message_id != message_id:
+            return TimelineView(())
+        before, after = older[-(limit // 2) :], onward[: limit - limit // 2]
+        messages = tuple(views.message(one) for one in (*before, *after))
+        return TimelineView(messages, len(older) > len(before), newer=len(onward) > len(after))
+
+    async def messages_after(self, room_id: str, message_id: str, limit: int) -> TimelineView:
+        """The oldest messages after message `message_id`."""
+        onward = await self._transcript.onward(room_id, message_id, limit + 2)
+        after = [one for one in onward if one.message_id != message_id]
+        messages = tuple(views.message(one) for one in after[:limit])
+        return TimelineView(messages, more=True, newer=len(after) > limit)
+
     async def turn(self, turn_id: str) -> TurnRecord | None:
         """All that is on record of a turn."""
         turn = await self._ledger.turn(turn_id)

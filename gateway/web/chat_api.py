@@ -14,13 +14,14 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from contract.chat import Attachment
 from contract.errors import Rejected
+from gateway.core.views import TimelineView
 from gateway.questions.replies import IN_PERSON
 from gateway.web import stream
 from gateway.web.auth import Credentials, is_local
 from gateway.web.body import ChoiceBody, RoomNameBody, answer, error, parse, read_object
 from gateway.web.chat import AgentService, ChatService
 from gateway.web.inbox import InboxService
-from gateway.web.signin.caller import Caller, acting, caller_of
+from gateway.web.signin.caller import Caller, RequestRefused, acting, caller_of
 from gateway.web.signin.rooms import RoomGuard, Sight
 from gateway.web.signin.speech import in_others_name, in_own_name, room_id_of
 from gateway.web.submission import SubmitBody, wait_seconds
@@ -164,14 +165,22 @@ class ChatApi:
             raise Rejected("limit", f"must be 1 to {MOST_MESSAGES}")
         room_id = request.match_info["room_id"]
         await self._guard.check(caller_of(request), room_id)
-        timeline = await self.chat.messages(
-            room_id,
-            before=request.query.get("before") or None,
-            limit=int(limit),
-        )
+        timeline = await self._stretch(room_id, request.query, int(limit))
         if timeline is None:
             return error(404, "there is no such room")
         return answer(timeline, file_id=self.files.id_of)
+
+    async def _stretch(
+        self, room_id: str, query: Mapping[str, str], limit: int
+    ) -> TimelineView | None:
+        if middle := query.get("around"):
+            found = await self.chat.messages_around(room_id, middle, limit)
+            if not found.messages:
+                raise RequestRefused(404, "there is no such message")
+            return found
+        if last := query.get("after"):
+            return await self.chat.messages_after(room_id, last, limit)
+        return await self.chat.messages(room_id, before=query.get("before") or None, limit=limit)
 
     async def turn(self, request: web.Request) -> web.Response:
         record = await self.chat.turn(request.match_info["turn_id"])

@@ -144,13 +144,15 @@ declare namespace Api {
         ? TurnRecordView
         : Path extends `/api/audit?${string}`
           ? EntriesView
-          : Path extends `/api/admin/turns?${string}`
-            ? TurnPageView
-            : Path extends `/api/admin/statistics?${string}`
-              ? DaysView
-              : Path extends keyof Answers
-                ? Answers[Path]
-                : any;
+          : Path extends `/api/search?${string}`
+            ? HitsView
+            : Path extends `/api/admin/turns?${string}`
+              ? TurnPageView
+              : Path extends `/api/admin/statistics?${string}`
+                ? DaysView
+                : Path extends keyof Answers
+                  ? Answers[Path]
+                  : any;
 
   interface Answers {
     "/api/me": Me;
@@ -159,6 +161,7 @@ declare namespace Api {
     "/api/page/sessions": { sessions: PageSession[] };
     "/api/page/tokens": { tokens: PageToken[] };
     "/api/rooms": { rooms: RoomView[] };
+    "/api/unread": { rooms: UnreadView[] };
     "/api/personas": { personas: PersonaView[] };
     "/api/people": { people: SpeakerView[] };
     "/api/commands": { commands: Command[] };

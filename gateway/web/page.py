@@ -176,7 +176,7 @@ def _apis(
     )
     return (
         chat,
-        MessagesApi(services.own, rooms, files.id_of),
+        MessagesApi(services.talk, rooms, files.id_of),
         MemoryApi(services.memory, rooms),
         AuditApi(services.audit),
         UsageApi(services.usage),

@@ -21,7 +21,7 @@ from gateway.web.admin.service import AdminServices
 from gateway.web.chat import AgentService, ChatService
 from gateway.web.inbox import InboxService
 from gateway.web.memory.room_memory import RoomMemoryService
-from gateway.web.messages.own import OwnMessages
+from gateway.web.messages.api import TalkServices
 from gateway.web.monitor import Monitor
 from gateway.web.settings.service import SettingsService
 from gateway.web.signin.attempts import Attempts
@@ -65,7 +65,7 @@ class Services:
 
     inbox: InboxService
     chat: ChatService
-    own: OwnMessages
+    talk: TalkServices
     agents: AgentService
     monitor: Monitor
     events: EventBus

@@ -51,6 +51,9 @@ from gateway.core.views import (
 from gateway.questions.replies import Choice
 from gateway.web.admin.service import AdminServices
 from gateway.web.inbox import Receipt, TurnReply
+from gateway.web.messages.api import TalkServices
+from gateway.web.messages.reads import Unread, mention_of
+from gateway.web.messages.search import Hits, words_of
 from gateway.web.monitor import HealthReport
 from gateway.web.services import Services
 from gateway.web.stream import Picture
@@ -123,6 +126,8 @@ class FakeHouse:
         self.script: Callable[[TurnRecord], None] = lambda record: None
         self.visitors = make_visitors()
         self._now = now
+        self.began = datetime.now(UTC)
+        self.read_until: dict[tuple[str, str], datetime] = {}
         self._numbers = itertools.count(1)
         self.listeners: set[Publish] = set()
         self._choices: dict[str, asyncio.Future[int]] = {}
@@ -134,7 +139,8 @@ class FakeHouse:
         admin: Any = self.admin
         nobody: Any = None
         return Services(
-            inbox=here, chat=here, own=here, agents=here, monitor=here, events=here,
+            inbox=here, chat=here, talk=TalkServices(here, here, here, self.rooms),
+            agents=here, monitor=here, events=here,
             memory=cast(Any, self.memory), audit=cast(Any, self.audit),
             usage=cast(Any, self.usage), access=cast(Any, self.roles),
             admin=AdminServices(admin, admin, admin, admin), schedules=cast(Any, self.schedules),
@@ -258,6 +264,34 @@ class FakeHouse:
     async def delete(self, room_id: str, message_id: str, by: Speaker) -> None:
         [message] = [one for one in self.said[room_id] if one.id == message_id]
         self.unsay(message)
+
+    async def find(self, asked: str, rooms: object, before: object, limit: int) -> Hits:
+        return Hits(words_of(asked), (), None)
+
+    async def unread(self, person: Speaker, rooms: Sequence[str]) -> list[Unread]:
+        new = {
+            room: [
+                m
+                for m in self.said[room]
+                if m.at > self.read_until.get((person.id, room), self.began)
+                and m.by.id != person.id
+            ]
+            for room in rooms
+        }
+        named = mention_of(person.name)
+        return [
+            Unread(
+                room,
+                len(said),
+                sum(bool(named.search(m.text)) for m in said),
+                self.read_until.get((person.id, room), self.began),
+            )
+            for room, said in new.items()
+            if said
+        ]
+
+    async def read(self, person: Speaker, room_id: str, until: datetime) -> None:
+        self.read_until[person.id, room_id] = until
 
     async def metrics(self) -> bytes:
         return b"# TYPE moot_messages_total counter\nmoot_messages_total 3.0\n"

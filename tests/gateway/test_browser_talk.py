@@ -1,10 +1,12 @@
-"""Messages in a real browser over a real gateway: edited, deleted, asked again."""
+"""Messages in a real browser over a real gateway: edited, deleted, asked again,
+found, quoted, and counted until they are read."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, Page, ViewportSize, expect
 
 from adapters.agent import Reply
+from contract.chat import Inbound, IngestMetadata, Room
 from gateway.web.page import PageSettings, open_page
 from tests.doubles.axe import faults
 from tests.doubles.browser import enter
@@ -149,3 +152,126 @@ async def test_on_a_phone_a_tap_shows_what_can_be_done(talk: Talk, scheme: Any) 
     width = await ada.evaluate("() => document.documentElement.scrollWidth")
     assert width <= PHONE["width"]
     assert await faults(ada) == []
+
+
+# ── Search ──────────────────────────────────────────────────────────────────────────────
+
+
+async def fill(talk: Talk, count: int) -> None:
+    """A room in which Bea has said much, on the first line what is looked for."""
+    house = talk.moot.house
+    room = Room("web:general", "general")
+    bea = IngestMetadata(
+        source="web", sender_id="web:bea", sender_display_name="Bea", sender_type="human"
+    )
+    start = datetime.now(UTC) - timedelta(days=2)
+    for n in range(count):
+        text = "Das Übergabeprotokoll liegt bei Müller" if n == 0 else f"line {n:03}"
+        inbound = Inbound(text, bea, room, f"m{n}", start + timedelta(minutes=n))
+        await house.intake.message(inbound, house.context.bots["web"])
+
+
+@pytest.mark.parametrize("size", [WIDE, PHONE])
+async def test_words_are_found_and_lead_to_their_message(talk: Talk, size: ViewportSize) -> None:
+    await fill(talk, 230)
+    ada = await talk.person("Ada", size)
+    await expect(ada.get_by_text("line 229")).to_be_visible()
+    await ada.keyboard.press("Control+k")
+    await ada.keyboard.type("übergabe müller")
+    hit = ada.get_by_role("option", name=re.compile("Übergabeprotokoll"))
+    await expect(hit).to_contain_text("#general")
+    await expect(hit.locator("mark")).to_have_text(["Übergabe", "Müller"])
+    assert await faults(ada) == []
+    await ada.keyboard.press("Enter")
+    wanted = ada.locator("article", has_text="Übergabeprotokoll")
+    await expect(wanted).to_be_in_viewport()
+    await expect(ada).to_have_url(re.compile(r"#web%3Ageneral\?message=m0$"))
+    await expect(ada.get_by_text("line 229")).to_have_count(0)
+    await ada.reload()
+    await expect(wanted).to_be_in_viewport()
+    await talk.said(await talk.person("Bea"), "something new")
+    await expect(ada.get_by_text("something new")).to_have_count(0)
+    await ada.locator("#timeline").evaluate("box => { box.scrollTop = box.scrollHeight; }")
+    await expect(ada.get_by_text("line 030")).to_have_count(1)
+    await ada.get_by_role("button", name="New messages").click()
+    await expect(ada.get_by_text("something new")).to_be_in_viewport()
+
+
+async def test_no_message_is_said_so_and_a_room_can_be_made(talk: Talk) -> None:
+    ada = await talk.person("Ada")
+    await ada.keyboard.press("Control+k")
+    await ada.keyboard.type("nowhere")
+    await expect(ada.get_by_role("dialog")).to_contain_text("No message has these words.")
+    await expect(ada.get_by_role("option")).to_have_text(["Create “nowhere”new room"])
+
+
+async def test_a_message_is_quoted_and_its_address_copied(talk: Talk) -> None:
+    ada = await talk.person("Ada", permissions=["clipboard-read", "clipboard-write"])
+    await talk.said(ada, "first line\nsecond line")
+    await button(ada, "Quote").click()
+    await expect(ada.locator("#text")).to_have_value("> first line\n> second line\n\n")
+    await ada.locator("#text").fill("")
+    await ada.locator("article .text").evaluate(
+        """element => {
+          const range = document.createRange();
+          const text = document.createTreeWalker(element, NodeFilter.SHOW_TEXT).nextNode();
+          range.setStart(text, 0);
+          range.setEnd(text, 5);
+          getSelection().removeAllRanges();
+          getSelection().addRange(range);
+        }"""
+    )
+    await button(ada, "Quote").click()
+    await expect(ada.locator("#text")).to_have_value("> first\n\n")
+    await button(ada, "Copy link").click()
+    copied = await ada.evaluate("navigator.clipboard.readText()")
+    assert re.search(r"/#web%3Ageneral\?message=[0-9a-f]{32}$", copied)
+
+
+# ── What is new ─────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("size", [WIDE, PHONE])
+async def test_what_is_new_is_counted_in_every_browser(talk: Talk, size: ViewportSize) -> None:
+    ada, bea = await talk.person("Ada", size), await talk.person("Bea")
+    other = await talk.person("Ada")
+    for page in (ada, other):
+        await page.evaluate("() => { location.hash = '#web%3Adm-ada-demo'; }")
+        await expect(page.get_by_role("heading", name="You and demo")).to_be_visible()
+    for text in ("one", "two for @ada", "three"):
+        await talk.said(bea, text)
+    for page in (ada, other):
+        row = page.locator(".row.unread", has_text="general")
+        await expect(row.locator(".badge")).to_have_text("@ 33 new messages, you are mentioned")
+        await expect(page).to_have_title(re.compile(r"^\(@ 3\) demo"))
+    await ada.reload()
+    await expect(ada.locator(".row.unread .badge")).to_contain_text("@ 3")
+    await ada.evaluate("() => { location.hash = '#web%3Ageneral'; }")
+    await expect(ada.locator(".new-line")).to_have_text("New")
+    await expect(ada.locator(".new-line + article .text")).to_have_text("one")
+    for page in (ada, other):
+        await expect(page.locator(".row.unread")).to_have_count(0)
+        await expect(page).not_to_have_title(re.compile(r"\("))
+    assert await faults(ada) == []
+    await talk.said(bea, "four")
+    await expect(ada.get_by_text("four")).to_be_visible()
+    await expect(other.locator(".row.unread")).to_have_count(0)
+
+
+async def test_more_than_ninety_nine_are_many(talk: Talk) -> None:
+    ada = await talk.person("Ada")
+    await ada.evaluate("() => { location.hash = '#web%3Adm-ada-demo'; }")
+    await expect(ada.get_by_role("heading", name="You and demo")).to_be_visible()
+    room = Room("web:lab", "lab")
+    bea = IngestMetadata(
+        source="web", sender_id="web:bea", sender_display_name="Bea", sender_type="human"
+    )
+    house = talk.moot.house
+    for n in range(120):
+        inbound = Inbound(f"line {n}", bea, room, f"m{n}", datetime.now(UTC))
+        await house.intake.message(inbound, house.context.bots["web"])
+    badge = ada.locator(".row.unread", has_text="lab").locator(".badge > [aria-hidden]")
+    await expect(badge).to_have_text("99+")
+    await ada.reload()
+    await expect(badge).to_have_text("99+")
+    await expect(ada).to_have_title(re.compile(r"^\(99\+\)"))

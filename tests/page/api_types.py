@@ -27,6 +27,8 @@ from gateway.setup.trial import Tried
 from gateway.web import inbox, monitor
 from gateway.web.admin import values
 from gateway.web.memory.room_memory import MemorySearch
+from gateway.web.messages.reads import Unread
+from gateway.web.messages.search import Hit, Hits
 from gateway.web.rendering import INLINE, shown_names
 from gateway.web.settings import values as settings
 from memory.browse.view_rows import (
@@ -66,6 +68,8 @@ RENDERED: Mapping[str, Any] = {
     "HealthView": monitor.HealthReport,
     "KnownAgentView": KnownAgent,
     "ConnectedView": Connected,
+    "HitView": Hit,
+    "HitsView": Hits,
     "LandmarkView": LandmarkRow,
     "LeftOutView": views.LeftOut,
     "LoginView": settings.LoginView,
@@ -107,6 +111,7 @@ RENDERED: Mapping[str, Any] = {
     "TurnPageView": values.TurnPage,
     "TurnRecordView": views.TurnRecord,
     "TurnView": views.TurnView,
+    "UnreadView": Unread,
     "VersionView": Version,
     "WorkView": views.WorkView,
 }

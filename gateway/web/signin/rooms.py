@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from contract.chat import Room
 from gateway.access.access import Access
-from gateway.core.events import AppEvent, RoomOpened
+from gateway.core.events import AppEvent, ReadUntil, RoomOpened
 from gateway.web.signin.caller import Caller, RequestRefused
 from gateway.web.signin.people import PagePeople
 from gateway.web.submission import DIRECT
@@ -79,6 +79,8 @@ class Sight:
         """True if an event is for this caller."""
         if isinstance(event, RoomOpened):
             self.rooms[event.room.room.id] = event.room.room
+        if isinstance(event, ReadUntil) and event.person_id != self.caller.person.id:
+            return False
         return event.room_id is None or self.sees_room(event.room_id)
 
     def sees_room(self, room_id: str) -> bool:

@@ -5,7 +5,7 @@ import { adminEvent, openAdmin, setUpAdmin } from "./admin/sections.js";
 import * as api from "./lib/api.js";
 import { Composer } from "./chat/composer.js";
 import { Conversation } from "./chat/conversation.js";
-import { switcher } from "./lib/dialogs.js";
+import { switcher } from "./chat/jump.js";
 import { $, announce, fill, h, icon, withCode } from "./lib/dom.js";
 import { Outbox } from "./chat/outbox.js";
 import { personasChanged, showPersonas } from "./personas/views.js";
@@ -19,7 +19,7 @@ import { showTerminal } from "./chat/terminal.js";
 import { TimelineView } from "./chat/timeline.js";
 import { drawWelcome } from "./chat/welcome.js";
 import { showWhy } from "./chat/why.js";
-import { platformName } from "./lib/words.js";
+import { placeHash, platformName } from "./lib/words.js";
 import { t, translateDocument } from "./lib/i18n.js";
 
 translateDocument();
@@ -28,7 +28,12 @@ const HOME = "web:general"; // where one is who names no room
 /** @type {Map<string, Conversation>} */
 const conversations = new Map(); // by the room's id
 const composer = new Composer(send);
-const timeline = new TimelineView({ onOlder: older, onSeen: seen });
+const timeline = new TimelineView({
+  onOlder: () => further("older"),
+  onNewer: () => further("newer"),
+  onLatest: load,
+  onSeen: seen,
+});
 /** @type {Page.Room | null} */
 let room = null;
 const outbox = new Outbox(conversation, changed);
@@ -50,11 +55,15 @@ function readOnly(of) {
     : t("This room lives in {platform}. Write there; Moot shows it here.", { platform: platformName(platform) });
 }
 
-/** @param {string} roomId */
-function open(roomId) {
+/**
+ * Show a room: from its end, or at a message.
+ * @param {string | { roomId: string, message: string }} place
+ */
+function open(place) {
+  const { roomId, message } = typeof place === "string" ? { roomId: place, message: "" } : place;
   const target = store.roomOf(roomId);
   if (!target || !store.mine(target)) return open(HOME);
-  const hash = `#${encodeURIComponent(roomId)}`;
+  const hash = placeHash(roomId, message);
   if (location.hash !== hash) history.pushState(null, "", hash);
   if (showPersonas()) return; // somebody has not saved yet
   openAdmin(hash); // which is none of its own: it leaves
@@ -64,9 +73,9 @@ function open(roomId) {
   tell("room");
   drawHead(room);
   composer.open(roomId, store.roomLabel(room), readOnly(room));
-  timeline.open(conversation(), { readOnly: readOnly(room) });
+  timeline.open(conversation(), { readOnly: readOnly(room), newAfter: store.newAfter(roomId) });
   if (!matchMedia("(pointer: coarse)").matches) composer.focus();
-  return load();
+  return message ? load().then(() => showMessage(message)) : load();
 }
 
 async function load() {
@@ -84,11 +93,12 @@ async function load() {
   seen();
 }
 
-async function older() {
+/** @param {"older" | "newer"} way */
+async function further(way) {
   const opened = conversation();
   if (!opened.loaded) return;
   try {
-    await opened.older();
+    await opened[way]();
   } catch (error) {
     say(error.message);
     return;
@@ -109,14 +119,15 @@ function drawHead(of) {
   const about = persona ? persona.agent : of.project ? t("Project {project}", { project: of.project }) : "";
   $("room-about").textContent = about;
   $("room-about").hidden = !about;
-  const here = [...state.rooms.values()].filter((other) => other.id.startsWith("web:") && store.mine(other));
-  const fresh = here.filter((other) => other.id !== state.roomId && store.unread(other)).length;
-  document.title = `${fresh ? `(${fresh}) ` : ""}${store.roomLabel(of)} · Moot`;
+  document.title = `${store.unreadTitle()}${store.roomLabel(of)} · Moot`;
 }
 
 function fromAddress() {
-  const wanted = decodeURIComponent(location.hash.slice(1));
-  return wanted && store.roomOf(wanted) ? wanted : HOME;
+  const [roomId, query = ""] = location.hash.slice(1).split("?");
+  const wanted = decodeURIComponent(roomId);
+  if (!wanted || !store.roomOf(wanted)) return HOME;
+  const message = new URLSearchParams(query).get("message");
+  return message ? { roomId: wanted, message } : wanted;
 }
 
 // ── Messages out ──────────────────────────────────────────────────────────────────────────
@@ -156,10 +167,14 @@ function onEvent(type, data) {
     case "memory":
       memoryChanged(data.room_id);
       return;
+    case "read":
+      store.readElsewhere(data.room_id, data.until);
+      return;
   }
   if (type === "turn" && data.turn.state === "posted") memoryChanged(data.room_id); // perhaps a command's
   const known = conversations.get(data.room_id);
   if (type === "message") arrived(data.message);
+  if (type === "message" && data.room_id === state.roomId && document.hidden) timeline.newFrom(data.message);
   if (!known) return;
   known.apply(type, data);
   if (type === "message" && data.message.by.id !== state.me?.id && known.roomId === state.roomId) timeline.news();
@@ -171,6 +186,7 @@ function onEvent(type, data) {
 /** @param {Api.MessageView} message */
 function arrived(message) {
   store.meet(message.by);
+  store.countNew(message);
   const known = state.rooms.get(message.room_id);
   if (known) store.setRoom({ ...known, last_at: message.at });
 }
@@ -233,9 +249,20 @@ function say(text) {
 
 // ── Together ──────────────────────────────────────────────────────────────────────────────
 
-/** @param {string} id */
+/**
+ * Go to a message of the room, however old it is.
+ * @param {string} id
+ */
 async function showMessage(id) {
-  while (!timeline.reveal(id) && (await conversation().older())) timeline.draw();
+  if (timeline.reveal(id)) return;
+  try {
+    await conversation().around(id);
+  } catch (error) {
+    say(error.status === 404 ? t("This message is not there any more.") : error.message);
+    return;
+  }
+  timeline.draw();
+  timeline.reveal(id);
 }
 
 on("open", open);
@@ -247,6 +274,7 @@ on("discard", (message) => outbox.discard(message));
 on("ask-again", (message) => send({ text: "!retry", replyTo: message }));
 on("redraw", (id) => timeline.redraw(id));
 on("say", say);
+on("quote", (text) => composer.put(`${text}${composer.text.value}`));
 on("stop", (turn) => send({ text: "!stop", extra: { recipient_id: `bot:${turn.persona}` } }));
 on("command", (text) => send({ text }));
 on("why", showWhy);

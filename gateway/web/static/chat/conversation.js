@@ -12,6 +12,7 @@ export class Conversation {
     this.roomId = roomId;
     this.loaded = false;
     this.more = false;
+    this.behind = false; // what is loaded ends before the newest message
     this.loading = Promise.resolve();
     /** @type {Array<[string, any]> | null} */
     this.meanwhile = null; // events that came during a load
@@ -54,7 +55,7 @@ export class Conversation {
       return await api.get(`${this.path}?limit=${STRETCH}`);
     } catch (error) {
       if (error.status !== 404) throw error;
-      return { messages: [], more: false, turns: [], questions: [] };
+      return { messages: [], more: false, turns: [], questions: [], newer: false };
     }
   }
 
@@ -63,6 +64,7 @@ export class Conversation {
     const overlaps = stretch.messages.some((message) => this.messages.has(message.id));
     if (this.loaded && !overlaps) this.forget();
     if (!this.loaded || !overlaps) this.more = stretch.more;
+    this.behind = false;
     this.dropMissing(stretch.messages);
     for (const message of stretch.messages) this.keep(message);
     this.turns = new Map(stretch.turns.map((turn) => [turn.id, turn]));
@@ -109,6 +111,36 @@ export class Conversation {
   }
 
   /**
+   * Fetch the stretch around a message in place of what is loaded.
+   * @param {string} id
+   */
+  async around(id) {
+    const stretch = await api.get(`${this.path}?limit=${STRETCH}&around=${encodeURIComponent(id)}`);
+    this.forget();
+    for (const message of stretch.messages) this.keep(message);
+    this.more = stretch.more;
+    this.behind = stretch.newer;
+    this.loaded = true;
+  }
+
+  /** Fetch the stretch after the newest message that is loaded; true when there was one. */
+  newer() {
+    if (!this.behind || this.fetching) return this.fetching ?? Promise.resolve(false);
+    const last = this.sorted().findLast((message) => !message.sending)?.id;
+    this.fetching = api
+      .get(`${this.path}?limit=${STRETCH}&after=${encodeURIComponent(last ?? "")}`)
+      .then((stretch) => {
+        for (const message of stretch.messages) this.keep(message);
+        this.behind = stretch.newer;
+        return stretch.messages.length > 0;
+      })
+      .finally(() => {
+        this.fetching = null;
+      });
+    return this.fetching;
+  }
+
+  /**
    * @param {Api.MessageView & Partial<Page.Message>} message
    * @param {number} [sequence]
    */
@@ -139,6 +171,7 @@ export class Conversation {
     switch (type) {
       case "message":
       case "edited":
+        if (this.behind && !this.messages.has(data.message.id)) break; // it comes with its stretch
         this.keep(data.message);
         this.settle(data.message);
         break;

@@ -2,12 +2,12 @@
 // One message of the conversation.
 
 import { avatar } from "../lib/avatar.js";
-import { copyButton, h, icon } from "../lib/dom.js";
+import { announce, copyButton, copyText, h, icon } from "../lib/dom.js";
 import { t } from "../lib/i18n.js";
 import { markdown, plainText } from "../lib/markdown.js";
 import { picture } from "../lib/picture.js";
 import { mentions, state, tell } from "../lib/store.js";
-import { clock, full, sentence, size } from "../lib/words.js";
+import { clock, full, placeHash, sentence, size } from "../lib/words.js";
 import { edit, editor, remove } from "./edit.js";
 import { workElement } from "./work.js";
 
@@ -197,15 +197,36 @@ function actions(message, readOnly) {
       icon(name),
     );
     button.addEventListener("click", run);
+    button.addEventListener("mousedown", (event) => event.preventDefault()); // what is selected stays so
     return button;
   };
   return h(
     "div",
     { class: "actions" },
     action("reply", t("Reply"), () => tell("reply", message)),
+    action("quote", t("Quote"), () => tell("quote", asBlock(message))),
     message.by.id === MOOT ? null : action("pin", t("Pin"), () => tell("pin", message)),
+    action("link", t("Copy link"), () => copyPlace(message)),
     message.by.id === state.me?.id ? own(message, action) : null,
   );
+}
+
+/**
+ * What is selected of a message, else all of it, as a block to answer below.
+ * @param {Page.Message} message
+ */
+function asBlock(message) {
+  const selection = getSelection();
+  const element = document.querySelector(`[data-id="${CSS.escape(message.id)}"] .text`);
+  const within = selection && element?.contains(selection.anchorNode) && element.contains(selection.focusNode);
+  const text = (within && selection.toString().trim()) || message.text.trim();
+  return `${text.replace(/^/gm, "> ")}\n\n`;
+}
+
+/** @param {Page.Message} message */
+async function copyPlace({ room_id, id }) {
+  await copyText(`${location.origin}${location.pathname}${placeHash(room_id, id)}`);
+  announce(t("Copied"));
 }
 
 /**

@@ -5,9 +5,9 @@ import { avatar, personaSpeaker } from "../lib/avatar.js";
 import { accountDialog } from "./account.js";
 import { newRoomDialog } from "../lib/dialogs.js";
 import { $, fill, focused, h, icon, targetOf } from "../lib/dom.js";
-import { directId, on, roomLists, roomOf, state, unread } from "../lib/store.js";
+import { directId, on, roomLists, roomOf, state, unread, upTo99 } from "../lib/store.js";
 import { platformName } from "../lib/words.js";
-import { t } from "../lib/i18n.js";
+import { count, t } from "../lib/i18n.js";
 
 /**
  * Show the lists and keep them so. `open(roomId)` goes to a room.
@@ -123,7 +123,7 @@ function newRoomButton() {
  */
 function row(room, mark, name, more, classes = "") {
   const current = room.id === state.roomId;
-  const fresh = !current && unread(room);
+  const fresh = current ? null : unread(room);
   return h(
     "a",
     {
@@ -135,7 +135,18 @@ function row(room, mark, name, more, classes = "") {
     mark,
     h("span", { class: "row-name" }, name),
     more,
-    fresh ? h("span", { class: "dot" }, h("span", { class: "sr-only" }, t("new messages"))) : null,
+    fresh && badge(fresh),
+  );
+}
+
+/** @param {Api.UnreadView} fresh */
+function badge({ count: unread, mentions }) {
+  const said = count(unread, "{n} new message", "{n} new messages");
+  return h(
+    "span",
+    { class: `badge ${mentions ? "mentioned" : ""}` },
+    h("span", { "aria-hidden": "true" }, `${mentions ? "@ " : ""}${upTo99(unread)}`),
+    h("span", { class: "sr-only" }, said, mentions ? `, ${t("you are mentioned")}` : ""),
   );
 }
 

@@ -4,6 +4,8 @@
 import { $, focused, h, icon, targetOf } from "../lib/dom.js";
 import { questionElement, turnElement } from "./live.js";
 import { continues, messageElement, signature } from "./message.js";
+import { t } from "../lib/i18n.js";
+import { state } from "../lib/store.js";
 import { day, dayKey } from "../lib/words.js";
 
 const NEAR_PX = 80; // so close to the end counts as the end
@@ -20,8 +22,8 @@ const NEAR_PX = 80; // so close to the end counts as the end
 const byTime = (a, b) => Date.parse(a.at) - Date.parse(b.at);
 
 export class TimelineView {
-  /** @param {{ onOlder: () => void, onSeen: () => void }} given */
-  constructor({ onOlder, onSeen }) {
+  /** @param {{ onOlder: () => void, onNewer: () => void, onLatest: () => void, onSeen: () => void }} given */
+  constructor({ onOlder, onNewer, onLatest, onSeen }) {
     this.box = $("timeline");
     this.log = $("log");
     /** @type {Conversation | null} */
@@ -32,8 +34,14 @@ export class TimelineView {
     this.scheduled = false;
     this.atEnd = true;
     this.onSeen = onSeen;
+    this.onNewer = onNewer;
+    /** @type {string | null} */
+    this.newAfter = null; // where unread begins, as long as the room is shown
     $("latest").append(icon("down"));
-    $("latest").addEventListener("click", () => this.toEnd());
+    $("latest").addEventListener("click", () => {
+      if (this.conversation?.behind) onLatest();
+      this.toEnd();
+    });
     this.box.addEventListener("scroll", () => this.scrolled(), { passive: true });
     const resized = new ResizeObserver(() => {
       if (this.atEnd) this.toEnd();
@@ -71,10 +79,11 @@ export class TimelineView {
   /**
    * Show another conversation, from its end.
    * @param {Conversation} conversation
-   * @param {{ readOnly: string }} given
+   * @param {{ readOnly: string, newAfter: string | null }} given
    */
-  open(conversation, { readOnly }) {
+  open(conversation, { readOnly, newAfter }) {
     this.conversation = conversation;
+    this.newAfter = newAfter;
     this.readOnly = readOnly;
     this.shown.clear();
     this.log.replaceChildren();
@@ -167,6 +176,7 @@ export class TimelineView {
     /** @type {Page.Message | null} */
     let before = null;
     let today = "";
+    let line = false;
     /** @type {Entry[]} */
     const closed = questions.filter((question) => question.closed).map((value) => ({ at: value.at, question: value }));
     /** @type {Entry[]} */
@@ -178,11 +188,29 @@ export class TimelineView {
         items.push(dayItem(at));
         before = null;
       }
+      if (message && !line && this.isNew(message)) {
+        line = true;
+        items.push(newItem());
+        before = null;
+      }
       if (question) items.push(questionItem(question));
       if (message) items.push(this.messageItem(message, before, conversation.messages));
       before = message ?? null;
     }
     return items;
+  }
+
+  /** @param {Page.Message} message */
+  isNew({ time, by, sending }) {
+    return this.newAfter !== null && time > Date.parse(this.newAfter) && by.id !== state.me?.id && !sending;
+  }
+
+  /**
+   * Unread begins at this message, unless it does at an earlier one: nobody looked when it came.
+   * @param {Api.MessageView} message
+   */
+  newFrom({ at, by }) {
+    if (by.id !== state.me?.id) this.newAfter ??= new Date(Date.parse(at) - 1).toISOString();
   }
 
   /**
@@ -213,7 +241,11 @@ export class TimelineView {
 
   scrolled() {
     this.atEnd = this.box.scrollHeight - this.box.scrollTop - this.box.clientHeight < NEAR_PX;
-    if (this.atEnd) {
+    if (this.conversation?.behind) {
+      if (this.atEnd) this.onNewer();
+      this.atEnd = false;
+      $("latest").hidden = false;
+    } else if (this.atEnd) {
       $("latest").hidden = true;
       this.onSeen();
     }
@@ -265,6 +297,13 @@ const dayItem = (at) => ({
   key: `day ${dayKey(at)}`,
   signature: day(at),
   make: () => h("h2", { class: "day" }, h("span", {}, day(at))),
+});
+
+/** @returns {Page.Item} */
+const newItem = () => ({
+  key: "new",
+  signature: "",
+  make: () => h("p", { class: "new-line" }, h("span", {}, t("New"))),
 });
 
 /**

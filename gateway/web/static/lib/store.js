@@ -24,33 +24,9 @@ export function tell(topic, value) {
 }
 
 /**
- * @param {string} key
- * @param {any} fallback
- */
-function remembered(key, fallback) {
-  try {
-    return JSON.parse(localStorage.getItem(key) ?? "null") ?? fallback;
-  } catch {
-    return fallback;
-  }
-}
-
-/**
- * @param {string} key
- * @param {unknown} value
- */
-function remember(key, value) {
-  try {
-    localStorage.setItem(key, JSON.stringify(value));
-  } catch {
-    // private windows may refuse; the page then forgets on reload
-  }
-}
-
-/**
  * `me`: who is signed in.
- * `rooms`: by id. `commands`: what can be typed, aliases among it. `people`: humans who have spoken. `read`: the time
- * of the newest message seen, by the room's id.
+ * `rooms`: by id. `commands`: what can be typed, aliases among it. `people`: humans who have spoken. `unread`: by
+ * the room's id, where something is new.
  * @type {{
  *   me: Api.Me | null,
  *   rooms: Map<string, Page.Room>,
@@ -59,7 +35,7 @@ function remember(key, value) {
  *   people: Api.SpeakerView[],
  *   sessions: Api.SessionView[],
  *   roomId: string | null,
- *   read: Record<string, string>,
+ *   unread: Map<string, Api.UnreadView>,
  * }}
  */
 export const state = {
@@ -70,25 +46,83 @@ export const state = {
   people: [],
   sessions: [],
   roomId: null,
-  read: remembered("moot.read", {}),
+  unread: new Map(),
 };
 
-/** @param {string} roomId */
-const seenUntil = (roomId) => Date.parse(state.read[roomId] ?? "") || 0;
+// ── What is new ───────────────────────────────────────────────────────────────────────────
+
+const MOST = 99;
+/** @type {Map<string, string>} */
+const read = new Map(); // room id -> the time up to which this page has told that it was read
 
 /**
+ * A room was read up to a time: here at once, and for its reader in every browser.
  * @param {string} roomId
  * @param {string | null} at
  */
 export function markRead(roomId, at) {
-  if (!at || seenUntil(roomId) >= Date.parse(at)) return;
-  state.read[roomId] = at;
-  remember("moot.read", state.read);
-  tell("rooms");
+  const known = read.get(roomId) ?? "";
+  if (!at || (known && Date.parse(known) >= Date.parse(at)) || !state.me?.person) return;
+  read.set(roomId, at);
+  if (state.unread.delete(roomId)) tell("rooms");
+  api.put(`/api/rooms/${encodeURIComponent(roomId)}/read`, { until: at }).catch(() => read.delete(roomId));
 }
 
-/** @param {Pick<Page.Room, "id" | "last_at">} room */
-export const unread = (room) => Boolean(room.last_at) && Date.parse(room.last_at ?? "") > seenUntil(room.id);
+/**
+ * Its reader has read a room in another browser.
+ * @param {string} roomId
+ * @param {string} until
+ */
+export function readElsewhere(roomId, until) {
+  if (Date.parse(read.get(roomId) ?? "") >= Date.parse(until)) return;
+  read.set(roomId, until);
+  fetchUnread().catch(() => {});
+}
+
+/**
+ * Count a message that has just come.
+ * @param {Api.MessageView} message
+ */
+export function countNew({ room_id, by, text, at }) {
+  if (by.id === state.me?.id) return;
+  const known = state.unread.get(room_id) ?? { room_id, count: 0, mentions: 0, until: read.get(room_id) ?? before(at) };
+  const mentions = known.mentions + Number(namesMe(text));
+  state.unread.set(room_id, { ...known, count: known.count + 1, mentions });
+}
+
+/** @param {string} at */
+const before = (at) => new Date(Date.parse(at) - 1).toISOString();
+
+/**
+ * Whether a text mentions me, as a word of its own.
+ * @param {string} text
+ */
+export function namesMe(text) {
+  const name = state.me?.name.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
+  return Boolean(name) && new RegExp(`(?<![\\p{L}\\p{N}_@])@${name}(?![\\p{L}\\p{N}_])`, "iu").test(text);
+}
+
+/** @param {Pick<Page.Room, "id">} room */
+export const unread = (room) => state.unread.get(room.id) ?? null;
+
+/** @param {number} count */
+export const upTo99 = (count) => (count > MOST ? `${MOST}+` : String(count));
+
+/**
+ * The time up to which a room was read, where something is new in it; null: nothing is.
+ * @param {string} roomId
+ */
+export const newAfter = (roomId) => state.unread.get(roomId)?.until ?? null;
+
+/** What is new in the page's other rooms, as it stands in the title: `(12) `, with an @ where somebody means me. */
+export function unreadTitle() {
+  const others = [...state.unread.values()].filter(({ room_id }) => {
+    const room = state.rooms.get(room_id);
+    return room_id !== state.roomId && room_id.startsWith("web:") && room && mine(room);
+  });
+  const count = others.reduce((sum, one) => sum + one.count, 0);
+  return count ? `(${others.some((one) => one.mentions) ? "@ " : ""}${upTo99(count)}) ` : "";
+}
 
 // ── Rooms ─────────────────────────────────────────────────────────────────────────────────
 
@@ -177,12 +211,13 @@ export function meet(speaker) {
 // ── Fetching ──────────────────────────────────────────────────────────────────────────────
 
 export async function fetchAll() {
-  const [me, rooms, personas, people, { commands }] = await Promise.all([
+  const [me, rooms, personas, people, { commands }, unread] = await Promise.all([
     api.get("/api/me"),
     api.get("/api/rooms"),
     api.get("/api/personas"),
     api.get("/api/people"),
     api.get("/api/commands"),
+    api.get("/api/unread"),
   ]);
   state.me = me;
   state.commands = commands
@@ -191,7 +226,16 @@ export async function fetchAll() {
   state.rooms = new Map(rooms.rooms.map((room) => [room.id, room]));
   state.personas = personas.personas;
   state.people = people.people;
+  state.unread = byRoom(unread.rooms);
   tell("me");
+  tell("rooms");
+}
+
+/** @param {Api.UnreadView[]} rooms */
+const byRoom = (rooms) => new Map(rooms.map((one) => [one.room_id, one]));
+
+async function fetchUnread() {
+  state.unread = byRoom((await api.get("/api/unread")).rooms);
   tell("rooms");
 }
 

@@ -22,6 +22,7 @@ const TYPES = [
   "personas",
   "bots",
   "room",
+  "read",
   "access",
   "stopping",
 ];

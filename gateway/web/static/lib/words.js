@@ -17,6 +17,14 @@ const secondFormat = new Intl.DateTimeFormat(locale, {
   hourCycle,
 });
 
+/**
+ * Where the page shows a room, or a message in it.
+ * @param {string} roomId
+ * @param {string} [message]
+ */
+export const placeHash = (roomId, message = "") =>
+  `#${encodeURIComponent(roomId)}${message ? `?message=${encodeURIComponent(message)}` : ""}`;
+
 /** @param {string} at */
 export const seconds = (at) => secondFormat.format(new Date(at));
 /** @param {string} at */
