@@ -1,0 +1,98 @@
+"""The page in the language of the browser: nothing of it is left in English."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+import pytest
+from playwright.async_api import Browser, Page, expect
+
+from contract.chat import Room, Speaker
+from tests import words
+from tests.doubles.browser import enter
+from tests.doubles.house import FakeHouse
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+GENERAL = Room("web:general", "general")
+ANA = Speaker("web:ana", "Ana")
+LOCALES = {"de": "de-DE", "es": "es-ES", "ja": "ja-JP", "zh": "zh-CN"}
+SIZES = [(390, 844), (1280, 800)]
+LOOK = """() => {
+  const texts = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) texts.push(walker.currentNode.data.trim());
+  for (const name of ["aria-label", "placeholder", "title"])
+    for (const element of document.querySelectorAll(`[${name}]`))
+      texts.push(element.getAttribute(name));
+  return texts.filter(Boolean);
+}"""
+
+
+async def english(page: Page, language: str, said: Collection[str] = ()) -> set[str]:
+    """The texts of the interface that are there in English. said: what people and agents wrote."""
+    there = words.of_page()
+    translated = words.catalog(words.PAGE, language)
+    found = {" ".join(text.split()) for text in await page.evaluate(LOOK)}
+    return {
+        text
+        for text in found - set(said)
+        if text in there and translated[text] != text and text not in translated.values()
+    }
+
+
+async def too_wide(page: Page) -> int:
+    """By how many pixels the document is wider than its window."""
+    wide: int = await page.evaluate(
+        "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    )
+    return wide
+
+
+@pytest.mark.parametrize("language", LOCALES)
+@pytest.mark.parametrize(("width", "height"), SIZES)
+async def test_the_views_are_in_the_browsers_language(
+    browser: Browser, address: str, house: FakeHouse, language: str, width: int, height: int
+) -> None:
+    house.say(GENERAL, ANA, "what now?")
+    context = await browser.new_context(
+        locale=LOCALES[language],
+        viewport={"width": width, "height": height},
+        reduced_motion="reduce",
+    )
+    page = await context.new_page()
+    await enter(page, address, house.visitors)
+    await expect(page.locator("html")).to_have_attribute("lang", re.compile(f"^{language}"))
+    await expect(page.locator("article")).to_be_visible()
+    loading = words.catalog(words.PAGE, language)["Loading…"]
+    for view in ("", "#admin", "#admin/turns", "#admin/people", "#admin/plots", "#personas"):
+        await page.evaluate("view => { location.hash = view; }", view)
+        shown = page.locator("main:not([hidden]) h1").first
+        await expect(shown).to_be_visible()
+        await expect(page.locator("main:not([hidden])").first).not_to_contain_text(loading)
+        assert await english(page, language) == set(), view
+        assert await too_wide(page) <= 0, view
+    await context.close()
+
+
+@pytest.mark.parametrize("language", LOCALES)
+async def test_the_sign_in_is_in_the_browsers_language(
+    browser: Browser, address: str, language: str
+) -> None:
+    context = await browser.new_context(locale=LOCALES[language])
+    page = await context.new_page()
+    await page.goto(address)
+    catalog = words.catalog(words.PAGE, language)
+    await expect(page.locator("#title")).to_have_text(catalog["Sign in to Moot"])
+    await expect(page.locator("#about code").first).to_have_text("make run")
+    assert await english(page, language) == set()
+    await context.close()
+
+
+async def test_a_language_that_nobody_translated_is_english(browser: Browser, address: str) -> None:
+    context = await browser.new_context(locale="fi-FI")
+    page = await context.new_page()
+    await page.goto(address)
+    await expect(page.locator("#title")).to_have_text("Sign in to Moot")
+    await expect(page.locator("html")).to_have_attribute("lang", "en")
+    await context.close()
