@@ -35,7 +35,7 @@ log = structlog.stdlib.get_logger("moot.memory")
 T = TypeVar("T")
 Work = Callable[[Connection], T]
 
-HEAD = "0015"  # the newest file in migrations/versions; Alembic is imported only to get there
+HEAD = "0016"  # the newest file in migrations/versions; Alembic is imported only to get there
 READERS = 2
 LATER_S = 0.05
 
