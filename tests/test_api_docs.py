@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 from collections.abc import AsyncIterator
@@ -14,14 +13,12 @@ import aiohttp
 import pytest
 from sqlalchemy import Connection
 
-from gateway.cli.diagnosis.trial import PageTrial
-from gateway.settings.config import parse_config
 from gateway.web.page import PageSettings, open_page
-from gateway.web.settings.service import Installed, SettingsService
 from tests.doubles.credentials import bearer
 from tests.doubles.index import WordIndex
 from tests.doubles.remembered import Shelf
 from tests.doubles.running import Opened, gateway
+from tests.doubles.settings import settings_of
 
 DOCS = Path(__file__).parent.parent / "docs" / "api.md"
 ORIGIN = "http://127.0.0.1:8377"
@@ -55,20 +52,12 @@ def remember(connection: Connection) -> None:
     shelf.observation(id="auth_s1_20260421_001")
 
 
-def settings_of(moot: Opened, folder: Path) -> SettingsService:
-    """Those of a moot.toml that is not there yet."""
-    house, file = moot.house, folder / "moot.toml"
-    trial = PageTrial(file, parse_config({}, file))
-    installed = Installed(os.environ, trial, moot.house.context.redactor.learn)
-    return SettingsService(installed, house.access, house.personas, house.transcript, house.audit)
-
-
 @pytest.fixture
 async def client(tmp_path: Path) -> AsyncIterator[tuple[aiohttp.ClientSession, Opened]]:
     async with (
         gateway(tmp_path, index=WordIndex()) as moot,
         open_page(
-            replace(moot.house.services, settings=settings_of(moot, tmp_path)),
+            replace(moot.house.services, settings=settings_of(moot, tmp_path / "moot.toml")),
             PageSettings(tmp_path / "files"),
         ) as url,
         aiohttp.ClientSession(url, headers=bearer(tmp_path)) as session,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import stat
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
@@ -13,16 +12,15 @@ import aiohttp
 import pytest
 
 from gateway.audit.audit import AuditFilter
-from gateway.cli.diagnosis.trial import PageTrial
 from gateway.core.redaction import Redactor
 from gateway.settings.config import load_config
 from gateway.web.page import PageSettings, open_page
-from gateway.web.settings.service import Installed, SettingsService
 from gateway.web.signin.names import SHELL
 from gateway.web.signin.secret import derived, read_secret
 from tests.doubles.credentials import bearer, cookie_header, cookie_of
 from tests.doubles.platform import said
 from tests.doubles.running import Opened, gateway
+from tests.doubles.settings import settings_of
 from tests.doubles.slack import SlackDouble
 
 TOML = """\
@@ -85,12 +83,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
     async with gateway(
         tmp_path, personas=("ada", "bob"), access=config.access, redactor=redactor
     ) as moot:
-        house = moot.house
-        installed = Installed(os.environ, PageTrial(file, config), redactor.learn)
-        settings = SettingsService(
-            installed, house.access, house.personas, house.transcript, house.audit
-        )
-        services = replace(house.services, settings=settings)
+        services = replace(moot.house.services, settings=settings_of(moot, file))
         async with (
             open_page(services, PageSettings(tmp_path / "files", redactor=redactor)) as url,
             aiohttp.ClientSession(url, headers=bearer(tmp_path)) as client,
@@ -164,8 +157,8 @@ async def test_what_only_a_restart_takes_up_is_said(desk: Desk) -> None:
         ({"access": {"grants": [{"role": "king", "people": ["fake:x"]}]}}, "access.grants.0.role",
          "'guest', 'member' or 'owner'"),
         ({"limits": {"person": {"questions_a_day": -1}}}, "limits.person.questions_a_day",
-         "greater than or equal to 0"),
-        ({"limits": {"person": {"apples": 1}}}, "limits.person.apples", "not permitted"),
+         "must be 0 or more"),
+        ({"limits": {"person": {"apples": 1}}}, "limits.person.apples", "not a key"),
         ({"bots": {"slack": {"personas": ["ada"]}}}, "bots.slack", "no such bot"),
         ({"new_bot": {"platform": "icq"}}, "new_bot.platform", "no platform 'icq'"),
         ({"new_bot": {"platform": "slack", "personas": ["ada"], "secrets": {

@@ -13,13 +13,14 @@ import { plots } from "./plots.js";
 import { rooms } from "./rooms.js";
 import { schedules } from "./schedules.js";
 import { sessions } from "./sessions.js";
+import { settings } from "./settings.js";
 import { turns } from "./turns.js";
 import { showWhy } from "../chat/why.js";
 import { t } from "../lib/i18n.js";
 
 const SETTLE_MS = 400; // several changes make one fetch
 const EVERY_MS = 15_000; // what no event tells: memory, times, disks
-const SECTIONS = [overview, connect, rooms, sessions, turns, plots, people, audit, schedules];
+const SECTIONS = [overview, connect, rooms, sessions, turns, plots, people, audit, schedules, settings];
 const LIVE = new Set(["turn", "question", "question_closed", "bots", "personas", "room", "access", "hello", "reload"]);
 
 /** @type {{ section: Page.Section, path: string, query: Record<string, string>, why?: string } | null} */
