@@ -37,6 +37,8 @@ class Version:
 
     def about(self) -> str:
         """The one who made it, in a few words."""
+        if self.number == 1 and self.why == "file":
+            return "as Moot found it"
         who = f"by {self.by.name}" if self.by else "outside of Moot"
         how = {"file": "edited", "page": "edited", "rollback": "rolled back", "delete": "deleted"}
         return f"{how[self.why]} {who}"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, ViewportSize, expect
 
 from contract.chat import Room, Speaker
+from gateway.audit.audit import AuditEntry
 from gateway.core.events import AccessChanged, BotsChanged
 from gateway.web.admin.values import Problem
 from tests.doubles.admin import ANA, AUTH
@@ -266,3 +268,26 @@ async def test_no_name_no_error_and_no_choice_runs_a_script(phone: Page, house: 
         await expect(phone.locator("#admin-body")).to_contain_text("onerror")
     assert await phone.evaluate("window.hacked") is None
     assert await phone.locator("#admin img, #admin script, #lists img").count() == 0
+
+
+async def test_the_audit_log_reads_as_sentences_with_its_details_folded(
+    phone: Page, house: FakeHouse
+) -> None:
+    house.audit.entries = [
+        AuditEntry(
+            7, datetime(2026, 4, 21, 14, 2, tzinfo=UTC), "answer", Speaker("web:ada", "Ada"),
+            "claude", AUTH.id, None,
+            {"allowed": True, "first_line": "npm test", "sha256": "9" * 64},
+            "hash",
+        )
+    ]  # fmt: skip
+    await phone.unroute_all()
+    await phone.evaluate("location.hash = 'admin/audit'")
+    row = phone.get_by_role("list", name="Audit log, newest first").get_by_role("listitem")
+    await expect(row.locator(".audit-said")).to_have_text("Ada allowed @claude: npm test")
+    await expect(row.locator("details p")).to_be_hidden()
+    await row.locator("summary").tap()
+    await expect(row.locator("details p")).to_contain_text("sha256: 999999999999…")
+    await phone.locator(".filter-fold > summary").tap()
+    known = phone.locator("#audit-acts option[value=answer]")
+    await expect(known).to_have_text("permission was given or refused")

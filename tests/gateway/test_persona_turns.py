@@ -133,7 +133,7 @@ async def test_the_personas_tell_of_themselves_and_of_their_past(tmp_path: Path)
         assert "(version 2) is told:" in told
         assert "You are new." in told
         history = await say(moot, "!persona history ada", by="mia")
-        assert re.search(r"- 2: edited outside of Moot, .*\n- 1: edited outside", history)
+        assert re.search(r"- 2: edited outside of Moot, .*\n- 1: as Moot found it, ", history)
         assert "-You are ada.\n+You are new." in await say(moot, "!persona diff ada")
         assert "-You are ada.\n+You are new." in await say(moot, "!persona diff ada 1 2")
         assert await say(moot, "!persona diff ada 2") == "They are the same."

@@ -2,6 +2,7 @@
 // The audit log: who let which agent do what, newest first, and whether its chain holds.
 
 import * as api from "../lib/api.js";
+import { ACTS, sentence } from "./acts.js";
 import { address, empty, exactly, folded, roomTitle } from "./parts.js";
 import { FilteredList } from "./filtered.js";
 import { filledIn, h, icon } from "../lib/dom.js";
@@ -64,21 +65,22 @@ function badge({ ok, rows, broken, broken_seq: at }) {
 const brief = (value) => (/^[0-9a-f]{32,}$/.test(String(value)) ? `${String(value).slice(0, 12)}…` : value);
 
 /** @param {Api.EntryView} given */
-function entry({ seq, at, act, by, persona, room_id: roomId, turn_id: turn, detail }) {
+function entry(given) {
+  const { seq, at, act, persona, room_id: roomId, turn_id: turn, detail } = given;
   const room = state.rooms.get(roomId ?? "");
-  const more = Object.entries(detail ?? {})
+  const more = Object.entries({ act, persona, ...detail })
     .filter(([, value]) => value !== null && value !== "")
-    .map(([name, value]) => `${name.replaceAll("_", " ")}: ${brief(value)}`)
-    .join(", ");
+    .map(([name, value]) => `${name.replaceAll("_", " ")}: ${brief(value)}`);
   return h(
     "li",
     { class: "admin-row" },
     h(
       "div",
       { class: "row-head" },
-      h("span", { class: "number" }, `#${seq}`),
-      h("b", {}, act.replaceAll("_", " ")),
-      h("span", { class: "soft" }, by ? t("by {name}", { name: by.name || by.id }) : t("by somebody who was erased")),
+      h("span", { class: "audit-said" }, ...sentence(given)),
+      roomId
+        ? h("span", { class: "soft" }, t("in {room}", { room: room ? roomTitle(room.name, room.kind) : roomId }))
+        : null,
       h(
         "span",
         { class: "row-end" },
@@ -99,15 +101,10 @@ function entry({ seq, at, act, by, persona, room_id: roomId, turn_id: turn, deta
       ),
     ),
     h(
-      "p",
-      { class: "row-about" },
-      [
-        persona ? `@${persona}` : null,
-        roomId ? t("in {room}", { room: room ? roomTitle(room.name, room.kind) : roomId }) : null,
-        more || null,
-      ]
-        .filter(Boolean)
-        .join(" · "),
+      "details",
+      { class: "row-about audit-more", "data-key": `audit-more-${seq}` },
+      h("summary", { "aria-label": t("Details of entry {seq}", { seq }) }, `#${seq}`),
+      h("p", {}, more.join(", ")),
     ),
   );
 }
@@ -117,8 +114,9 @@ function filters(query) {
   /**
    * @param {string} name
    * @param {string} label
+   * @param {Array<[string, string]>} known
    */
-  const field = (name, label) =>
+  const field = (name, label, known) =>
     h(
       "label",
       { class: "filter" },
@@ -127,18 +125,31 @@ function filters(query) {
         name,
         class: "field",
         value: query[name] ?? "",
+        list: `audit-${name}s`,
         autocomplete: "off",
         maxlength: 300,
         "data-key": `audit-${name}`,
       }),
+      h("datalist", { id: `audit-${name}s` }, ...known.map(([value, words]) => h("option", { value }, words))),
     );
+  const rooms = [...state.rooms.values()].map(
+    (room) => /** @type {[string, string]} */ ([room.id, roomTitle(room.name, room.kind)]),
+  );
   const form = h(
     "form",
     { class: "admin-filters", "aria-label": t("Which entries") },
-    field("act", t("Act")),
-    field("person", t("Person's id")),
-    field("persona", t("Persona")),
-    field("room", t("Room's id")),
+    field("act", t("What happened"), ACTS),
+    field(
+      "person",
+      t("Who"),
+      state.people.map((one) => [one.id, one.name]),
+    ),
+    field(
+      "persona",
+      t("Persona"),
+      state.personas.map((one) => [one.name, `@${one.name}`]),
+    ),
+    field("room", t("Room"), rooms),
     h("button", { class: "button", "data-key": "audit-filter" }, t("Filter")),
     list.filters(query) ? h("a", { class: "button", href: address("audit") }, t("Clear")) : null,
   );

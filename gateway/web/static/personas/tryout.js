@@ -2,12 +2,12 @@
 // What an agent would be given for a message, and what it would say: nothing is posted or kept.
 
 import * as api from "../lib/api.js";
-import { copyButton, fill, h } from "../lib/dom.js";
+import { copyButton, fill, h, withCode } from "../lib/dom.js";
 import { exactText, foldedText, length } from "../lib/exact.js";
 import { markdown } from "../lib/markdown.js";
 import { roomLabel, state } from "../lib/store.js";
 import { duration } from "../lib/words.js";
-import { t } from "../lib/i18n.js";
+import { phrase, t } from "../lib/i18n.js";
 
 const SETTLE_MS = 500;
 
@@ -128,7 +128,9 @@ function answered({ answer, asked, tools, seconds, trouble }) {
 /** @param {Api.Preview} given */
 function given({ agent, available, hint, system, header, sections, trims, missing }) {
   return [
-    available ? null : h("p", { class: "note" }, t("{agent} can't answer yet: {hint}", { agent, hint })),
+    available
+      ? null
+      : h("p", { class: "note" }, ...phrase("{agent} can't answer yet: {hint}", { agent, hint: withCode(hint) })),
     block(t("System prompt"), system || t("(empty)")),
     h("h2", {}, t("What it is told of the room")),
     ...sections.map((section) => foldedText(section.name, section.text)),

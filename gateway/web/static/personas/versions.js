@@ -78,7 +78,9 @@ export class Versions {
           { class: "held-about" },
           ...(by
             ? phrase("{how} by {name}, {time}", { how: HOW[why], name: by.name, time })
-            : phrase("{how} outside of Moot, {time}", { how: HOW[why], time })),
+            : number === 1
+              ? phrase("As Moot found it, {time}", { time })
+              : phrase("{how} outside of Moot, {time}", { how: HOW[why], time })),
         ),
         h("span", { class: "held-buttons" }, number === 1 && newest ? null : compare, back),
       ),
