@@ -72,7 +72,7 @@ PACKAGES: Mapping[str, Sequence[set[str]]] = {
         {"access", "sessions"},
         {"limits", "questions", "remembering", "backup"},
         {"turns"},
-        {"schedules", "personas"},
+        {"schedules", "personas", "alerts"},
         {"setup"},
         {"commands", "web"},
         {"app"},

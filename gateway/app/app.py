@@ -9,7 +9,9 @@ import structlog
 
 from adapters.cli.hooks import HookListener
 from gateway.access.claims import Claim
+from gateway.alerts.troubles import FailedBackup
 from gateway.app.access import make_accounting, make_admissions, make_questions
+from gateway.app.alerts import make_alerts
 from gateway.app.context import Context
 from gateway.app.ending import Ends, finish
 from gateway.app.handlers import make_commands
@@ -127,6 +129,10 @@ class App:
         )
         self.queues.serve(self._runner(commands), self.intake.look)
         self.supervisor = make_supervisor(context)
+        self._backup = FailedBackup()
+        self.alerts = make_alerts(
+            context, self.supervisor, self.questions, self.queues.start, self._backup
+        )
 
     def _services(self, installed: Installed | None) -> Services:
         admin = make_admin(
@@ -218,6 +224,8 @@ class App:
             memories=self.memories,
             supervisor=self.supervisor,
             intake=self.intake,
+            alerts=self.alerts,
+            backup=self._backup,
         )
         await self.persona_service.catch_up()
         webhooks = [route for bot in self.bots.values() for route in bot.routes()]

@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable
 from datetime import time
 from functools import partial
 
+from gateway.alerts.alerts import Alerts
+from gateway.alerts.troubles import FailedBackup
 from gateway.app.context import Context
 from gateway.app.supervisor import Supervisor
 from gateway.backup.backup import back_up_daily
@@ -37,8 +39,11 @@ def begin_jobs(
     memories: Memories,
     supervisor: Supervisor,
     intake: Intake,
+    alerts: Alerts | None,
+    backup: FailedBackup,
 ) -> None:
-    """Sessions fall asleep, schedules come due, bots listen, and at night things are tidied."""
+    """Sessions fall asleep, schedules come due, bots listen, operators are told
+    what needs them, and at night things are tidied."""
     group, config = context.group, context.config
     group.create_task(idle.run(), name="idle sessions")
     group.create_task(sessions.run(), name="sleeping sessions")
@@ -50,7 +55,9 @@ def begin_jobs(
         group.create_task(supervisor.run(bot, intake.receive), name=f"bot {bot.name}")
     tidy = memories.consolidation.run_all
     _nightly(context, "memory consolidates", config.memory.consolidates, tidy)
-    copy = partial(back_up_daily, config, clean=context.redactor)
+    if alerts is not None:
+        group.create_task(alerts.run(), name="alerts")
+    copy = partial(back_up_daily, config, clean=context.redactor, told=backup.told)
     _nightly(context, "daily backup", config.backup.at, lambda: copy(clock()))
 
 

@@ -37,6 +37,7 @@ from gateway.sessions.pool import SessionPool
 from gateway.sessions.programs import Programs, agent_names
 from gateway.sessions.sandbox import Sandboxing
 from gateway.settings.config import Config
+from gateway.settings.logs import WEBHOOK
 from gateway.settings.oidc import SECRET as OIDC_SECRET
 from gateway.settings.personas.personas import Personas
 from gateway.settings.personas.shipped import bring_shipped
@@ -97,6 +98,7 @@ async def _run(
     environment = dict(environment)  # a key that is given on the page comes into it
     _bring_personas(config.gateway.personas_dir)
     speak(config.gateway.language)
+    config = _with_webhook(config, environment)
     personas = Personas(config.gateway.personas_folder, tuple(HEADINGS), agent_names(config.agents))
     access = Access(config.access)
     bots = make_bots(config, environment, personas, access, redactor.learn_one)
@@ -141,6 +143,15 @@ def _bring_personas(folder: Path) -> None:
         return
     if names:
         log.info("personas.copied", folder=str(folder), names=names)
+
+
+def _with_webhook(config: Config, environment: Mapping[str, str]) -> Config:
+    """The configuration with the address of alerts that the environment has."""
+    address = environment.get(WEBHOOK)
+    if not address:
+        return config
+    alerts = config.alerts.model_copy(update={"webhook": address})
+    return config.model_copy(update={"alerts": alerts})
 
 
 def _prepare_process() -> None:

@@ -18,7 +18,7 @@ from gateway.settings.backup import BackupTable
 from gateway.settings.bots import TABLES, AnyBotTable
 from gateway.settings.connections import ConnectionsTable
 from gateway.settings.limits import LimitsTable, PriceTable
-from gateway.settings.logs import LogsTable, TelemetryTable
+from gateway.settings.logs import AlertsTable, LogsTable, TelemetryTable
 from gateway.settings.mistakes.lines import line_of
 from gateway.settings.mistakes.ranges import RANGED, range_of
 from gateway.settings.mistakes.secrets import variable_of
@@ -73,6 +73,7 @@ class Config(Table):
     sandbox: SandboxTable = SandboxTable()
     backup: BackupTable = BackupTable()
     logs: LogsTable = LogsTable()
+    alerts: AlertsTable = AlertsTable()
     telemetry: TelemetryTable = TelemetryTable()
     _file: Path | None = PrivateAttr(default=None)
 

@@ -1,10 +1,13 @@
-"""[logs] and [telemetry] in moot.toml."""
+"""[logs], [alerts] and [telemetry] in moot.toml: what operators are told."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator
 
 from bots.kit.platform_spec import Url
+from gateway.settings.person_ids import is_person_id
 from gateway.settings.tables import Table
 
 LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR"]
@@ -16,6 +19,27 @@ class LogsTable(Table):
 
     level: LogLevel = "INFO"
     format: LogFormat = "auto"
+
+
+WEBHOOK = "MOOT_ALERTS_WEBHOOK"
+"""The variable of the webhook's address, which is a secret where it holds one."""
+
+
+class AlertsTable(Table):
+    """[alerts] in moot.toml; see docs/alerts.md. Without a room and a webhook nothing is told."""
+
+    room: str | None = None
+    webhook: Url | None = None
+    bot_down_s: Annotated[float, Field(gt=0)] = 60.0
+    question_minutes: Annotated[float, Field(gt=0)] = 5.0
+    disk_free_gb: Annotated[float, Field(ge=0)] = 1.0
+
+    @field_validator("room")
+    @classmethod
+    def _room(cls, value: str | None) -> str | None:
+        if value is not None and not is_person_id(value):  # a room's id has the same form
+            raise ValueError(f"{value!r} is no room's id, e.g. slack:C06RY3YBSLE")
+        return value
 
 
 class TelemetryTable(Table):

@@ -1,0 +1,1 @@
+"""Alerts to operators: what needs somebody, once, and again when it is over."""

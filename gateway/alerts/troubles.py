@@ -1,0 +1,89 @@
+"""The troubles that operators are told of: bots, questions that wait, the disk, backups."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from gateway.alerts.alerts import Trouble
+from gateway.core.views import OpenQuestion
+from gateway.observability.bot_health import BotHealth
+from gateway.settings.logs import AlertsTable
+
+Clock = Callable[[], datetime]
+SPARE = 1.2  # so much more than the bound is free again before the disk counts as well
+
+
+class DownBots:
+    """Bots that have been down for longer than the table allows."""
+
+    def __init__(self, table: AlertsTable, health: Mapping[str, BotHealth], clock: Clock) -> None:
+        self._table, self._health, self._clock = table, health, clock
+        self._since: dict[str, datetime] = {}
+
+    def __call__(self) -> Iterator[Trouble]:
+        now = self._clock()
+        for name, one in self._health.items():
+            if one.up:
+                self._since.pop(name, None)
+                continue
+            down = now - self._since.setdefault(name, now)
+            if down >= timedelta(seconds=self._table.bot_down_s):
+                says = f"The bot {name} is down; `moot doctor` and the log say why."
+                yield Trouble(f"bot:{name}", f"⚠️ {says}", f"✅ The bot {name} is up again.")
+
+
+class WaitingQuestions:
+    """Permission questions that wait for longer than the table allows."""
+
+    def __init__(
+        self, table: AlertsTable, waiting: Callable[[], Sequence[OpenQuestion]], clock: Clock
+    ) -> None:
+        self._table, self._waiting, self._clock = table, waiting, clock
+
+    def __call__(self) -> Iterator[Trouble]:
+        minutes = self._table.question_minutes
+        for one in self._waiting():
+            if self._clock() - one.at >= timedelta(minutes=minutes):
+                yield Trouble(
+                    f"question:{one.question.id}",
+                    f"⚠️ @{one.persona} has waited {minutes:g} minutes for an answer to a "
+                    f"permission question in {one.room_id}.",
+                )
+
+
+class FullDisk:
+    """A disk with less free than the table's bound; it is well again with a little more."""
+
+    def __init__(self, table: AlertsTable, folder: Path) -> None:
+        self._bound = table.disk_free_gb * 1e9
+        self._folder = folder
+        self._little = False
+
+    def __call__(self) -> Iterator[Trouble]:
+        free = shutil.disk_usage(self._folder).free
+        self._little = free < self._bound * (SPARE if self._little else 1)
+        if self._little:
+            yield Trouble(
+                "disk",
+                f"⚠️ The disk of {self._folder} is filling: {free / 1e9:.1f} GB free; make room.",
+                f"✅ The disk of {self._folder} has room again.",
+            )
+
+
+class FailedBackup:
+    """The last nightly backup, if it failed."""
+
+    def __init__(self) -> None:
+        self._failed = False
+
+    def told(self, fault: str) -> None:
+        """Note how one ended; fault: "" if it was made."""
+        self._failed = bool(fault)
+
+    def __call__(self) -> Iterator[Trouble]:
+        if self._failed:
+            says = "⚠️ No backup could be made last night; the log says why (backup.failed)."
+            yield Trouble("backup", says, "✅ A backup was made again.")
