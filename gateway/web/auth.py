@@ -31,7 +31,7 @@ in are open, too: their names change."""
 FOR_EVERYBODY = frozenset(
     {
         *("GET /", "GET /static/{name}", "GET /api/schema", "GET /api/commands"),
-        *("GET /api/me", "GET /api/me/sessions", "DELETE /api/me/sessions/{id}"),
+        *("GET /api/start", "GET /api/me", "GET /api/me/sessions", "DELETE /api/me/sessions/{id}"),
         *("POST /api/sign-out", "POST /api/submit", "POST /api/passive"),
         *("GET /api/rooms", "POST /api/rooms", "GET /api/rooms/{room_id}/messages"),
         *("GET /api/search", "GET /api/unread", "PUT /api/rooms/{room_id}/read"),

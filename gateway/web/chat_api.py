@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -12,9 +12,9 @@ from urllib.parse import quote
 from aiohttp import BodyPartReader, web
 from aiohttp.http_exceptions import HttpProcessingError
 
-from contract.chat import Attachment
+from contract.chat import Attachment, Speaker
 from contract.errors import Rejected
-from gateway.core.views import TimelineView
+from gateway.core.views import RoomView, TimelineView
 from gateway.questions.replies import IN_PERSON
 from gateway.web import stream
 from gateway.web.auth import Credentials, is_local
@@ -149,9 +149,12 @@ class ChatApi:
     # ── Rooms, turns, people ────────────────────────────────────────────────────────────
 
     async def rooms(self, request: web.Request) -> web.Response:
-        caller = caller_of(request)
+        return answer({"rooms": await self.rooms_of(caller_of(request))})
+
+    async def rooms_of(self, caller: Caller) -> Sequence[RoomView]:
+        """The rooms that somebody may read."""
         rooms = await self.chat.rooms()
-        return answer({"rooms": [one for one in rooms if self._guard.may_read(caller, one.room)]})
+        return [one for one in rooms if self._guard.may_read(caller, one.room)]
 
     async def create_room(self, request: web.Request) -> web.Response:
         name = " ".join(parse(RoomNameBody, await read_object(request)).name.split())
@@ -197,10 +200,14 @@ class ChatApi:
         return answer({"personas": await self.agents.personas()})
 
     async def people(self, request: web.Request) -> web.Response:
+        return answer({"people": await self.people_of(caller_of(request))})
+
+    async def people_of(self, caller: Caller) -> Sequence[Speaker]:
+        """Who has spoken, as far as somebody may know: those of other platforms are the owners'."""
         people = await self.chat.people()
-        if not self._guard.is_owner(caller_of(request)):
-            people = [one for one in people if one.id.startswith("web:")]
-        return answer({"people": people})
+        if self._guard.is_owner(caller):
+            return people
+        return [one for one in people if one.id.startswith("web:")]
 
     async def sessions(self, request: web.Request) -> web.Response:
         sight = await self._sight(request)

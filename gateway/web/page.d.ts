@@ -15,6 +15,18 @@ declare namespace Api {
     house_owner: Person | null;
   }
 
+  /** What the page begins with. position: where the stream of events goes on. timeline: of #general. */
+  interface Start {
+    position: string;
+    me: Me;
+    rooms: RoomView[];
+    personas: PersonaView[];
+    people: SpeakerView[];
+    commands: Command[];
+    unread: UnreadView[];
+    timeline: TimelineView;
+  }
+
   interface PageUser extends Person {
     role: string | null;
     created_at: string;
@@ -155,6 +167,7 @@ declare namespace Api {
                   : any;
 
   interface Answers {
+    "/api/start": Start;
     "/api/me": Me;
     "/api/me/sessions": { sessions: PageSession[] };
     "/api/page/users": { users: PageUser[]; invitations: Invitation[] };

@@ -25,6 +25,7 @@ from gateway.web.body import error
 from gateway.web.chat_api import ChatApi
 from gateway.web.front.assets import Assets
 from gateway.web.front.front import Front, plainly
+from gateway.web.front.start_api import StartApi
 from gateway.web.listening.connection import ConnectionLimits
 from gateway.web.listening.held import HeldOpen
 from gateway.web.listening.listener import is_cut_short, listening
@@ -174,9 +175,12 @@ def _apis(
         wait_s=settings.wait_s,
         mask=settings.redactor.mask,
     )
+    signin = SignInApi(credentials, visitors.attempts)
+    messages = MessagesApi(services.talk, rooms, files.id_of)
     return (
         chat,
-        MessagesApi(services.talk, rooms, files.id_of),
+        StartApi(chat, signin, messages),
+        messages,
         MemoryApi(services.memory, rooms),
         AuditApi(services.audit),
         UsageApi(services.usage),
@@ -185,7 +189,7 @@ def _apis(
         AdminApi(services.admin, rooms),
         ConnectApi(services.connecting),
         SchedulesApi(services.schedules, rooms),
-        SignInApi(credentials, visitors.attempts),
+        signin,
         OidcApi(settings.access, visitors.audit, visitors.oidc),
         PagePeopleApi(settings.access, visitors.people, visitors.tokens),
         *([SettingsApi(services.settings)] if services.settings else []),

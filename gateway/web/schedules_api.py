@@ -61,7 +61,7 @@ class SchedulesApi:
         ]
 
     async def commands(self, request: web.Request) -> web.Response:
-        return answer({"commands": [command_view(entry) for entry in TABLE]})
+        return answer({"commands": commands()})
 
     async def all(self, request: web.Request) -> web.Response:
         found = await self.schedules.all(request.query.get("room") or None)
@@ -87,6 +87,11 @@ class SchedulesApi:
     async def end(self, request: web.Request) -> web.Response:
         ended = await self.schedules.end(_id(request), acting(request, None))
         return answer({"ended": True}) if ended else _none()
+
+
+def commands() -> list[dict[str, Any]]:
+    """Every command, for those who type one."""
+    return [command_view(entry) for entry in TABLE]
 
 
 def command_view(entry: CommandSpec) -> dict[str, Any]:

@@ -136,6 +136,13 @@ class Hub:
         """No stream goes on."""
         return self._closed
 
+    def position(self) -> str:
+        """Where a client can begin that comes within KEPT_S: what happens meanwhile is kept."""
+        self._events.listeners.add(self.publish)
+        if not self._clients:
+            self._leave_later()
+        return f"{self._epoch}-{self._number}"
+
     def publish(self, event: AppEvent) -> None:
         """Hand one event to the clients that want it."""
         try:
@@ -180,7 +187,12 @@ class Hub:
         finally:
             self._clients.discard(client)
             if not self._clients:
-                self._leaving = asyncio.get_running_loop().call_later(KEPT_S, self._leave)
+                self._leave_later()
+
+    def _leave_later(self) -> None:
+        if self._leaving is not None:
+            self._leaving.cancel()
+        self._leaving = asyncio.get_running_loop().call_later(KEPT_S, self._leave)
 
     def _leave(self) -> None:
         self._events.listeners.discard(self.publish)

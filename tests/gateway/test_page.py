@@ -182,6 +182,24 @@ async def test_an_answer_that_makes_no_sense_is_refused(
     assert refusal["error"]["field"] == field
 
 
+async def test_what_the_page_begins_with_comes_in_one_answer(
+    client: Client, house: FakeHouse
+) -> None:
+    await post(client, "/api/submit", BODY)
+    begun = await get(client, "/api/start")
+    for path in ("rooms", "personas", "people", "commands"):
+        assert begun[path] == (await get(client, f"/api/{path}"))[path]
+    assert begun["me"] == await get(client, "/api/me")
+    assert begun["timeline"] == await get(client, "/api/rooms/web:general/messages?limit=50")
+    await post(client, "/api/submit", BODY | {"content": "said before the stream was open"})
+    async with client.get("/api/events", params={"after": begun["position"]}) as stream:
+        assert stream.content.at_eof() is False
+        told = b""
+        while b"said before the stream was open" not in told:
+            told += await stream.content.readany()
+    assert b'"resumed":true' in told
+
+
 # ── The page itself, and failures ───────────────────────────────────────────────────────
 
 

@@ -15,7 +15,7 @@ from contract.errors import Rejected
 from gateway.core.views import RoomView
 from gateway.web.body import answer, parse, read_object
 from gateway.web.messages.own import OwnMessages
-from gateway.web.messages.reads import ReadMarks
+from gateway.web.messages.reads import ReadMarks, Unread
 from gateway.web.messages.search import MessageSearch
 from gateway.web.rendering import FileId
 from gateway.web.signin.caller import caller_of
@@ -96,8 +96,12 @@ class MessagesApi:
         return answer(found)
 
     async def unread(self, request: web.Request) -> web.Response:
+        return answer({"rooms": await self.unread_of(request)})
+
+    async def unread_of(self, request: web.Request) -> list[Unread]:
+        """What is new to whoever asks."""
         rooms = [room.id for room in await self._rooms(request)]
-        return answer({"rooms": await self.talk.reads.unread(caller_of(request).person, rooms)})
+        return await self.talk.reads.unread(caller_of(request).person, rooms)
 
     async def read(self, request: web.Request) -> web.Response:
         given = parse(ReadBody, await read_object(request)).until

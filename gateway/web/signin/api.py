@@ -73,7 +73,7 @@ class SignInApi:
         if other is not None:
             await self._end(other)
         person = Caller(signed_in.user.speaker, signed_in.session.id)
-        response = answer(self._me(person))
+        response = answer(self.who(person))
         secure = self.credentials.access.is_secure(request)
         set_session(response, request, signed_in.cookie, secure=secure)
         return response
@@ -113,9 +113,10 @@ class SignInApi:
         await self._people.end_sessions(caller.person, lambda one: one.id == caller.session_id)
 
     async def me(self, request: web.Request) -> web.Response:
-        return answer(self._me(caller_of(request)))
+        return answer(self.who(caller_of(request)))
 
-    def _me(self, caller: Caller) -> dict[str, Any]:
+    def who(self, caller: Caller) -> dict[str, Any]:
+        """Who somebody is, as the page shows it."""
         person = caller.person
         role = self._people.role(person.id) if caller.is_person else "owner"
         house = self._people.house_owner()

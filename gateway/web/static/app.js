@@ -78,10 +78,13 @@ function open(place) {
   return message ? load().then(() => showMessage(message)) : load();
 }
 
+/** @type {Api.TimelineView | null} */
+let lobby = null; // the newest stretch of HOME, as the page begins
+
 async function load() {
   const opened = conversation();
   try {
-    await opened.load();
+    await opened.load(opened.roomId === HOME ? lobby : null);
   } catch (error) {
     say(error.message);
     return;
@@ -199,7 +202,7 @@ function changed(of) {
   if (timeline.atEnd) seen();
 }
 
-/** Fetch what the events did not tell: at the start, and after a gap. */
+/** Fetch what the events did not tell, after a gap. */
 async function catchUp() {
   try {
     await store.fetchAll();
@@ -212,6 +215,22 @@ async function catchUp() {
   for (const [roomId, other] of conversations) if (roomId !== state.roomId) other.forget();
   if (state.roomId) await load();
   else go();
+}
+
+/** Show what one request tells; the events go on from there. */
+async function begin() {
+  let after = "";
+  try {
+    const begun = await store.fetchAll();
+    after = begun.position;
+    lobby = begun.timeline;
+    outbox.restore();
+    go();
+  } catch (error) {
+    say(error.message);
+  }
+  lobby = null; // it is old from now on
+  follow({ onEvent, onState, after });
 }
 
 /** Show what the address says. */
@@ -307,4 +326,4 @@ document.addEventListener("visibilitychange", seen);
 setUpPanel();
 setUpSidebar(open);
 setUpAdmin();
-follow({ onEvent, onState });
+begin();

@@ -34,8 +34,22 @@ function alive() {
 const hello = (port, resumed) =>
   port.postMessage({ type: "hello", data: JSON.stringify({ resumed }), lastEventId: lastId });
 
-/** @param {string[]} types */
-function open(types) {
+/**
+ * Whether a tab that begins at a position misses nothing of this stream.
+ * @param {string} position
+ */
+function goesOn(position) {
+  const [epoch, number] = position.split("-");
+  const [ours, last] = lastId.split("-");
+  return epoch === ours && Number(number) >= Number(last);
+}
+
+/**
+ * @param {string[]} types
+ * @param {string} position where the first tab begins
+ */
+function open(types, position) {
+  lastId ||= position;
   after = lastId;
   const opened = (source = new EventSource(`/api/events${after ? `?after=${encodeURIComponent(after)}` : ""}`));
   alive();
@@ -60,8 +74,8 @@ self.addEventListener("connect", (event) => {
       return;
     }
     ports.set(port, data.after);
-    if (source === null) open(data.types);
-    else if (source.readyState === EventSource.OPEN) hello(port, data.after !== "" && data.after === lastId);
+    if (source === null) open(data.types, data.after);
+    else if (source.readyState === EventSource.OPEN) hello(port, goesOn(data.after));
   });
   port.start();
 });

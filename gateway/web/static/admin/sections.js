@@ -124,6 +124,7 @@ function frame({ section, path }) {
  * @param {Page.Section | null} [current] null: the editor of personas
  */
 export function adminNav(current = null) {
+  findOut();
   const links = SECTIONS.filter((one) => !missing.has(one)).map((one) =>
     h(
       "a",
@@ -273,16 +274,15 @@ export function setUpAdmin() {
       $("admin-body").focus();
     }
   });
-  on("me", findOut);
+  on("me", drawLink);
 }
 
 let foundOut = false;
 
-/** Find out which sections there are, and how many things wait: once it is known that an owner is here. */
+/** Find out which sections there are, once they are listed. */
 async function findOut() {
-  if (foundOut || !state.me?.owner) return;
+  if (foundOut) return;
   foundOut = true;
-  drawLink();
   const optionals = SECTIONS.filter((one) => one.probe);
   const found = await Promise.all(optionals.map((one) => optional(one.probe ?? "").catch(() => null)));
   missing = new Set(optionals.filter((_, index) => found[index] === null));

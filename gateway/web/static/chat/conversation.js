@@ -30,18 +30,24 @@ export class Conversation {
     return /** @type {const} */ (`/api/rooms/${encodeURIComponent(this.roomId)}/messages`);
   }
 
-  /** Fetch the newest stretch; again after a gap in the events. One load at a time. */
-  load() {
-    const load = this.loading.then(() => this.fetchNewest());
+  /**
+   * Fetch the newest stretch; again after a gap in the events. One load at a time.
+   * @param {Api.TimelineView | null} given the stretch, where it is here already
+   */
+  load(given = null) {
+    const load = this.loading.then(() => this.fetchNewest(given));
     this.loading = load.catch(() => {});
     return load;
   }
 
-  /** What happens while the stretch is under way may be newer than it: it is applied again. */
-  async fetchNewest() {
+  /**
+   * What happens while the stretch is under way may be newer than it: it is applied again.
+   * @param {Api.TimelineView | null} given
+   */
+  async fetchNewest(given) {
     this.meanwhile = [];
     try {
-      this.install(await this.newestStretch());
+      this.install(given ?? (await this.newestStretch()));
     } finally {
       const events = this.meanwhile;
       this.meanwhile = null;

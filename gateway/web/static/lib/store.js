@@ -211,24 +211,18 @@ export function meet(speaker) {
 // ── Fetching ──────────────────────────────────────────────────────────────────────────────
 
 export async function fetchAll() {
-  const [me, rooms, personas, people, { commands }, unread] = await Promise.all([
-    api.get("/api/me"),
-    api.get("/api/rooms"),
-    api.get("/api/personas"),
-    api.get("/api/people"),
-    api.get("/api/commands"),
-    api.get("/api/unread"),
-  ]);
-  state.me = me;
-  state.commands = commands
+  const begun = await api.get("/api/start");
+  state.me = begun.me;
+  state.commands = begun.commands
     .filter(({ name }) => /^[a-z]/.test(name))
     .flatMap(({ name, says, aliases }) => [name, ...aliases].map((called) => ({ name: called, says })));
-  state.rooms = new Map(rooms.rooms.map((room) => [room.id, room]));
-  state.personas = personas.personas;
-  state.people = people.people;
-  state.unread = byRoom(unread.rooms);
+  state.rooms = new Map(begun.rooms.map((room) => [room.id, room]));
+  state.personas = begun.personas;
+  state.people = begun.people;
+  state.unread = byRoom(begun.unread);
   tell("me");
   tell("rooms");
+  return begun;
 }
 
 /** @param {Api.UnreadView[]} rooms */

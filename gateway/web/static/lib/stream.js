@@ -52,12 +52,16 @@ function openSource(after) {
 /**
  * Follow /api/events. `onEvent(type, data)` gets each event, `onState` "open" or "lost".
  * After a gap that the server cannot fill it says so with `hello` (resumed: false) or `reload`.
- * @param {{ onEvent: (type: string, data: any) => void, onState: (connection: "open" | "lost") => void }} given
+ * `after`: the position from which it goes on.
+ * @param {object} given
+ * @param {(type: string, data: any) => void} given.onEvent
+ * @param {(connection: "open" | "lost") => void} given.onState
+ * @param {string} given.after
  */
-export function follow({ onEvent, onState }) {
+export function follow({ onEvent, onState, after }) {
   /** @type {Source | null} */
   let source = null;
-  let lastId = "";
+  let lastId = after;
   let waitMs = FIRST_WAIT_MS;
   let timer = 0;
   let watchdog = 0;
