@@ -19,7 +19,7 @@ from gateway.web.signin.names import SHELL
 from gateway.web.signin.secret import derived, read_secret
 from tests.doubles.credentials import bearer, cookie_header, cookie_of
 from tests.doubles.platform import said
-from tests.doubles.running import Opened, gateway
+from tests.doubles.running import Opened, gateway, until
 from tests.doubles.settings import settings_of
 from tests.doubles.slack import SlackDouble
 
@@ -123,7 +123,7 @@ async def test_a_preview_says_who_may_then_do_what_and_writes_nothing(desk: Desk
 
 async def test_a_saved_access_holds_at_once_and_keeps_what_stands_beside_it(desk: Desk) -> None:
     await desk.moot.hear(said("@ada hi"))
-    assert "I can't answer you here yet" in desk.moot.texts()[0]
+    await until(lambda: any("I can't answer you here yet" in one for one in desk.moot.texts()))
     told = await desk.save(access={"rooms": "open", "dms": "open"})
     assert told["access"]["rooms"] == "open"
     assert desk.file.read_text() == TOML.replace(
