@@ -98,7 +98,7 @@ async def test_from_nothing_to_an_answer_about_a_file_of_ones_own_repository(
         assert not load_config(None, base=house).access.owners
         moot = Terminal(saga, "run", "--port", "0", **environment)
         try:
-            await moot.sees("Sign in once")
+            await moot.sees("to sign in, once")
             await slack.delivery.connected()
             await slack.say(f"<@{BOT_USER}> why is the token expiry what it is?")
             await moot.sees(f"(slack:{OLIVIA}) mentioned @claude: is that you?")
