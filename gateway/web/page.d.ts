@@ -276,13 +276,17 @@ declare namespace Page {
   interface Item {
     key: string;
     signature: string;
+    answer?: boolean;
     value?: Turn;
     make: () => Element | Shown;
   }
 
+  /** answer: it may be long. folded: that was looked at. */
   interface Shown {
     element: Element;
     signature?: string;
+    answer?: boolean;
+    folded?: boolean;
     update?: (turn: Turn) => void;
   }
 

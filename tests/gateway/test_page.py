@@ -264,7 +264,7 @@ async def test_tricks_with_paths_lead_nowhere(client: Client, url: str, path: st
 
 
 def test_the_page_asks_nobody_else_for_anything() -> None:
-    for path in (path for path in STATIC.rglob("*") if path.is_file()):
+    for path in (path for path in STATIC.rglob("*") if path.is_file() and path.suffix != ".png"):
         name, text = path.name, path.read_text("utf-8")
         outside = text.replace("https?://", "")
         for space in ("http://www.w3.org/2000/svg", "http://www.w3.org/1998/Math/MathML"):

@@ -159,7 +159,8 @@ function imported(outputs, name, lazily, found = new Set()) {
 
 /** A file that is served as it is. */
 function copied(path) {
-  return hashed(path, readFileSync(join(from, path)));
+  const bytes = readFileSync(join(from, path));
+  return hashed(path, path.endsWith(".webmanifest") ? Buffer.from(linked(bytes.toString())) : bytes);
 }
 
 /** The name of a file after its bytes. */
@@ -168,6 +169,11 @@ function hashed(path, bytes) {
   const name = `${path.split("/").pop().slice(0, -extname(path).length)}-${digest}${extname(path)}`;
   made.set(name, bytes);
   return name;
+}
+
+/** A manifest that names the files by their new names. */
+function linked(manifest) {
+  return manifest.replace(ADDRESS, (address, path) => `/static/${copied(path)}`);
 }
 
 /** The style sheets of a document as one. */

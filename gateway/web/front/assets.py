@@ -23,6 +23,8 @@ TYPES = {
     ".woff2": "font/woff2",
     ".webmanifest": "application/manifest+json",
 }
+THEMES = ("light", "dark")
+THEME = "moot-theme"  # the cookie: the page is in its colours before any script runs
 PACKED = frozenset({".png", ".woff2"})  # compressed as they are
 DOCUMENT = "no-cache"  # asked for each time: it names the files
 FILE = "public, max-age=31536000, immutable"  # its name changes with its bytes
@@ -51,6 +53,15 @@ class Assets:
     files: Mapping[str, Asset]
     parts: Mapping[str, tuple[str, ...]]
 
+    def is_document(self, name: str) -> bool:
+        """True if a file has an address of its own, and none among the static ones."""
+        return f"{name.partition('.')[0]}.html" in self.parts
+
+    def themed(self, document: str, request: web.Request) -> str:
+        """The name of a document in the colours that this browser was told to show."""
+        name = _themed(document, request.cookies.get(THEME, ""))
+        return name if name in self.files else document
+
     @classmethod
     def load(cls, folder: Path = BUNDLE) -> Assets:
         """Those of a bundle."""
@@ -61,12 +72,19 @@ class Assets:
             for body in [path.read_bytes()]
         }
         parts = json.loads((folder / "parts.json").read_text("utf-8"))
+        for name in parts:
+            for theme in THEMES:
+                body = files[name].body.replace(
+                    b"<html ", f'<html data-theme="{theme}" '.encode(), 1
+                )
+                etag = f"{files[name].etag}-{theme}"
+                files[_themed(name, theme)] = Asset(body, ".html", etag)
         return cls(files, {document: tuple(names) for document, names in parts.items()})
 
     async def answer(self, request: web.Request, name: str, status: int = 200) -> web.Response:
         """A file; 304 when the browser has it."""
         asset = self.files[name]
-        kept = DOCUMENT if name in self.parts else FILE
+        kept = DOCUMENT if self.is_document(name) else FILE
         headers = {"Cache-Control": kept if status == 200 else "no-store"}
         if status == 200:
             headers["ETag"] = f'"{asset.etag}"'
@@ -83,6 +101,10 @@ class Assets:
             body=body, status=status, content_type=TYPES[asset.suffix], charset=text,
             headers=headers,
         )  # fmt: skip
+
+
+def _themed(document: str, theme: str) -> str:
+    return document.replace(".html", f".{theme}.html")
 
 
 def takes_gzip(request: web.Request) -> bool:

@@ -17,6 +17,7 @@ from gateway.web.signin.caller import RequestRefused, caller_of, set_caller
 from gateway.web.signin.oidc_api import BACK
 
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"  # Prometheus' text format
+WORKER = "service_worker-"
 FRAMED = {
     "Content-Security-Policy": "sandbox allow-scripts; frame-ancestors 'self'",
     "X-Frame-Options": "SAMEORIGIN",
@@ -50,7 +51,7 @@ class Front:
         ]
 
     async def index(self, request: web.Request) -> web.Response:
-        response = await self.assets.answer(request, "index.html")
+        response = await self._document(request, "index.html")
         cookie = auth.session_cookie(request)
         if caller_of(request).is_person:  # the browser keeps it as long as the session lasts
             set_session(
@@ -58,16 +59,21 @@ class Front:
             )
         return response
 
+    async def _document(self, request: web.Request, name: str, status: int = 200) -> web.Response:
+        return await self.assets.answer(request, self.assets.themed(name, request), status)
+
     async def sign_in(self, request: web.Request) -> web.Response:
-        return await self.assets.answer(request, "signin.html")
+        return await self._document(request, "signin.html")
 
     async def static(self, request: web.Request) -> web.Response:
         name = request.match_info["name"]
-        if name not in self.assets.files or name in self.assets.parts:
+        if name not in self.assets.files or self.assets.is_document(name):
             return error(404, "there is no such file")
         response = await self.assets.answer(request, name)
         if name.endswith(".html"):
             response.headers.update(FRAMED)
+        if name.startswith(WORKER):
+            response.headers["Service-Worker-Allowed"] = "/"  # the whole page is in its care
         return response
 
     async def health(self, request: web.Request) -> web.Response:
@@ -100,7 +106,7 @@ class Front:
         if person and request.path == BACK:
             return self.refusal(refused)
         if refused.status == 401 and person and not request.path.startswith("/api/"):
-            return await self.assets.answer(request, "signin.html", 401)
+            return await self._document(request, "signin.html", 401)
         return await plainly(request, refused)
 
 

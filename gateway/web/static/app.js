@@ -11,9 +11,12 @@ import { Outbox } from "./chat/outbox.js";
 import { personasChanged, showPersonas } from "./personas/views.js";
 import { memoryChanged, toggleMemory } from "./memory/panel.js";
 import { closePanel, panelKind, setUpPanel } from "./lib/panel.js";
+import { notifyOf } from "./chat/notify.js";
+import { serveOffline } from "./chat/offline.js";
 import { setUpSidebar } from "./chat/sidebar.js";
 import * as store from "./lib/store.js";
 import { on, state, tell } from "./lib/store.js";
+import { colourFrame } from "./lib/theme.js";
 import { follow } from "./lib/stream.js";
 import { showTerminal } from "./chat/terminal.js";
 import { TimelineView } from "./chat/timeline.js";
@@ -174,6 +177,7 @@ function onEvent(type, data) {
       store.readElsewhere(data.room_id, data.until);
       return;
   }
+  notifyOf(type, data, conversations.get(data.room_id));
   if (type === "turn" && data.turn.state === "posted") memoryChanged(data.room_id); // perhaps a command's
   const known = conversations.get(data.room_id);
   if (type === "message") arrived(data.message);
@@ -326,4 +330,6 @@ document.addEventListener("visibilitychange", seen);
 setUpPanel();
 setUpSidebar(open);
 setUpAdmin();
+colourFrame();
+serveOffline(open);
 begin();

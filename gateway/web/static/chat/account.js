@@ -6,6 +6,7 @@ import { avatar } from "../lib/avatar.js";
 import { modal } from "../lib/dialogs.js";
 import { announce, fill, h } from "../lib/dom.js";
 import { forgetAll } from "../lib/kept.js";
+import { settings } from "./settings.js";
 import { state } from "../lib/store.js";
 import { dated, roleName } from "../lib/words.js";
 import { t } from "../lib/i18n.js";
@@ -108,6 +109,7 @@ export async function accountDialog() {
           h("p", { class: "note" }, `${me.role ? roleName(me.role) : t("no role")} · ${me.id}`),
         ),
       ),
+      settings(),
       h("h3", {}, t("Where you are signed in")),
       list,
       fault,

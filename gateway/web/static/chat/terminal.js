@@ -1,7 +1,7 @@
 // @ts-check
 // The agent's terminal as it is now, beside the conversation.
 
-import { $, h, icon } from "../lib/dom.js";
+import { $, announce, h, icon } from "../lib/dom.js";
 import { closePanel, openPanel } from "../lib/panel.js";
 import { fetchSessions, state } from "../lib/store.js";
 import { word } from "../lib/words.js";
@@ -28,8 +28,16 @@ const PALETTE = [
   "#f4f2ec",
 ];
 const CHARACTER = 0.602; // width of a monospaced character, in its font's size
-const SMALLEST_PX = 8;
-const LARGEST_PX = 13;
+const SMALLEST_PX = 11; // below it nobody reads: what is wider is scrolled to
+const FITTED_PX = 15; // a narrow terminal is not blown up
+const LARGEST_PX = 28;
+const KEY = "moot.terminal"; // the size that somebody chose
+
+/** The chosen size in pixels; null: as large as the width allows. */
+function chosenSize() {
+  const size = Number(localStorage.getItem(KEY));
+  return size >= SMALLEST_PX && size <= LARGEST_PX ? size : null;
+}
 
 /** Open the panel with one session's terminal, or the room's first. */
 export async function showTerminal(sessionId = "") {
@@ -49,7 +57,7 @@ export async function showTerminal(sessionId = "") {
     kind: "terminal",
     title: t("Terminal"),
     content: screen.element,
-    tools: [pick, wide],
+    tools: [pick, ...screen.zoom(), wide],
     onClose: () => screen.close(),
   });
   try {
@@ -105,6 +113,7 @@ class Screen {
     /** @type {string[]} */
     this.shown = []; // a row's JSON, to draw only what changed
     this.columns = 80;
+    this.size = FITTED_PX;
     /** @type {EventSource | null} */
     this.source = null;
     this.session = "";
@@ -171,11 +180,39 @@ class Screen {
     else this.rows.append(line);
   }
 
-  /** As large as the panel lets every column show, within what can be read. */
+  /** As large as somebody wants it, else as the panel lets every column show, within what can be read. */
   fit() {
-    const width = this.element.clientWidth - 32;
-    const size = Math.max(SMALLEST_PX, Math.min(LARGEST_PX, width / (this.columns * CHARACTER)));
-    this.rows.style.fontSize = `${size.toFixed(2)}px`;
+    const width = this.element.clientWidth - 48; // what is around it
+    const fitted = Math.max(SMALLEST_PX, Math.min(FITTED_PX, width / (this.columns * CHARACTER)));
+    this.size = chosenSize() ?? fitted;
+    this.rows.style.fontSize = `${this.size.toFixed(2)}px`;
+  }
+
+  /** Buttons that make the type smaller and larger, and fit it to the width again. */
+  zoom() {
+    /**
+     * @param {string} label
+     * @param {string} text
+     * @param {() => number | null} size
+     */
+    const button = (label, text, size) => {
+      const glyph = h("span", { "aria-hidden": "true" }, text);
+      const name = h("span", { class: "sr-only" }, label);
+      const made = h("button", { type: "button", class: "icon-button zoom", title: label }, glyph, name);
+      made.addEventListener("click", () => {
+        const wanted = size();
+        if (wanted === null) localStorage.removeItem(KEY);
+        else localStorage.setItem(KEY, String(Math.max(SMALLEST_PX, Math.min(LARGEST_PX, Math.round(wanted)))));
+        this.fit();
+        announce(t("{n} pixels", { n: Math.round(this.size) }));
+      });
+      return made;
+    };
+    return [
+      button(t("Smaller type"), "A−", () => this.size - 1),
+      button(t("Larger type"), "A+", () => this.size + 1),
+      button(t("Fit to the width"), "↔", () => null),
+    ];
   }
 
   close() {

@@ -3,6 +3,7 @@
 
 import { $, focused, h, icon, targetOf } from "../lib/dom.js";
 import { questionElement, turnElement } from "./live.js";
+import { foldLong } from "./long.js";
 import { continues, messageElement, signature } from "./message.js";
 import { t } from "../lib/i18n.js";
 import { state } from "../lib/store.js";
@@ -122,8 +123,10 @@ export class TimelineView {
       if (element === next) next = element.nextSibling;
       else this.log.insertBefore(element, next);
     }
+    const tall = this.fold(items);
     $("older").hidden = !this.conversation.more;
-    if (this.atEnd) this.toEnd();
+    if (this.atEnd && tall) this.toStart(tall);
+    else if (this.atEnd) this.toEnd();
     else if (anchor) this.box.scrollTop += anchor.element.getBoundingClientRect().top - anchor.top;
   }
 
@@ -135,6 +138,33 @@ export class TimelineView {
     const known = this.shown.get(`message ${id}`);
     if (known) known.signature = "";
     this.draw();
+  }
+
+  /**
+   * Fold the long answers among what was drawn; the last one that came now, if it is still taller than the view.
+   * @param {Page.Item[]} items
+   */
+  fold(items) {
+    let tall = null;
+    for (const { key } of items) {
+      const shown = this.shown.get(key);
+      if (!shown?.answer || shown.folded) continue;
+      shown.folded = true;
+      const { element } = shown;
+      const stay = () => (this.atEnd = false); // what is opened below must not scroll away what is read
+      foldLong(element, { viewPx: this.box.clientHeight, onOpen: stay, onClose: () => this.toStart(element) });
+      if (element.getBoundingClientRect().height > this.box.clientHeight) tall = element;
+    }
+    return this.log.getAttribute("aria-busy") === "true" ? null : tall;
+  }
+
+  /**
+   * Bring the beginning of something into view.
+   * @param {Element} element
+   */
+  toStart(element) {
+    this.atEnd = false;
+    element.scrollIntoView({ block: "start" });
   }
 
   /** @param {Page.Item} item */
@@ -151,7 +181,7 @@ export class TimelineView {
     const entry = made instanceof Element ? { element: made } : made;
     if (known) known.element.replaceWith(entry.element);
     if (held) refocus(entry.element, held);
-    this.shown.set(item.key, { ...entry, signature: item.signature });
+    this.shown.set(item.key, { ...entry, signature: item.signature, answer: item.answer });
     return entry.element;
   }
 
@@ -225,6 +255,7 @@ export class TimelineView {
     return {
       key: `message ${message.id}`,
       signature: signature(message, compact, quoted),
+      answer: message.by.kind === "bot" && !message.draft,
       make: () => messageElement(message, { compact, quoted, readOnly: this.readOnly }),
     };
   }

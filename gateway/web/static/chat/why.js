@@ -3,8 +3,9 @@
 
 import * as api from "../lib/api.js";
 import { chart, scoreBar, steps } from "./chart.js";
-import { copyButton, fill, h } from "../lib/dom.js";
+import { copyButton, fill, h, withCode } from "../lib/dom.js";
 import { exactText, foldedText, length } from "../lib/exact.js";
+import { knew } from "./knew.js";
 import { openPanel } from "../lib/panel.js";
 import { clock, full, seconds, title, word } from "../lib/words.js";
 import { count, t } from "../lib/i18n.js";
@@ -27,15 +28,51 @@ export async function showWhy(turnId) {
 /** @param {Api.TurnRecordView} record */
 function parts(record) {
   return [
-    summary(record),
-    part(t("Time"), chart(steps(record)), states(record.states)),
-    part(t("What it was given"), ...record.sections.map(section), leftOut(record.left_out)),
+    record.error ? h("p", { class: "why-fault" }, ...withCode(record.error)) : null,
+    part(t("It knew"), ...knew(record), leftOut(record.left_out)),
+    part(t("What it was given, word for word"), ...record.sections.map(section)),
     record.trims.length ? part(t("Left out to stay within its budget"), trims(record.trims)) : null,
-    part(t("The exact text"), exact(record.header)),
-    record.posts.length ? part(t("Posts"), posts(record.posts)) : null,
-    part(t("The message as it came"), exactText(JSON.stringify(record.raw, null, 2), t("The message as it came"))),
+    fold(t("Time"), chart(steps(record).map(named)), states(record.states)),
+    fold(t("Details"), summary(record), record.posts.length ? part(t("Posts"), posts(record.posts)) : null),
+    fold(t("The exact text"), exact(record.header)),
+    fold(t("The message as it came"), exactText(JSON.stringify(record.raw, null, 2), t("The message as it came"))),
   ];
 }
+
+/**
+ * A part for whoever wants to know it exactly.
+ * @param {string} title
+ * @param {...Page.Child} content
+ */
+const fold = (title, ...content) =>
+  h("details", { class: "part why-fold" }, h("summary", {}, h("h3", {}, title)), ...content);
+
+/**
+ * The steps of a turn and its states as people call them.
+ * @type {Record<string, string>}
+ */
+const STEPS = {
+  waiting: t("Waiting its turn"),
+  "agent ready": t("Starting the agent"),
+  brief: t("Looking into its memory"),
+  recall: t("Looking into its memory"),
+  compose: t("Writing the prompt"),
+  agent: t("The agent"),
+  record: t("Keeping the answer"),
+  post: t("Posting it"),
+};
+/** @type {Record<string, string>} */
+const STATES = {
+  queued: t("Asked"),
+  running: t("Begun"),
+  answered: t("Answered"),
+  posted: t("Posted"),
+  failed: t("Failed"),
+  stopped: t("Stopped"),
+};
+
+/** @param {Page.Step} step */
+const named = (step) => ({ ...step, name: STEPS[step.name] ?? STATES[step.name] ?? step.name });
 
 /**
  * @param {string} title
@@ -86,7 +123,7 @@ function states(list) {
       h(
         "li",
         { title: full(state.at) },
-        h("b", {}, word(state.state)),
+        h("b", {}, STATES[state.state] ?? word(state.state)),
         " ",
         h("time", { datetime: state.at }, seconds(state.at)),
         state.detail ? ` ${state.detail}` : "",

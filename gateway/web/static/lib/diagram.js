@@ -4,10 +4,10 @@
 
 import { $, h } from "./dom.js";
 import { t } from "./i18n.js";
+import { isDark, themes } from "./theme.js";
 
 const PATIENCE_MS = 8_000; // from when the library is there
 const TALLEST = 3_000; // pixels
-const dark = matchMedia("(prefers-color-scheme: dark)");
 
 /** @type {Map<MessageEventSource, (told: { ready?: boolean, height?: number, failed?: boolean }) => void>} */
 const frames = new Map(); // what each frame's words are for
@@ -44,11 +44,11 @@ function draw(figure, code, block) {
     src: $("diagram-frame").content,
   });
   let timer = 0;
-  const ask = () => frame.contentWindow?.postMessage({ code, dark: dark.matches }, "*"); // its origin has no name
+  const ask = () => frame.contentWindow?.postMessage({ code, dark: isDark() }, "*"); // its origin has no name
   const end = () => {
     clearTimeout(timer);
     if (frame.contentWindow) frames.delete(frame.contentWindow);
-    dark.removeEventListener("change", ask);
+    themes.removeEventListener("change", ask);
   };
   const fail = () => {
     end();
@@ -58,7 +58,7 @@ function draw(figure, code, block) {
   frame.addEventListener("load", () => (timer = setTimeout(fail, PATIENCE_MS)));
   figure.prepend(frame);
   if (!frame.contentWindow) return;
-  dark.addEventListener("change", ask);
+  themes.addEventListener("change", ask);
   frames.set(frame.contentWindow, ({ ready, height, failed }) => {
     if (!frame.isConnected) end();
     else if (ready) ask();
