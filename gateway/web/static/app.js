@@ -34,7 +34,7 @@ const composer = new Composer(send);
 const timeline = new TimelineView({
   onOlder: () => further("older"),
   onNewer: () => further("newer"),
-  onLatest: load,
+  onLatest: () => load().then(() => timeline.showEnd()),
   onSeen: seen,
 });
 /** @type {Page.Room | null} */

@@ -41,7 +41,7 @@ export class TimelineView {
     $("latest").append(icon("down"));
     $("latest").addEventListener("click", () => {
       if (this.conversation?.behind) onLatest();
-      this.toEnd();
+      else this.toEnd();
     });
     this.box.addEventListener("scroll", () => this.scrolled(), { passive: true });
     const resized = new ResizeObserver(() => {
@@ -286,6 +286,12 @@ export class TimelineView {
   news() {
     if (!this.atEnd) $("latest").hidden = false;
     this.refresh();
+  }
+
+  /** Show the end, which has just been loaded. */
+  showEnd() {
+    this.atEnd = true;
+    this.draw();
   }
 
   toEnd() {
