@@ -12,6 +12,7 @@ from gateway.app.supervisor import Supervisor
 from gateway.core.clock import clock
 from gateway.core.events import AccessChanged
 from gateway.limits.accounting import Accounting
+from gateway.personas.choices import AgentChoices
 from gateway.personas.dry_run import DryRuns
 from gateway.personas.service import PersonaService
 from gateway.questions.questions import Questions
@@ -94,6 +95,9 @@ def make_services(
         schedules=ScheduleService(schedules, transcript, context.personas, bots, clock),
         personas=personas,
         dry_runs=dry_runs,
+        choices=AgentChoices(
+            context.config.agents, sessions.opener.programs, context.personas.good
+        ),
         visitors=visitors,
         settings=settings,
         connecting=connecting,

@@ -2,6 +2,16 @@
 // A time is a string in ISO 8601 with its zone.
 
 declare namespace Api {
+  interface AgentChoiceView {
+    name: string;
+    title: string;
+    installed: boolean;
+    takes_model: boolean;
+    models: Array<string>;
+    workspace: string;
+    folders: Array<FolderChoiceView>;
+  }
+
   interface AgentSessionView {
     id: string;
     persona: string;
@@ -172,6 +182,12 @@ declare namespace Api {
     end_column: number;
     message: string;
     suggestion: string;
+    key: string;
+  }
+
+  interface FolderChoiceView {
+    name: string;
+    path: string;
   }
 
   interface FoundView {

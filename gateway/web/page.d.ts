@@ -117,6 +117,18 @@ declare namespace Api {
     text: string;
     base: string;
     findings: FindingView[];
+    values: PersonaValues;
+  }
+
+  /** Keys that have fields, as they are written; null: as no field can show it. */
+  type PersonaValues = Record<"agent" | "model" | "workspace" | "sandbox" | "description", string | null>;
+
+  /** text: with the change that was asked for. */
+  interface PersonaChecked {
+    usable: boolean;
+    findings: FindingView[];
+    values: PersonaValues;
+    text?: string;
   }
 
   /** What an agent would be given for a message. */
@@ -182,7 +194,11 @@ declare namespace Api {
     "/api/access": Access;
     "/api/schedules": { schedules: Schedule[] };
     "/api/audit/verify": VerdictView;
-    "/api/personas/files": { folder: PersonaFolder; personas: PersonaCard[] };
+    "/api/personas/files": {
+      folder: PersonaFolder;
+      personas: PersonaCard[];
+      agents: AgentChoiceView[];
+    };
     "/api/admin/overview": SummaryView;
     "/api/admin/embedder": EmbedderView;
     "/api/settings": SettingsView;

@@ -185,7 +185,7 @@ def _apis(
         AuditApi(services.audit),
         UsageApi(services.usage),
         AccessApi(services.access),
-        PersonaApi(services.personas, services.dry_runs, rooms),
+        PersonaApi(services.personas, services.dry_runs, rooms, services.choices),
         AdminApi(services.admin, rooms),
         ConnectApi(services.connecting),
         SchedulesApi(services.schedules, rooms),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 from aiohttp import web
 from aiohttp.typedefs import Handler
@@ -12,11 +12,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from contract.chat import Room, Speaker
 from contract.errors import ConfigError, Rejected
+from gateway.personas.choices import AgentChoices
 from gateway.personas.dry_run import Busy, DryRuns, Preview
 from gateway.personas.service import PersonaFile, PersonaService
 from gateway.settings.personas.check import Checked
 from gateway.settings.personas.faults import Conflict, Unknown, Unsound
 from gateway.settings.personas.personas import FrontMatter, Persona, front_matter_schema
+from gateway.settings.personas.writing import values_of, with_value
 from gateway.web.body import Chooser, answer, error, parse, read_object
 from gateway.web.rendering import to_json
 from gateway.web.signin.caller import acting, caller_of
@@ -24,17 +26,28 @@ from gateway.web.signin.rooms import RoomGuard
 
 HERE = Room("web:personas", "personas")  # where the audit log says that it was done
 MOST_SAMPLE = 20_000  # characters
+FieldKey = Literal["agent", "model", "workspace", "sandbox", "description"]
+"""Keys of the front matter that have fields on the page."""
 
 
 class _Body(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid")
 
 
+class ChangedKey(_Body):
+    """A new value of a key. value: "": the file is to be without it."""
+
+    key: FieldKey
+    value: str = Field(max_length=4_000)
+
+
 class CheckBody(_Body):
-    """A text to look at. name: of the persona that it would be."""
+    """A text to look at. name: of the persona that it would be. change: what is changed in it
+    first."""
 
     name: str = Field(max_length=100)
     text: str
+    change: ChangedKey | None = None
 
 
 class SaveBody(_Body):
@@ -85,6 +98,7 @@ class PersonaApi:
     personas: PersonaService
     dry_runs: DryRuns
     rooms: RoomGuard
+    choices: AgentChoices
 
     def routes(self) -> list[web.RouteDef]:
         """Every route of it."""
@@ -119,14 +133,19 @@ class PersonaApi:
             "writable": service.writable,
             "moves_to": str(service.moves_to) if service.moves_to else None,
         }
-        return answer({"folder": folder, "personas": [_card(sheet) for sheet in sheets]})
+        cards = [_card(sheet) for sheet in sheets]
+        return answer({"folder": folder, "personas": cards, "agents": self.choices.all()})
 
     async def read(self, request: web.Request) -> web.Response:
         return answer(_sheet(await self.personas.sheet(_name(request))))
 
     async def check(self, request: web.Request) -> web.Response:
         body = parse(CheckBody, await read_object(request))
-        return answer(_checked(self.personas.check(body.name, body.text)))
+        text, changed = body.text, body.change
+        if changed is not None:
+            text = with_value(text, changed.key, changed.value)
+        told = _checked(self.personas.check(body.name, text)) | {"values": _values(text)}
+        return answer(told if changed is None else told | {"text": text})
 
     async def history(self, request: web.Request) -> web.Response:
         name = _name(request)
@@ -250,6 +269,10 @@ def _checked(checked: Checked[FrontMatter]) -> dict[str, Any]:
     return {"usable": checked.front is not None, "findings": checked.findings}
 
 
+def _values(text: str) -> dict[str, str | None]:
+    return values_of(text, get_args(FieldKey))
+
+
 def _card(sheet: PersonaFile) -> dict[str, Any]:
     front = sheet.checked.front
     return {
@@ -265,7 +288,7 @@ def _card(sheet: PersonaFile) -> dict[str, Any]:
 
 def _sheet(sheet: PersonaFile) -> dict[str, Any]:
     told = {"text": sheet.text, "base": sheet.base, "findings": sheet.checked.findings}
-    return _card(sheet) | told
+    return _card(sheet) | told | {"values": _values(sheet.text)}
 
 
 def _preview(preview: Preview) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from contract.briefing import Trim
 from contract.chat import Attachment, Room, Speaker
 from gateway.core.events import AppEvent
 from gateway.core.views import MessageView, OpenQuestion, RoomView, TurnRecord, View
+from gateway.personas.choices import AgentChoice, FolderChoice
 from gateway.personas.versions import Version
 from gateway.settings.personas.check import PersonaFinding
 from gateway.setup.agents import KnownAgent
@@ -47,7 +48,11 @@ SHOWN: Mapping[type, Sequence[str]] = {
     Trim: ("section", "what", "chars"),
     Version: ("number", "why", "by", "at"),
     PersonaFinding: (
-        "severity", "line", "column", "end_line", "end_column", "message", "suggestion",
+        "severity", "line", "column", "end_line", "end_column", "message", "suggestion", "key",
+    ),
+    FolderChoice: ("name", "path"),
+    AgentChoice: (
+        "name", "title", "installed", "takes_model", "models", "workspace", "folders",
     ),
     LandmarkRow: ("seq", "kind", "text", "by_name", "message_id", "at"),
     EpisodeRow: ("seq", "text", "record", "persona", "plain", "first_at", "last_at", "at"),

@@ -13,6 +13,7 @@ from gateway.audit.audit import Audit
 from gateway.core.clock import clock
 from gateway.core.events import EventBus
 from gateway.limits.usage import UsageBook
+from gateway.personas.choices import AgentChoices
 from gateway.personas.dry_run import DryRuns
 from gateway.personas.service import PersonaService
 from gateway.schedules.service import ScheduleService
@@ -77,6 +78,7 @@ class Services:
     schedules: ScheduleService
     personas: PersonaService
     dry_runs: DryRuns
+    choices: AgentChoices
     visitors: Visitors
     settings: SettingsService | None = None
     connecting: Connecting | None = None

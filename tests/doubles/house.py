@@ -144,7 +144,7 @@ class FakeHouse:
             memory=cast(Any, self.memory), audit=cast(Any, self.audit),
             usage=cast(Any, self.usage), access=cast(Any, self.roles),
             admin=AdminServices(admin, admin, admin, admin), schedules=cast(Any, self.schedules),
-            personas=nobody, dry_runs=nobody, visitors=self.visitors,
+            personas=nobody, dry_runs=nobody, choices=nobody, visitors=self.visitors,
         )  # fmt: skip
 
     # ── What the page calls ─────────────────────────────────────────────────────────────

@@ -250,3 +250,50 @@ async def look(page: Page, name: str) -> None:
     """Let axe look at the page. name: of what is looked at, for who reads a failure."""
     run = await page.evaluate(AXE.read_text("utf-8") + ";axe.run(document).then(" + SERIOUS + ")")
     assert [(fault["id"], [n["html"] for n in fault["nodes"]]) for fault in run] == [], name
+
+
+MARKED = "---\n# hers\nagent: scripted # for now\ndescription: ada\n---\nYou are ada.\n"
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+async def test_fields_and_text_are_one_and_a_field_changes_its_key_alone(
+    desk: Desk, width: int
+) -> None:
+    page = desk.page
+    await page.set_viewport_size({"width": width, "height": 800})
+    desk.file("ada").write_text(MARKED)
+    await desk.open("ada")
+    fields = page.get_by_role("group", name="Fields of the file")
+    agent, model = fields.get_by_label("Agent"), fields.get_by_label("Model")
+    await expect(agent).to_have_value("scripted")
+    await expect(fields.get_by_label("Description")).to_have_value("ada")
+    await agent.focus()
+    await agent.select_option("codex")
+    await page.keyboard.press("Tab")
+    await expect(model).to_be_focused()
+    await page.keyboard.type("gpt 6")
+    changed = MARKED.replace("scripted", "codex").replace("ada\n---", "ada\nmodel: gpt 6\n---")
+    await expect(desk.text).to_have_value(changed)
+    await expect(model).to_have_value("gpt 6")
+    await fields.get_by_label("Sandbox").select_option("off")
+    changed = changed.replace("gpt 6\n", "gpt 6\nsandbox: off\n")
+    await expect(desk.text).to_have_value(changed)
+    await fields.get_by_label("Workspace").fill("/no/such/folder")
+    await expect(fields.get_by_label("Workspace")).to_have_attribute("aria-invalid", "true")
+    await expect(fields).to_contain_text("there is no folder /no/such/folder")
+    await fields.get_by_label("Workspace").fill("")
+    await desk.text.fill(changed.replace("description: ada", "description: 'her: own'"))
+    await expect(fields.get_by_label("Description")).to_have_value("her: own")
+    await model.fill("")
+    await page.keyboard.press("Control+s")
+    wanted = changed.replace("model: gpt 6\n", "").replace(": ada\n", ": 'her: own'\n")
+    await desk.written("ada", wanted)
+    await expect(page.locator("#studio-state")).to_have_text("version 2")
+    low = "es => es.map(e => e.getBoundingClientRect().height).filter(height => height < 24)"
+    assert await fields.locator("select, input").evaluate_all(low) == []
+    sides = "es => new Set(es.map(e => e.getBoundingClientRect().left)).size"
+    columns = await fields.locator("select, input").evaluate_all(sides)
+    assert columns == (1 if width == 390 else 2)
+    await desk.text.fill("---\nagent: [\n---\nHi\n")
+    await expect(model).to_be_disabled()
+    await expect(fields).to_contain_text("is changed in the text")

@@ -65,10 +65,46 @@ async def test_a_text_is_checked_without_being_saved(
             {
                 "severity": "error", "line": 3, "column": 1, "end_line": 3, "end_column": 6,
                 "message": "modle: there is no such key", "suggestion": "did you mean `model`?",
+                "key": "modle",
             }
         ],
+        "values": {
+            "agent": "scripted", "model": "", "workspace": "", "sandbox": "", "description": "",
+        },
     }  # fmt: skip
     assert not (tmp_path / "personas" / "eve.md").exists()
+
+
+async def test_a_field_changes_its_key_alone_and_the_text_is_checked_with_it(
+    client: aiohttp.ClientSession,
+) -> None:
+    text = "---\nagent: scripted # mine\nworkspace: /\n---\nHi\n"
+    change = {"key": "workspace", "value": "/no/such/folder"}
+    body = {"name": "eve", "text": text, "change": change}
+    told = await post(client, "/api/personas/check", body)
+    assert told["text"] == text.replace("workspace: /", "workspace: /no/such/folder")
+    assert told["values"]["workspace"] == "/no/such/folder"
+    assert [(one["key"], one["severity"]) for one in told["findings"]] == [("workspace", "error")]
+    refused = await post(
+        client, "/api/personas/check", {**body, "text": "---\nagent: [\n---\n"}, 400
+    )
+    assert "edit the text" in refused["error"]["message"]
+    await post(
+        client, "/api/personas/check", {**body, "change": {"key": "login", "value": "x"}}, 400
+    )
+
+
+async def test_the_agents_that_a_file_can_name_are_listed_with_what_they_offer(
+    client: aiohttp.ClientSession, tmp_path: Path
+) -> None:
+    keys = f"model: opus\nworkspaces: {{docs: {tmp_path}}}\n"
+    text = PERSONA.format("eve").replace("agent: scripted\n", f"agent: claude-code\n{keys}")
+    await post(client, FILES, {"name": "eve", "text": text, "by": BY}, 201)
+    agents = {one["name"]: one for one in (await get(client, FILES))["agents"]}
+    assert {"claude-code", "codex", "demo"} <= set(agents)
+    assert agents["claude-code"]["models"] == ["opus"]
+    assert agents["claude-code"]["folders"] == [{"name": "docs", "path": str(tmp_path)}]
+    assert agents["codex"]["models"] == []
 
 
 async def test_a_persona_is_made_read_changed_and_taken_away(

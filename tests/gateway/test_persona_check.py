@@ -56,7 +56,7 @@ def test_every_fault_is_told_in_the_order_of_the_text() -> None:
     )
     found = faults(text)
     assert [f.line for f in found] == [1, 2, 3, 4, 5, 7, 7]
-    assert [f.message.split(":")[0] for f in found[:5]] == [
+    assert [f.key for f in found[:5]] == [
         "agent", "description", "colour", "driver", "avatar",
     ]  # fmt: skip
     assert found[1].suggestion == "put it in quotes"

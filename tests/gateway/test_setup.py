@@ -60,17 +60,17 @@ def test_a_folder_that_no_agent_may_have_is_refused_with_the_reason(
 def test_a_personas_keys_are_changed_and_the_rest_of_its_file_stays() -> None:
     text = persona_text("claude", "claude-code", "", OWN, workspace='~/my "saga"', login="~")
     assert text == (
-        '---\n# mine\nagent: claude-code\naliases: [cx]\nworkspace: "~/my \\"saga\\""\n'
-        'login: "~"\n---\nMy own words.\n\n---\nagent: no\n'
+        '---\n# mine\nagent: claude-code # for now\naliases: [cx]\nworkspace: ~/my "saga"\n'
+        "login: '~'\n---\nMy own words.\n\n---\nagent: no\n"
     )
     back = persona_text("claude", "codex", "", text, workspace=None, login=None)
-    assert back == OWN.replace(" # for now", "")
+    assert back == OWN
     assert persona_text("claude", "codex", "", OWN) == OWN
 
 
 def test_a_key_that_stands_in_another_form_is_left_for_its_author() -> None:
-    text = "---\nagent: >-\n  codex\n---\nHi\n"
-    with pytest.raises(ConfigError, match="edit the file"):
+    text = "---\ndescription: &one codex\nagent: *one\n---\nHi\n"
+    with pytest.raises(ConfigError, match=r"claude.md: .*edit the text"):
         persona_text("claude", "demo", "", text)
 
 

@@ -19,6 +19,7 @@ from gateway.audit.audit import AuditEntry
 from gateway.core import views
 from gateway.core.views import OpenQuestion
 from gateway.limits.usage import Report, Sum
+from gateway.personas.choices import AgentChoice, FolderChoice
 from gateway.personas.versions import Version
 from gateway.settings.personas.check import PersonaFinding
 from gateway.setup.agents import KnownAgent
@@ -52,6 +53,7 @@ declare namespace Api {
 RENDERED: Mapping[str, Any] = {
     "AgentSessionView": AgentSessionRow,
     "AnswerView": Answer,
+    "AgentChoiceView": AgentChoice,
     "BotSettingsView": settings.BotSettings,
     "BotView": values.BotView,
     "ChangeView": views.ChangeView,
@@ -64,6 +66,7 @@ RENDERED: Mapping[str, Any] = {
     "FactView": FactRow,
     "FactsView": Page[FactRow],
     "FindingView": PersonaFinding,
+    "FolderChoiceView": FolderChoice,
     "FoundView": MemorySearch,
     "HealthView": monitor.HealthReport,
     "KnownAgentView": KnownAgent,

@@ -21,7 +21,8 @@ from gateway.settings.tables import reserved
 
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 LONG_BODY = 20_000  # characters, about 5,000 tokens: each new session reads it before anything else
-_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?\n)?---[ \t]*(?:\n|\Z)", re.DOTALL)
+FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n((?:.*?\n)??)---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
+"""A persona file's beginning; its group is the YAML."""
 _SECRETS = {
     "a private key": r"-----BEGIN [A-Z ]*PRIVATE KEY-----",
     "an API key": r"\b(?:sk|rk|pk)-[A-Za-z0-9_-]{16,}"
@@ -39,7 +40,8 @@ Front = TypeVar("Front", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class PersonaFinding:
-    """One fault. suggestion: what would fix it, "" when the message says so itself."""
+    """One fault. suggestion: what would fix it, "" when the message says so itself. key: of the
+    front matter, "" when it is about none."""
 
     severity: Severity
     line: int
@@ -48,6 +50,7 @@ class PersonaFinding:
     end_column: int
     message: str
     suggestion: str = ""
+    key: str = ""
 
     def __str__(self) -> str:
         return f"{self.message} ({self.suggestion})" if self.suggestion else self.message
@@ -92,7 +95,7 @@ def check(name: str, text: str, model: type[Front], around: CheckContext) -> Che
         page.add("error", 0, 0, why, "take another one")
     if (at := text.find("\x00")) >= 0:
         page.add("error", at, at + 1, "there is a NUL character, which no text has")
-    match = _FRONT_MATTER.match(text)
+    match = FRONT_MATTER.match(text)
     front = None
     body_at = match.end() if match else 0
     if match is None:
@@ -118,13 +121,19 @@ class _Page:
         self.values: dict[tuple[str, ...], tuple[int, int]] = {}
 
     def add(
-        self, severity: Severity, start: int, end: int, message: str, suggestion: str = ""
+        self,
+        severity: Severity,
+        start: int,
+        end: int,
+        message: str,
+        suggestion: str = "",
+        key: str = "",
     ) -> None:
         """start, end: offsets in the text."""
         line, column = self._place(start)
         end_line, end_column = self._place(max(start, end))
         self.findings.append(
-            PersonaFinding(severity, line, column, end_line, end_column, message, suggestion)
+            PersonaFinding(severity, line, column, end_line, end_column, message, suggestion, key)
         )
 
     def _place(self, at: int) -> tuple[int, int]:
@@ -145,7 +154,7 @@ def _no_front_matter(page: _Page) -> None:
 
 
 def _read_front(page: _Page, match: re.Match[str], model: type[Front]) -> Front | None:
-    raw = _read_yaml(page, match[1] or "", match.start(1) if match[1] else match.end())
+    raw = _read_yaml(page, match[1], match.start(1))
     if raw is None:
         return None
     try:
@@ -205,7 +214,9 @@ def _locate(page: _Page, node: yaml.Node, offset: int) -> None:
     for key, value in node.value:
         path = (str(key.value),)
         if path in page.keys:
-            page.add("error", *_span(key, offset), f"{path[0]}: the key is there twice")
+            page.add(
+                "error", *_span(key, offset), f"{path[0]}: the key is there twice", key=path[0]
+            )
         page.keys[path] = _span(key, offset)
         page.values[path] = _span(value, offset)
         if isinstance(value, yaml.SequenceNode):
@@ -221,17 +232,17 @@ def _tell_fault(page: _Page, fault: ErrorDetails, model: type[BaseModel]) -> Non
     path = tuple(str(part) for part in fault["loc"])
     if fault["type"] == "missing":
         hint = f"add a line `{path[0]}: {example_of(path[0])}`"
-        page.add("error", 0, 3, f"{place_of(fault)} is missing", hint)
+        page.add("error", 0, 3, f"{place_of(fault)} is missing", hint, path[0])
         return
     if fault["type"] == "extra_forbidden":
         span = page.keys.get(path[:1], (0, 3))
         hint = _nearest(path[0], model) if len(path) == 1 else ""
-        page.add("error", *span, f"{place_of(fault)}: there is no such key", hint)
+        page.add("error", *span, f"{place_of(fault)}: there is no such key", hint, path[0])
         return
     span = page.values.get(path) or page.values.get(path[:1]) or (0, 3)
     quotes = fault["type"] == "string_type" and not isinstance(fault["input"], list | dict)
     reason = f"{place_of(fault)}: {reason_of(fault)}"
-    page.add("error", *span, reason, "put it in quotes" if quotes else "")
+    page.add("error", *span, reason, "put it in quotes" if quotes else "", path[0] if path else "")
 
 
 def _nearest(key: str, model: type[BaseModel]) -> str:
@@ -251,11 +262,13 @@ def _look_around(page: _Page, front: BaseModel, name: str, around: CheckContext)
         near = difflib.get_close_matches(str(agent), around.agents, 1)
         known = f"known: {', '.join(around.agents)}"
         hint = f"did you mean `{near[0]}`? {known}" if near else known
-        page.add("error", *page.values[("agent",)], f"agent: there is no agent {agent!r}", hint)
+        told = f"agent: there is no agent {agent!r}"
+        page.add("error", *page.values[("agent",)], told, hint, "agent")
     workspace = given.get("workspace")
     if isinstance(workspace, Path) and not around.is_folder(workspace):
         span = page.values[("workspace",)]
-        page.add("error", *span, f"workspace: there is no folder {workspace}", "make it first")
+        told = f"workspace: there is no folder {workspace}"
+        page.add("error", *span, told, "make it first", "workspace")
     if (owner := around.taken.get(name)) is not None:
         page.add("error", 0, 3, f"@{owner} has {name!r} as an alias", "take another name")
     kept = _reserved_aliases(front)

@@ -111,7 +111,7 @@ function frame({ section, path }) {
     nav,
     h(
       "div",
-      { class: "admin-body", id: "admin-body", tabindex: "0", role: "region", "aria-labelledby": "admin-title" },
+      { class: "admin-body", id: "admin-body", tabindex: "0", role: "group", "aria-labelledby": "admin-title" },
       h("div", { class: "admin-column" }, h("p", { class: "note", role: "status" }, t("Loading…"))),
     ),
   );

@@ -310,9 +310,11 @@ class Blocks {
      */
     const cells = (tag, line) => {
       const row = split(line);
-      return aligned.map((align, index) =>
-        h(tag, { class: align, scope: tag === "th" ? "col" : null }, ...this.text(row[index] ?? "")),
-      );
+      return aligned.map((align, index) => {
+        const text = row[index] ?? "";
+        if (tag === "th" && text.trim()) return h("th", { class: align, scope: "col" }, ...this.text(text));
+        return h("td", { class: align }, ...this.text(text)); // a head without words names nothing
+      });
     };
     const head = h("tr", {}, ...cells("th", this.lines[this.at]));
     const rows = [];

@@ -5,6 +5,7 @@ import * as api from "../lib/api.js";
 
 import { announce, h } from "../lib/dom.js";
 import { state } from "../lib/store.js";
+import { PersonaForm } from "./form.js";
 import { TextSheet } from "./sheet.js";
 import { header, sure, tabbed } from "./studio.js";
 import { TryOut } from "./tryout.js";
@@ -14,6 +15,7 @@ import { count, t } from "../lib/i18n.js";
 const CHECK_MS = 250;
 /** @type {"/api/personas/files"} */
 export const FILES = "/api/personas/files";
+const CHECK = "/api/personas/check";
 
 /** @param {string} name */
 const fresh = (name) =>
@@ -38,6 +40,7 @@ export class Editor {
       describedBy: "findings-count",
       onInput: () => this.typed(),
     });
+    this.form = new PersonaForm((key, value) => this.rewrite({ key, value }));
     this.tryOut = new TryOut(() => ({ name, text: this.sheet.value }));
     this.versions = new Versions(
       () => this.path,
@@ -57,6 +60,7 @@ export class Editor {
       "section",
       { class: "paper", "aria-label": t("The file") },
       this.notice,
+      this.form.element,
       h("div", { class: "sheet-box" }, this.sheet.element),
       h("div", { class: "findings-box" }, this.count, this.list),
     );
@@ -87,7 +91,8 @@ export class Editor {
 
   async load() {
     try {
-      const { personas } = await api.get(FILES);
+      const { personas, agents } = await api.get(FILES);
+      this.form.offer(agents);
       if (personas.some(({ name }) => name === this.name)) {
         this.take(await api.get(this.path));
         this.versions.refresh();
@@ -114,7 +119,7 @@ export class Editor {
   }
 
   /** @param {Api.PersonaSheet} given */
-  take({ text, base, findings, state: how, version }) {
+  take({ text, base, findings, values, state: how, version }) {
     this.saved = how === "deleted" ? "" : text;
     this.base = base;
     this.version = version;
@@ -123,6 +128,7 @@ export class Editor {
     this.notice.replaceChildren();
     if (how === "deleted") this.say(t("This persona was deleted. Save it, or roll it back, to have it again."));
     this.show(findings);
+    this.form.show(values, findings);
     this.drawState();
   }
 
@@ -148,15 +154,37 @@ export class Editor {
   async check() {
     const mine = ++this.checks;
     try {
-      const { findings, usable } = await api.post("/api/personas/check", { name: this.name, text: this.sheet.value });
-      if (mine !== this.checks) return;
-      this.show(findings);
-      this.broken = !usable;
-      if (usable) this.tryOut.soon();
-      else this.tryOut.wait();
+      const told = await api.post(CHECK, { name: this.name, text: this.sheet.value });
+      if (mine === this.checks) this.checked(told);
     } catch (error) {
       if (mine === this.checks) this.count.textContent = error.message;
     }
+  }
+
+  /** @param {Api.PersonaChecked} told */
+  checked({ findings, values, usable }) {
+    this.show(findings);
+    this.form.show(values, findings);
+    this.broken = !usable;
+    if (usable) this.tryOut.soon();
+    else this.tryOut.wait();
+  }
+
+  /**
+   * A field was changed: so is its key in the text, and nothing else.
+   * @param {{ key: string, value: string }} change
+   * @returns {Promise<void>}
+   */
+  async rewrite(change) {
+    const text = this.sheet.value;
+    /** @type {Api.PersonaChecked} */
+    const told = await api.post(CHECK, { name: this.name, text, change });
+    if (this.sheet.value !== text) return this.rewrite(change); // written in the meantime
+    clearTimeout(this.timer);
+    this.checks += 1;
+    if (told.text !== undefined && told.text !== text) this.sheet.value = told.text;
+    this.drawState();
+    this.checked(told);
   }
 
   /** @param {Api.FindingView[]} findings */
@@ -195,6 +223,7 @@ export class Editor {
   // ── Saved, deleted, rolled back ─────────────────────────────────────────────────────────
 
   async store() {
+    await this.form.last;
     if (!this.dirty) return;
     const text = this.sheet.value;
     await this.change(
