@@ -82,7 +82,11 @@ export function scheduleRow(one, refresh) {
     h(
       "p",
       { class: "row-about" },
-      `${t("{persona} in {room}", { persona: `@${one.persona}`, room: place })} · ${t("by {name}", { name: one.by.name })} · ${one.timezone}`,
+      [
+        t("{persona} in {room}", { persona: `@${one.persona}`, room: place }),
+        t("by {name}", { name: one.by.name }),
+        one.timezone,
+      ].join(" · "),
       one.ran_at ? h("span", {}, " · ", ...phrase("last ran {time}", { time: when(one.ran_at) })) : "",
     ),
     one.why ? h("p", { class: "row-about" }, one.why) : null,

@@ -108,7 +108,7 @@ function translate(element) {
   );
 }
 
-/** Put the document's own texts into the person's language: the elements marked `data-t`, and what screen readers say. */
+/** Put the document's own texts, those marked `data-t`, into the person's language; those for screen readers, too. */
 export function translateDocument() {
   if (language === "en") return;
   document.title = t(document.title);
