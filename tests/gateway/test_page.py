@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import logging
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
