@@ -92,8 +92,7 @@ async def test_forced_colours_show_the_selected_room_and_what_is_new(
     assert await style(page, ".row[aria-current]", "borderLeftWidth") == "6px"
     assert await style(page, ".row:not([aria-current])", "outlineStyle") == "none"
     assert await style(page, ".row.unread .row-name", "textDecorationLine") == "underline"
-    paper = await style(page, "body", "backgroundColor")
-    assert await style(page, ".row.unread .dot", "backgroundColor") != paper
+    assert await style(page, ".row.unread .badge", "borderTopStyle") == "solid"
     await context.close()
 
 
