@@ -56,7 +56,7 @@ def test_the_schema_is_what_a_briefing_is_checked_against() -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("header", "nowhere.json"), "nowhere.json: can't be read"),
+        (("header", "nowhere.json"), "nowhere.json: there is no such file"),
         (("header",), "say which briefing"),
         (("replay", "nowhere.jsonl", "--agent", "claude-code"), "nowhere.jsonl"),
         (("check", "--config", "nowhere.toml"), "there is no such file"),
@@ -139,7 +139,7 @@ def test_check_names_every_mistake_with_its_remedy(tmp_path: Path) -> None:
         "MOOT_TOKEN can be guessed, and others than this machine can reach the page",
     ):
         assert sentence in result.stdout
-    assert "xoxb" not in result.stdout
+    assert "letters" not in result.stdout
 
 
 def test_a_second_moot_on_the_same_address_is_told_so(tmp_path: Path) -> None:
