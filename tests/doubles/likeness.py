@@ -24,4 +24,5 @@ def _blocks(png: bytes) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
     pixels = np.asarray(Image.open(io.BytesIO(png)).convert("RGB"), dtype=np.float64)
     rows, columns = (size - size % BLOCK for size in pixels.shape[:2])
     cut = pixels[:rows, :columns].reshape(rows // BLOCK, BLOCK, columns // BLOCK, BLOCK, 3)
-    return cut.mean(axis=(1, 3))
+    mean: np.ndarray[tuple[int, ...], np.dtype[np.float64]] = cut.mean(axis=(1, 3))
+    return mean
