@@ -17,6 +17,7 @@ from store.gateway_schema import (
     figures,
     grants,
     page_links,
+    page_reads,
     page_sessions,
     page_subjects,
     page_tokens,
@@ -51,7 +52,7 @@ from store.schema import (
 
 COVERED: tuple[Table, ...] = (
     audit, grants, pairings, refusals, usage, persona_versions, room_settings, schedules, figures,
-    page_links, page_sessions, page_subjects, page_tokens, page_users,
+    page_links, page_reads, page_sessions, page_subjects, page_tokens, page_users,
     posts, decisions, tool_uses, observations, insights, landmarks, episodes, staging,
     fact_speakers, facts, sessions, agent_sessions, pointers, model_calls, turns, messages, rooms,
     tombstones,

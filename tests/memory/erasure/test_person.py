@@ -121,6 +121,7 @@ HANGS: dict[str, list[dict[str, Any]]] = {
     "figures": [{"seq": 2}, {"seq": 3}, {"seq": 4}],
     "grants": [{"person_id": ANDI}],
     "page_links": [{"person_id": ANDI}, {"person_id": BUDI, "by_id": ANDI}],
+    "page_reads": [{"person_id": ANDI}],
     "page_sessions": [{"person_id": ANDI}],
     "page_subjects": [{"person_id": ANDI}],
     "page_tokens": [],  # of programs
@@ -162,6 +163,7 @@ STAYS: dict[str, dict[str, Any]] = {
     "figures": {"seq": 1},
     "grants": {"person_id": BUDI},
     "page_links": {"person_id": BUDI, "by_id": BUDI},
+    "page_reads": {"person_id": BUDI},
     "page_sessions": {"person_id": BUDI},
     "page_subjects": {"person_id": BUDI},
     "page_tokens": {},
