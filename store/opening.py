@@ -99,7 +99,7 @@ def opening_fault(error: Exception, url: URL) -> str | None:
         return f"{place}: {_of_sqlite(cause, place)}"
     if isinstance(cause, ImportError):
         return f"the library {cause.name or cause} is missing; install Moot again"
-    server = f"{url.host or 'localhost'}:{url.port or 5432}"
+    server = f"{url.host or url.query.get('host') or 'localhost'}:{url.port or 5432}"
     if place is None and (why := _of_server(cause)) is not None:
         return f"{server}: {why}"
     if isinstance(cause, OSError):
@@ -129,6 +129,7 @@ def _of_server(error: BaseException) -> str | None:
     if isinstance(error, TimeoutError):
         return "the server doesn't answer; start it, or correct the address"
     # asyncio joins several refusals, of one name's addresses, into one error without a number
-    if isinstance(error, ConnectionRefusedError) or "Connect call failed" in str(error):
+    no_one = isinstance(error, ConnectionRefusedError | FileNotFoundError)
+    if no_one or "Connect call failed" in str(error):
         return "no PostgreSQL listens there; start it, or correct the address"
     return None

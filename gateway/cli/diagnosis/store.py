@@ -43,6 +43,8 @@ async def check_store(of: Installation) -> list[Finding]:
     except StoreRefusal as refusal:
         return [_finding(refusal.state, refusal.reason)]
     except ConfigError as error:
+        if isinstance(error.__cause__, OSError):  # nobody answers at the address
+            return [_finding("away", error.say)]
         return [Finding("✗", "database", error.say)]
     return []
 
