@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 #
 # MootError                what went wrong, for the log, and `.say`, for the person in the chat
 # ├── Rejected             an ingest message breaks the contract; `.field` names where
+# ├── Busy                 what is asked for runs one at a time, and runs now
 # ├── ConfigError          moot.toml or a persona file; file, key and remedy in one sentence
 # ├── AgentError           the agent could not answer; `.kind` says why
 # ├── ModelError           the model behind the memory did not answer; `.passing`: try later
@@ -30,6 +31,10 @@ class Rejected(MootError):
     def __init__(self, field_name: str, reason: str) -> None:
         super().__init__(f"{field_name}: {reason}")
         self.field = field_name
+
+
+class Busy(MootError):
+    """What is asked for runs one at a time, and somebody's runs now. Try again after its end."""
 
 
 class ConfigError(MootError):

@@ -7,20 +7,19 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from adapters.agent import TurnContext
 from bots.bot import Bot
 from composer.header import untyped
-from contract.agent import Answer, Question
+from contract.agent import Answer
 from contract.briefing import Header
 from contract.chat import Room, Speaker
-from contract.errors import AgentError, MootError, Rejected
-from contract.work import Work
+from contract.errors import AgentError, Busy, Rejected
 from gateway.access.visibility import Visibility
 from gateway.core.ledger import SessionKey, Turn
+from gateway.questions.unwatched import UnwatchedReply
 from gateway.sessions.opener import Opener
 from gateway.sessions.sessions import AgentProgram, SessionContext
 from gateway.settings.personas.personas import Persona
@@ -54,30 +53,6 @@ class DryRun:
     tools: Sequence[str]
     seconds: float
     trouble: str = ""
-
-
-class Busy(MootError):
-    """There is one stage, and somebody is on it."""
-
-
-@dataclass(slots=True)
-class _Refusing:
-    """The room's side of a dry run: every permission question is refused."""
-
-    occasion: TurnContext
-    asked: list[str] = field(default_factory=list)
-    said: str = ""
-
-    def draft(self, text: str) -> None:
-        self.said = text
-
-    def work(self, work: Work) -> None:
-        """Nobody watches."""
-
-    async def choose(self, question: Question) -> int:
-        self.asked.append(question.title)
-        refusing = (i for i, option in enumerate(question.options) if option.refuses)
-        return next(refusing, len(question.options) - 1)
 
 
 class DryRuns:
@@ -116,7 +91,7 @@ class DryRuns:
             raise Busy("another dry run is under way; wait for its end")
         async with self._stage:
             preview, prompt, room = await self._prepared(persona, room_id, by, text)
-            reply = _Refusing(prompt.context)
+            reply = UnwatchedReply(prompt.context)
             began = time.perf_counter()
             answer, trouble = Answer(""), ""
             try:
@@ -177,7 +152,9 @@ class DryRuns:
             hop=0, state="queued",
         )  # fmt: skip
 
-    async def _ask(self, persona: Persona, room: Room, prompt: str, reply: _Refusing) -> Answer:
+    async def _ask(
+        self, persona: Persona, room: Room, prompt: str, reply: UnwatchedReply
+    ) -> Answer:
         """Raises AgentError. Nothing of the program is left when this returns."""
         self._data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         folder = Path(tempfile.mkdtemp(prefix="dry-run-", dir=self._data_dir))

@@ -10,7 +10,7 @@ from typing import Literal
 
 from adapters.cli.hooks import HookListener
 from contract.chat import Room, Speaker
-from contract.errors import ConfigError, MootError, Rejected
+from contract.errors import Busy, ConfigError, Rejected
 from gateway.personas.service import PersonaService
 from gateway.settings.config import Config
 from gateway.settings.editing.files import File, read, write_all
@@ -24,10 +24,6 @@ from gateway.setup.trial import Tried, try_persona
 
 Way = Literal["key", "shared", "own"]
 """How an agent logs in: by a key, by a copy of the login of this account's HOME, or as it does."""
-
-
-class Busy(MootError):
-    """One trial at a time: a program that starts takes a processor for seconds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,18 +9,17 @@ import shutil
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-from adapters.agent import TurnContext
 from adapters.cli.hooks import HookListener
-from contract.agent import Answer, Question
+from contract.agent import Answer
 from contract.chat import Room
 from contract.errors import AgentError
-from contract.work import Work
 from gateway.core.clock import clock
 from gateway.core.ledger import SessionKey
 from gateway.core.private_folders import make_data_folder
+from gateway.questions.unwatched import UnwatchedReply
 from gateway.sessions.opener import NoSessions, Opener
 from gateway.sessions.programs import Programs
 from gateway.sessions.sandbox import Sandboxing
@@ -57,25 +56,6 @@ class Tried:
     at_login: bool = False
 
 
-@dataclass(slots=True)
-class _Refusing:
-    """Nobody follows the answer, and every permission question is refused."""
-
-    occasion: TurnContext = field(default_factory=TurnContext)
-    asked: list[str] = field(default_factory=list)
-
-    def draft(self, text: str) -> None:
-        """Nobody watches."""
-
-    def work(self, work: Work) -> None:
-        """Nobody watches."""
-
-    async def choose(self, question: Question) -> int:
-        self.asked.append(question.title)
-        refusing = (i for i, option in enumerate(question.options) if option.refuses)
-        return next(refusing, len(question.options) - 1)
-
-
 async def try_persona(
     persona: Persona, config: Config, environment: Mapping[str, str], hooks: HookListener
 ) -> Tried:
@@ -92,7 +72,7 @@ async def try_persona(
         clock=clock,
         sandboxing=Sandboxing(config, environment.get("PATH", "")),
     )
-    reply, began, names = _Refusing(), time.monotonic(), list[str]()
+    reply, began, names = UnwatchedReply(), time.monotonic(), list[str]()
     try:
         async with asyncio.timeout(ANSWER_S):
             live = await opener.open(persona, SessionKey(persona.name, SCOPE), ROOM)

@@ -11,9 +11,9 @@ from aiohttp.typedefs import Handler
 from pydantic import BaseModel, ConfigDict, Field
 
 from contract.chat import Room, Speaker
-from contract.errors import ConfigError, Rejected
+from contract.errors import Busy, ConfigError, Rejected
 from gateway.personas.choices import AgentChoices
-from gateway.personas.dry_run import Busy, DryRuns, Preview
+from gateway.personas.dry_run import DryRuns, Preview
 from gateway.personas.service import PersonaFile, PersonaService
 from gateway.settings.personas.check import Checked
 from gateway.settings.personas.faults import Conflict, Unknown, Unsound

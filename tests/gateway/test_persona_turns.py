@@ -9,7 +9,7 @@ import pytest
 from adapters.agent import Reply
 from contract.agent import Option, Question
 from contract.chat import Room
-from gateway.personas.dry_run import Busy
+from contract.errors import Busy
 from gateway.settings.access import AccessTable
 from tests.doubles.chat import Chat
 from tests.doubles.platform import FakeBot, said

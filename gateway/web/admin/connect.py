@@ -9,9 +9,9 @@ from aiohttp.typedefs import Handler
 from pydantic import Field
 
 from contract.chat import Room
-from contract.errors import ConfigError
+from contract.errors import Busy, ConfigError
 from gateway.settings.personas.faults import Conflict, Unsound
-from gateway.setup.connecting import Busy, Connecting, Way, Wish
+from gateway.setup.connecting import Connecting, Way, Wish
 from gateway.web.body import ChoosingBody, answer, error, parse, read_object
 from gateway.web.signin.caller import acting
 
