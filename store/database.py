@@ -18,13 +18,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import structlog
-from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
+from sqlalchemy import Connection, Engine, inspect, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import SQLAlchemyError
 
 from contract.errors import ConfigError, MootError
-from store.health import StoreHealth, StoreRefusal, try_writing, without_values
+from store.engines import engine_of, only_read, plain_engine_of
+from store.health import StoreHealth, StoreRefusal, try_writing
 from store.opening import opening_fault, parsed_address
 
 if TYPE_CHECKING:
@@ -330,8 +331,7 @@ def look_into(url: str) -> None:
     from store.upgrading import check_known
 
     address = parsed_address(url)
-    engine = create_engine(_only_read(address), hide_parameters=True)
-    event.listen(engine, "connect", _reads)
+    engine = plain_engine_of(only_read(address))
     try:
         with engine.connect() as connection:
             if (found := _version(connection)) is not None:
@@ -342,54 +342,9 @@ def look_into(url: str) -> None:
         engine.dispose()
 
 
-def _connected(parsed: URL, *, read_only: bool) -> Store:
-    if parsed.get_backend_name() != "sqlite":
-        if parsed.drivername == "postgresql":
-            parsed = parsed.set(drivername="postgresql+asyncpg")
-        return AsyncStore(_async_engine(parsed))
-    return _sqlite(_only_read(parsed) if read_only else parsed)
-
-
-def _async_engine(url: URL) -> AsyncEngine:
-    from sqlalchemy.ext.asyncio import create_async_engine  # 60 ms of start-up that few need
-
-    # A server that was started again meanwhile has none of the old connections.
-    engine = create_async_engine(url, hide_parameters=True, pool_pre_ping=True)
-    event.listen(engine.sync_engine, "handle_error", without_values)
-    return engine
-
-
-def _only_read(url: URL) -> URL:
-    file = Path(url.database or "").absolute().as_uri()
-    return url.set(database=file).update_query_dict({"mode": "ro", "uri": "true"})
-
-
-def _sqlite(url: URL) -> Store:
-    if url.database and not url.database.startswith("file:"):
-        Path(url.database).parent.mkdir(parents=True, exist_ok=True)
-    pragmas = _reads if url.query.get("mode") == "ro" else _writes
-    if url.get_driver_name() == "aiosqlite":
-        engine = _async_engine(url)
-        event.listen(engine.sync_engine, "connect", pragmas)
-        return AsyncStore(engine)
-    sync_engine = create_engine(url, hide_parameters=True)  # they are what people wrote
-    event.listen(sync_engine, "connect", pragmas)
-    return ThreadStore(sync_engine)
-
-
-def _writes(connection: Any, record: object) -> None:
-    cursor = connection.cursor()
-    cursor.execute("PRAGMA journal_mode=WAL")
-    cursor.execute("PRAGMA synchronous=FULL")  # acknowledged means on disk, power cuts included
-    cursor.close()
-    _reads(connection, record)
-
-
-def _reads(connection: Any, _record: object) -> None:
-    cursor = connection.cursor()
-    cursor.execute("PRAGMA busy_timeout=5000")
-    cursor.execute("PRAGMA foreign_keys=ON")
-    cursor.close()
+def _connected(address: URL, *, read_only: bool) -> Store:
+    engine = engine_of(address, read_only=read_only)
+    return ThreadStore(engine) if isinstance(engine, Engine) else AsyncStore(engine)
 
 
 async def _migrate(store: Store, url: URL) -> None:

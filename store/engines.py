@@ -1,0 +1,77 @@
+"""Engines for the databases that Moot knows, each set up so that what is committed is on disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Engine, create_engine, event
+from sqlalchemy.engine import URL
+
+from store.health import without_values
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncEngine
+
+
+def engine_of(address: URL, *, read_only: bool = False) -> Engine | AsyncEngine:
+    """The engine for a database, which isn't reached yet.
+
+    read_only: a SQLite file is opened so that nothing can be written; of a server it says nothing.
+    """
+    if address.get_backend_name() == "sqlite":
+        return _sqlite(only_read(address) if read_only else address)
+    if address.drivername == "postgresql":
+        address = address.set(drivername="postgresql+asyncpg")
+    return _async_engine(address)
+
+
+def only_read(url: URL) -> URL:
+    """A SQLite file's address by which nothing can be written."""
+    file = Path(url.database or "").absolute().as_uri()
+    return url.set(database=file).update_query_dict({"mode": "ro", "uri": "true"})
+
+
+def plain_engine_of(url: URL) -> Engine:
+    """The engine for a SQLite file, with the standard library's driver."""
+    engine = create_engine(url, hide_parameters=True)  # they are what people wrote
+    event.listen(engine, "connect", _pragmas(url))
+    return engine
+
+
+def _sqlite(url: URL) -> Engine | AsyncEngine:
+    if url.database and not url.database.startswith("file:"):
+        Path(url.database).parent.mkdir(parents=True, exist_ok=True)
+    if url.get_driver_name() != "aiosqlite":
+        return plain_engine_of(url)
+    engine = _async_engine(url)
+    event.listen(engine.sync_engine, "connect", _pragmas(url))
+    return engine
+
+
+def _async_engine(url: URL) -> AsyncEngine:
+    from sqlalchemy.ext.asyncio import create_async_engine  # 60 ms of start-up that few need
+
+    # A server that was started again meanwhile has none of the old connections.
+    engine = create_async_engine(url, hide_parameters=True, pool_pre_ping=True)
+    event.listen(engine.sync_engine, "handle_error", without_values)
+    return engine
+
+
+def _pragmas(url: URL) -> Any:
+    return _reads if url.query.get("mode") == "ro" else _writes
+
+
+def _writes(connection: Any, record: object) -> None:
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA journal_mode=WAL")
+    cursor.execute("PRAGMA synchronous=FULL")  # acknowledged means on disk, power cuts included
+    cursor.close()
+    _reads(connection, record)
+
+
+def _reads(connection: Any, _record: object) -> None:
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA busy_timeout=5000")
+    cursor.execute("PRAGMA foreign_keys=ON")
+    cursor.close()
