@@ -94,7 +94,7 @@ async def test_from_nothing_to_an_answer_about_a_file_of_ones_own_repository(
         house = tmp_path / ".moot"
         assert (house / "moot.env").stat().st_mode & 0o777 == 0o600
         assert with_secrets({}, None, base=house)["ANTHROPIC_API_KEY"] == KEY
-        assert 'workspace: "~/src/saga"' in (house / "personas" / "claude.md").read_text()
+        assert "workspace: ~/src/saga\n" in (house / "personas" / "claude.md").read_text()
         assert not load_config(None, base=house).access.owners
         moot = Terminal(saga, "run", "--port", "0", **environment)
         try:

@@ -29,5 +29,6 @@ export const COMMANDS: Readonly<Record<string, string>> = {
   usage: "what agents took: your questions, this room's, and each persona's",
   mention: "whether a message here needs a mention to be answered",
   follow: "who goes on without a mention in a thread that has an answer",
+  language: "which language I speak here, or choose another",
   help: "what you can say to me",
 };

@@ -63,6 +63,8 @@ async def app_bridge(folder: Path) -> AsyncIterator[AppBridge]:
     """The App of the zip at work."""
     with zipfile.ZipFile(packed(folder)) as zipped:
         zipped.extractall(folder / "installed")
+    # what lies in the folders above decides nothing: the App is CommonJS
+    (folder / "installed" / "package.json").write_text('{"type": "commonjs"}', encoding="utf-8")
     process = await asyncio.create_subprocess_exec(
         "node",
         BRIDGE,

@@ -49,10 +49,10 @@ const sheets = {
   setup(building) {
     building.onResolve({ filter: /\?sheet$/ }, async ({ path, resolveDir }) => {
       const found = await building.resolve(path.replace("?sheet", ""), { kind: "import-statement", resolveDir });
-      return { path: found.path, namespace: "sheet" };
+      return { path: relative(web, found.path), namespace: "sheet" }; // a file's name holds its parts' paths
     });
     building.onLoad({ filter: /./, namespace: "sheet" }, async ({ path }) => {
-      const files = await bundle({ entryPoints: [path], plugins: [woff2] });
+      const files = await bundle({ entryPoints: [resolve(web, path)], plugins: [woff2] });
       const [name] = [...files].find(([, output]) => output.entryPoint);
       return { contents: `export default "/static/${name}";` };
     });

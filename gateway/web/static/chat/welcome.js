@@ -95,8 +95,8 @@ function chips(direct) {
 function personas() {
   if (!state.personas.length) return h("p", { class: "note" }, t("No persona is set up yet."));
   return h(
-    "section",
-    { class: "cards", "aria-label": t("Agents") },
+    "div",
+    { class: "cards" },
     h("h3", {}, t("Agents")),
     h(
       "ul",
