@@ -1,9 +1,9 @@
 """The reasons why a call of the Anthropic API gave no answer, as data: callers put them in words.
 
-anthropic.APIStatusError       ->  by HTTP status and type, `fault_of`
-anthropic.APITimeoutError      ->  "timeout"
-anthropic.APIConnectionError   ->  "unreachable"
-anything else that answers     ->  "malformed": it is not the Anthropic API
+an HTTP status from 400 on, or an error in the stream   ->  by status and type, `fault_of`
+nothing is heard for too long                           ->  "timeout"
+no connection, or it broke                              ->  "unreachable"
+anything else that answers                              ->  "malformed": it is not the Anthropic API
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _STATUS: dict[int, ApiFault] = {
 }
 TOO_LONG = "prompt is too long"  # there is no code for it
 NO_CREDIT = "credit balance"  # nor for this one, where the status is 400
-PASSING = (408, 409, 425, 429)  # and everything from 500; what the SDK itself repeats
+PASSING = (408, 409, 425, 429)  # and everything from 500; Anthropic's SDK repeats these, too
 PASSING_TYPES = ("api_error", "overloaded_error", "rate_limit_error", "timeout_error")
 
 

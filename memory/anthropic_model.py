@@ -10,12 +10,13 @@ from typing import Any, Self
 
 from contract.agent import Completion, Tool, ToolCall, Usage
 from contract.errors import ModelError
-from llm.client import API, AnthropicClient, ModelAnswer
+from llm.answer import ModelAnswer
+from llm.client import API, AnthropicClient
 from llm.errors import ApiError, ApiFault
 from memory.strict import is_strict
 
 HAIKU = "claude-haiku-5-5"  # the cheapest current one; platform.claude.com, read 2026-11
-RETRIES = 3  # the SDK waits 0.5 to 8 s between them, or as long as the API says
+RETRIES = 3  # 0.5 to 8 s lie between them, or as long as the API says
 USABLE = ("end_turn", "tool_use", "stop_sequence")
 
 
@@ -44,7 +45,7 @@ _SHAPES = tuple(_Shape(forced, strict) for strict in (True, False) for forced in
 class AnthropicModel:
     """A `Model`. Opened by `async with`; closes its client.
 
-    base_url: without the /v1. timeout_s: for a whole call, the SDK's retries included.
+    base_url: without the /v1. timeout_s: for a whole call, its retries included.
     effort: of models that know it. prices: None when nobody told them.
     """
 

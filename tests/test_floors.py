@@ -86,7 +86,7 @@ MOST_MODULES = 20  # in a folder
 GROUND = {
     "contract": {"pydantic", "regex"},
     "store": {"pydantic", "sqlalchemy", "alembic", "aiosqlite", "structlog"},
-    "llm": {"anthropic", "anyio", "httpx2", "pydantic"},
+    "llm": {"aiohttp", "pydantic", "yarl"},
 }
 """What the ground may import beside the standard library and the floor below it."""
 

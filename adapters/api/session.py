@@ -33,7 +33,8 @@ from adapters.turn_events import ToolReport, cut_tool_text
 from contract.agent import Answer, ToolUse, Usage
 from contract.errors import AgentError
 from contract.work import Work
-from llm.client import AnthropicClient, ApiConnections, ModelAnswer
+from llm.answer import ModelAnswer
+from llm.client import AnthropicClient, ApiConnections
 from llm.errors import ApiError
 
 log = structlog.stdlib.get_logger("moot.api_agent")
@@ -89,7 +90,6 @@ class ApiAgent(AgentSession["_Turn"]):
             Conversation.open, self._launch.home, self.session_id
         )
         self.resumed = len(self._conversation) > 0
-        await self._client.open()
 
     async def _end(self) -> None:
         self._closed = True

@@ -236,7 +236,6 @@ class App:
             started(url, link_address(self._page.access.public_url or reached(url), link.code))
             self.context.group.create_task(keep_alive(notify), name="watchdog")
             notify(f"READY=1\nSTATUS=serving {url}")
-            self._prepare()
             self.context.spawn(self._begin_memory(), "memory begins")
             if confirms is not None:
                 self.context.spawn(self._confirm_owners(confirms), "owners")
@@ -244,13 +243,6 @@ class App:
             notify("STOPPING=1\nSTATUS=finishing what runs")
             self.context.bus.publish(Stopping())
             await finish(self.queues, config.gateway.shutdown_s, ends.at_once)
-
-    def _prepare(self) -> None:
-        """Load what the first question to an agent would have to wait for."""
-        agents = {persona.front.agent for persona in self.personas.good.values()}
-        for program in map(self.sessions.opener.programs, sorted(agents)):
-            if program.prepare is not None:
-                self.context.spawn(program.prepare(), f"prepare {program.name}")
 
     async def _confirm_owners(self, confirms: Confirms) -> None:
         claims = self.admissions.claims

@@ -159,6 +159,7 @@ def _prepare_process() -> None:
     log_shortage(asyncio.get_running_loop())
     gc.freeze()  # what is imported stays: to look through it for garbage takes 80 ms each time
     gc.set_threshold(*COLLECTED_EVERY)
+    gc.enable()
 
 
 def _prepare_data(data_dir: Path) -> None:

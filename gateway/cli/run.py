@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import os
 import signal
 import sys
@@ -46,6 +47,7 @@ def add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
 
 def run_moot(arguments: argparse.Namespace) -> int:
     """Serve until a signal. Raises MootError."""
+    gc.disable()  # while all is imported, which stays; `_prepare_process` has it go on
     from gateway.app.own_process import seal
     from gateway.app.run import run
     from gateway.app.service_manager import service_manager

@@ -54,7 +54,6 @@ def anthropic_program(
         context_tokens=settings.context_tokens,
         typed=False,
         runs=False,
-        prepare=connections.load if connections and key else None,
     )
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 from adapters.agent import NO_UNDO, Agent, Compacting, Launch, Undoing
 from adapters.sandbox.relay import Allowed, Relay
@@ -36,7 +36,6 @@ class AgentProgram:
     none, where a conversation that goes on keeps the last one else. hosts: those that it needs in a
     sandbox without a network. upstream: the proxy behind which they are, if they are behind one.
     modes: of `adapters.agent.Mode`, those that it has.
-    prepare: loads what its first session would have to wait for; None: nothing.
     """
 
     name: str
@@ -55,7 +54,6 @@ class AgentProgram:
     hosts: frozenset[Allowed] = frozenset()
     upstream: str = ""
     modes: frozenset[str] = frozenset()
-    prepare: Callable[[], Coroutine[Any, Any, None]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

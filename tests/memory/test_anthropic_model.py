@@ -222,6 +222,7 @@ def served(handler: Any) -> Any:
     return serve()
 
 
-def test_a_gateway_that_asks_no_model_does_not_import_the_sdk() -> None:
-    code = "import gateway.app.run, sys; sys.exit('anthropic' in sys.modules)"
+def test_a_gateway_starts_without_what_takes_long_to_import() -> None:
+    slow = "{'alembic', 'anthropic', 'httpx2', 'mcp', 'mem0'}"
+    code = f"import gateway.app.run, sys; sys.exit(bool({slow} & sys.modules.keys()))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
