@@ -15,7 +15,7 @@ import queue
 import shutil
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from types import TracebackType
@@ -65,6 +65,7 @@ _STEPS = frozenset(
 
 _HELD = 10_000  # lines that wait for a slow pipe; about 10 MB
 _BATCH = 500  # lines written at once
+_REST_S = 0.02  # between batches: each line by itself would take the interpreter from its writer
 _CLOSE_S = 2.0  # a pipe that nobody reads must not keep the process
 _NARROW = 100  # columns; narrower terminals are not shown a line's logger
 
@@ -143,9 +144,9 @@ class Logs(logging.Handler):
         super().__init__()
         self._stream = stream
         self._redactor = redactor
-        self._waiting: queue.Queue[logging.LogRecord | None] = queue.Queue(_HELD)
+        self._waiting: queue.SimpleQueue[logging.LogRecord | None] = queue.SimpleQueue()
         self._lost = 0
-        self._quiet = False
+        self._closing = threading.Event()
         self.show(render)
         self._thread = threading.Thread(target=self._write, name="moot logs", daemon=True)
         self._thread.start()
@@ -154,30 +155,25 @@ class Logs(logging.Handler):
         """Hand it over. When too many wait, it is left out and counted."""
         if self._quiet and record.levelno == logging.INFO and _event(record) in _STEPS:
             return
+        if self._waiting.qsize() >= _HELD:
+            self._lost += 1
+            return
         try:
-            self._waiting.put_nowait(_as_it_is(record))
+            self._waiting.put(_as_it_is(record))
         except Exception:  # noqa: BLE001 - a line, whatever is wrong with it, must not end the work that logged it
             self._lost += 1
 
     def show(self, render: Processor, *, quiet: bool = False) -> None:
         """Write what comes from now on in another way. quiet: one line of each question."""
         self._quiet = quiet
-        self.setFormatter(
-            ProcessorFormatter(
-                processors=[_in_order, self._clean, render],
-                foreign_pre_chain=[_prose, format_exc_info],
-            )
-        )
+        self._render = render
 
     def close(self) -> None:
         """Write what waits, for at most _CLOSE_S."""
         if self._thread.is_alive():
-            try:
-                self._waiting.put(None, timeout=_CLOSE_S)
-            except queue.Full:
-                pass
-            else:
-                self._thread.join(_CLOSE_S)
+            self._closing.set()
+            self._waiting.put(None)
+            self._thread.join(_CLOSE_S)
         super().close()
 
     def _write(self) -> None:
@@ -190,7 +186,7 @@ class Logs(logging.Handler):
             if lost := self._lost:
                 self._lost -= lost
                 records.append(_lines_lost(lost))
-            lines = [self.format(record) + "\n" for record in records if record is not None]
+            lines = self._lines([record for record in records if record is not None])
             try:
                 self._stream.write("".join(lines))
                 self._stream.flush()
@@ -201,9 +197,13 @@ class Logs(logging.Handler):
                 self._lost += len(lines)
                 if not going_on:
                     _abandon(self._stream)
+            self._closing.wait(_REST_S)
 
-    def _clean(self, _logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-        return self._redactor.clean(event)
+    def _lines(self, records: Sequence[logging.LogRecord]) -> list[str]:
+        """Looked through for secrets all at once, as nearly none of them holds one."""
+        told = self._redactor.clean([_in_order(record, _fields_of(record)) for record in records])
+        lines = zip(told, records, strict=True)
+        return [f"{self._render(None, record.levelname.lower(), line)}\n" for line, record in lines]
 
 
 def _event(record: logging.LogRecord) -> object:
@@ -238,16 +238,19 @@ def _abandon(stream: TextIO) -> None:
         return
 
 
-def _prose(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-    """The event of a record that structlog did not make."""
-    ours = event["_record"].name.partition(".")[0] == "moot"
-    return {**event, "event": PROSE if ours else FOREIGN, "message": _cut(event["event"])}
+def _fields_of(record: logging.LogRecord) -> EventDict:
+    """The event of a record and its fields; a record that structlog did not make is prose."""
+    if hasattr(record, "_logger") and isinstance(record.msg, dict):
+        return dict(record.msg)
+    ours = record.name.partition(".")[0] == "moot"
+    event: EventDict = {"event": PROSE if ours else FOREIGN, "message": _cut(record.getMessage())}
+    if record.exc_info:
+        event["exc_info"] = record.exc_info
+    return format_exc_info(None, record.levelname.lower(), event)
 
 
-def _in_order(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+def _in_order(record: logging.LogRecord, event: EventDict) -> EventDict:
     """Time, level, logger and event first, then the event's fields, then what its task is about."""
-    record: logging.LogRecord = event.pop("_record")
-    del event["_from_structlog"]
     at = datetime.fromtimestamp(record.created, UTC).astimezone()
     line: EventDict = {
         "time": at.isoformat(timespec="milliseconds"),
@@ -289,7 +292,7 @@ def logging_to(
     change("INFO", "auto")
     atexit.register(logs.close)
     try:
-        with _uncaught_logged():
+        with _origins_not_sought(), _uncaught_logged():
             yield change
     finally:
         log_plainly()
@@ -303,6 +306,22 @@ def _set_levels(level: str) -> None:
     number = logging.getLevelNamesMapping()[level]
     logging.getLogger().setLevel(max(logging.WARNING, number))
     logging.getLogger("moot").setLevel(number)
+
+
+@contextmanager
+def _origins_not_sought() -> Iterator[None]:
+    """Records without the file, thread, process and task that they come from: no line tells them,
+    and to look for them is half of what a record costs ("Optimization" in Python's logging HOWTO).
+    """
+    names = ("logThreads", "logProcesses", "logMultiprocessing", "logAsyncioTasks", "_srcfile")
+    before = {name: getattr(logging, name) for name in names if hasattr(logging, name)}
+    for name in before:
+        setattr(logging, name, None)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(logging, name, value)
 
 
 @contextmanager
