@@ -1,4 +1,4 @@
-"""Slack: a bot over slack-bolt, in Socket Mode or over HTTP."""
+"""Slack: a bot in Socket Mode, or over HTTP by slack-bolt."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from bots.kit.recent import Recent
 from bots.slack.api import SlackApi, SlackRefused
 from bots.slack.backfill import Backfill, Cursors
 from bots.slack.check import account, app_token_refused, findings
-from bots.slack.connection import bolt, http_handler, keep_connected, open_socket
+from bots.slack.connection import http_handler, keep_connected, open_socket
 from bots.slack.directory import Directory
 from bots.slack.events import (
     SOURCE,
@@ -112,8 +112,6 @@ class SlackBot(PlatformBot):
         self._delivery = Delivery(setup.name)
         self._parts = (self._delivery, self._directory, self._api)
         self._on_way: defaultdict[str, dict[str, asyncio.Future[None]]] = defaultdict(dict)
-        self._bolt = bolt(app.token, app.signing_secret, self._take)
-        self._handle = http_handler(self._bolt, app.signing_secret, setup.now)
         self._quoted: Recent[str, None] = Recent(_QUOTED)
         self._cursors = cursors = Cursors(setup.own_dir / "slack_cursors.json")
         self._backfill = Backfill(self._api, self._directory, cursors, self._take, now=setup.now)
@@ -157,7 +155,7 @@ class SlackBot(PlatformBot):
         app, told = self._slack_app, self._backfill
         api = SlackApi(app.app_token, app.api_url, now=self.setup.now)
         try:
-            async with open_socket(self._bolt, app.app_token, app.api_url) as client:
+            async with open_socket(self._take, app.app_token, app.api_url) as client:
                 try:
                     await keep_connected(client, api, cut=told.cut, connected=told.connected)
                 finally:
@@ -170,7 +168,10 @@ class SlackBot(PlatformBot):
     def routes(self) -> list[web.RouteDef]:
         """The path that Slack calls in HTTP mode; nothing in Socket Mode."""
         app = self._slack_app
-        return [web.post(app.path, self._handle)] if app.mode == "http" else []
+        if app.mode != "http":
+            return []
+        handle = http_handler(app.token, app.signing_secret, self._take, self.setup.now)
+        return [web.post(app.path, handle)]
 
     # ── Events ──────────────────────────────────────────────────────────────────────────
 

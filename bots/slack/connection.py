@@ -1,8 +1,8 @@
 """Slack's payloads on their way in: over a socket that we open, or over HTTP that Slack calls.
 
-Bolt parses and answers; both ways a payload is acknowledged only when it was taken, because the
-taking happens in a middleware before Bolt writes its answer. A payload whose taking fails is not
-acknowledged, and Slack sends it again.
+The SDK's client holds the socket; over HTTP Bolt parses and answers, in a middleware of which the
+taking happens. Both ways a payload is acknowledged only when it was taken. One whose taking fails
+is not acknowledged, and Slack sends it again.
 """
 
 from __future__ import annotations
@@ -14,21 +14,23 @@ import json
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
 import structlog
 from aiohttp import web
-from slack_bolt.adapter.aiohttp import to_aiohttp_response
-from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
-from slack_bolt.app.async_app import AsyncApp
-from slack_bolt.request.async_request import AsyncBoltRequest
-from slack_bolt.response import BoltResponse
 from slack_sdk.socket_mode.aiohttp import SocketModeClient
+from slack_sdk.socket_mode.async_client import AsyncBaseSocketModeClient
+from slack_sdk.socket_mode.request import SocketModeRequest
+from slack_sdk.socket_mode.response import SocketModeResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bots.slack.api import SDK_LOG, SlackApi, SlackRefused
 from contract.errors import PlatformError
+
+if TYPE_CHECKING:
+    from slack_bolt.app.async_app import AsyncApp
+    from slack_bolt.response import BoltResponse
 
 log = structlog.stdlib.get_logger("moot.bots")
 
@@ -46,33 +48,14 @@ _CLOSE_S = 3.0
 _SIGNATURE_AGE_S = 300
 
 
-def bolt(token: str, signing_secret: str, take: Take) -> AsyncApp:
-    """A Bolt app with which every payload ends in `take`."""
-
-    async def before_authorize(
-        body: Mapping[str, Any], next: Callable[[], Awaitable[BoltResponse]]
-    ) -> BoltResponse:
-        if body.get("type") == "url_verification":
-            return await next()
-        try:
-            await take(body)
-        except Exception:
-            log.exception("event.not_taken", reason="it will come again")
-            raise
-        is_command = "command" in body and "type" not in body
-        return BoltResponse(status=200, body=_echo(body) if is_command else "")
-
-    return AsyncApp(
-        name="slack",
-        token=token,
-        signing_secret=signing_secret,
-        before_authorize=before_authorize,
-        request_verification_enabled=False,  # `signed` does it, on the raw bytes
-        ignoring_self_events_enabled=False,
-        ssl_check_enabled=False,
-        attaching_function_token_enabled=False,
-        logger=SDK_LOG,
-    )
+async def _taken(take: Take, body: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Take a payload; the body of its acknowledgement, None for none. Raises what `take` raises."""
+    try:
+        await take(body)
+    except Exception:
+        log.exception("event.not_taken", reason="it will come again")
+        raise
+    return _echo(body) if "command" in body and "type" not in body else None
 
 
 def _echo(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -98,9 +81,14 @@ def signed(secret: str, headers: Mapping[str, str], body: bytes, now: float) -> 
 
 
 def http_handler(
-    app: AsyncApp, secret: str, now: Callable[[], float]
+    token: str, secret: str, take: Take, now: Callable[[], float]
 ) -> Callable[[web.Request], Awaitable[web.Response]]:
-    """An aiohttp handler for Slack's events and button presses."""
+    """An aiohttp handler for Slack's events and button presses. token: the bot's; secret: Slack
+    signs with it."""
+    from slack_bolt.adapter.aiohttp import to_aiohttp_response
+    from slack_bolt.request.async_request import AsyncBoltRequest
+
+    app = _bolt(token, secret, take)
 
     async def handle(request: web.Request) -> web.Response:
         body = await request.read()
@@ -117,6 +105,32 @@ def http_handler(
         return await to_aiohttp_response(await app.async_dispatch(asked))
 
     return handle
+
+
+def _bolt(token: str, signing_secret: str, take: Take) -> AsyncApp:
+    """A Bolt app with which every payload ends in `take`."""
+    from slack_bolt.app.async_app import AsyncApp
+    from slack_bolt.response import BoltResponse
+
+    async def before_authorize(
+        body: Mapping[str, Any], next: Callable[[], Awaitable[BoltResponse]]
+    ) -> BoltResponse:
+        if body.get("type") == "url_verification":
+            return await next()
+        told = await _taken(take, body)
+        return BoltResponse(status=200, body="" if told is None else dict(told))
+
+    return AsyncApp(
+        name="slack",
+        token=token,
+        signing_secret=signing_secret,
+        before_authorize=before_authorize,
+        request_verification_enabled=False,  # `signed` does it, on the raw bytes
+        ignoring_self_events_enabled=False,
+        ssl_check_enabled=False,
+        attaching_function_token_enabled=False,
+        logger=SDK_LOG,
+    )
 
 
 def _is_payload(text: str, content_type: str) -> bool:
@@ -136,18 +150,21 @@ def _is_payload(text: str, content_type: str) -> bool:
 
 
 @asynccontextmanager
-async def open_socket(
-    app: AsyncApp, app_token: str, api_url: str
-) -> AsyncIterator[SocketModeClient]:
-    """Bolt's socket, not yet connected; closed on leaving."""
-    handler = AsyncSocketModeHandler(
-        app,
+async def open_socket(take: Take, app_token: str, api_url: str) -> AsyncIterator[SocketModeClient]:
+    """The SDK's socket, not yet connected; closed on leaving. Its payloads end in `take`."""
+    client = SocketModeClient(
         app_token,
         logger=SDK_LOG,
         web_client=AsyncWebClient(app_token, api_url, logger=SDK_LOG),
         ping_interval=_PING_S,
     )
-    client = handler.client
+
+    async def answer(_: AsyncBaseSocketModeClient, request: SocketModeRequest) -> None:
+        told = await _taken(take, request.payload)  # the SDK passes over what this raises
+        payload = None if told is None else dict(told)
+        await client.send_socket_mode_response(SocketModeResponse(request.envelope_id, payload))
+
+    client.socket_mode_request_listeners.append(answer)
     # The SDK's own way back waits for its ping interval and never ends.
     client.auto_reconnect_enabled = client.default_auto_reconnect_enabled = False
     try:

@@ -202,8 +202,10 @@ class Logs(logging.Handler):
     def _lines(self, records: Sequence[logging.LogRecord]) -> list[str]:
         """Looked through for secrets all at once, as nearly none of them holds one."""
         told = self._redactor.clean([_in_order(record, _fields_of(record)) for record in records])
-        lines = zip(told, records, strict=True)
-        return [f"{self._render(None, record.levelname.lower(), line)}\n" for line, record in lines]
+        return [
+            f"{self._render(None, record.levelname.lower(), line)!s}\n"
+            for line, record in zip(told, records, strict=True)
+        ]
 
 
 def _event(record: logging.LogRecord) -> object:
