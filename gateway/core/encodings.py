@@ -20,7 +20,6 @@ WORD_CHARS = 16  # letters alone must be that many to be no word
 
 # ── Escapes ─────────────────────────────────────────────────────────────────────────────
 
-ESCAPES = ("<", "&#", "&", "%", "\\x", "\\u")
 INVISIBLE = re.compile("[\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f"
                        "\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0"
                        "\U000e0000-\U000e0fff]")  # fmt: skip
@@ -29,6 +28,10 @@ ATOM = re.compile(
     rf"|\\{{1,8}}(?:x[0-9a-f]{{2}}|u[0-9a-f]{{4}}|u\{{[0-9a-f]{{1,5}}\}})|{INVISIBLE.pattern}",
     re.IGNORECASE | re.DOTALL,
 )
+
+MAY_ESCAPE = re.compile(r"<(?:!--|/?[a-z])|&\#?\w|%[0-9a-f]{2}|\\[xu]")
+"""In small letters, the beginning of every ATOM but for what is invisible; quick where there is
+none."""
 
 
 def shown(atom: re.Match[str]) -> str:
@@ -43,9 +46,20 @@ def shown(atom: re.Match[str]) -> str:
 
 # ── Dumps and archives ──────────────────────────────────────────────────────────────────
 
-MAY_HOLD = re.compile(r"[0-9a-f]{6}:?[ \t]|h4si|ej[w-z]")
-"""In small letters, what every row of a dump and every archive has in it: an offset's end, and
-how its base64 begins."""
+_ALIKE = bytes(
+    ord("0") if chr(byte) in "0123456789abcdef" else ord(" ") if byte == ord("\t") else byte
+    for byte in range(256)
+)
+_OFFSETS = (b"000000 ", b"000000: ")
+_ARCHIVES = (b"h4si", b"ejw", b"ejx", b"ejy", b"ejz")  # how their base64 begins
+
+
+def may_hold(raw: bytes) -> bool:
+    """False for bytes in small letters that have no row of a dump in them, and no archive: every
+    row begins with an offset, of six digits at least."""
+    alike = raw.translate(_ALIKE)
+    return any(end in alike for end in _OFFSETS) or any(begin in raw for begin in _ARCHIVES)
+
 
 _ROW = re.compile(  # of xxd, hexdump -C and od -tx1: an offset, and at most 16 bytes
     r"(?<![0-9a-z])[0-9a-f]{6,16}:?[ \t]{1,3}"

@@ -9,19 +9,20 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
+from functools import cache
 from itertools import islice
 from typing import Any, TextIO, TypeVar, cast
 from urllib.parse import unquote
 
 from gateway.core.encodings import (
     ATOM,
-    ESCAPES,
     INVISIBLE,
-    MAY_HOLD,
+    MAY_ESCAPE,
     WORD_CHARS,
     base64_of,
     dumped,
     forms_of,
+    may_hold,
     packed,
     shown,
     wide_base64,
@@ -153,12 +154,12 @@ class Redactor:
                 if form in bare:
                     broken = spaced.join(map(re.escape, form.decode()))
                     found += [at.span() for at in re.finditer(broken, small)]
-        escaped = any(sign in text for sign in ESCAPES)
+        escaped = MAY_ESCAPE.search(small) is not None
         if escaped or not (text.isascii() or INVISIBLE.search(text) is None):
             read = small_of(ATOM.sub(shown, text))
             if any(form in read for form in self._plain):
                 found += _placed(_found(self._plain, read), _stretches(text))
-        if MAY_HOLD.search(small):
+        if may_hold(raw):
             found += self._in_dumps_and_archives(text, small)
         return _apart(found) if found else found
 
@@ -201,7 +202,7 @@ class Redactor:
         if not self._forms:
             return value
         texts: list[str] = []
-        waiting: list[object] = [value]
+        waiting: list[Any] = [value]
         while waiting:
             item = waiting.pop()
             if isinstance(item, str):
@@ -211,8 +212,8 @@ class Redactor:
             elif isinstance(item, dict):
                 waiting += item
                 waiting += item.values()
-            elif is_dataclass(item) and not isinstance(item, type):
-                waiting += [getattr(item, field.name) for field in fields(item)]
+            else:
+                waiting += [getattr(item, name) for name in _names_of(type(item))]
         text = "\0".join(texts)  # looked through as one, as nearly none holds a secret
         if not self._spans(text):
             return value
@@ -233,6 +234,12 @@ class Redactor:
             changed = {name: new for name, old in named if (new := self._clean(old)) is not old}
             return replace(value, **changed) if changed else value
         return value
+
+
+@cache
+def _names_of(kind: type) -> tuple[str, ...]:
+    """The fields of a dataclass; none of anything else."""
+    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
 
 
 class CleanStream(io.TextIOBase):
