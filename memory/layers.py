@@ -20,6 +20,7 @@ from contract.agent import ToolUse
 from contract.briefing import Fact, Landmark, Note, Observation
 from contract.chat import Room, Speaker
 from memory.given import NOTHING, GivenText
+from memory.pace import LearningPace
 from memory.scopes import Invocation
 from store.database import Store
 
@@ -175,13 +176,15 @@ class Layers:
         *,
         after_s: float = 0.0,
         about: About = lambda told: nullcontext(),
+        pace: LearningPace | None = None,
     ) -> None:
-        """after_s: how long learning waits, so that it doesn't take time from answers. about: what
-        is learned from is worked on within it."""
+        """after_s: how long learning waits, so that turns that follow one another are learned from
+        together. about: what is learned from is worked on within it. pace: None: at once, then."""
         self._store = store
         self._about = about
         self._slices = slices
         self._after_s = after_s
+        self._pace = pace
         self._sources = tuple(sources)
         holding = [one.held.label(one.name) for one in sources if one.held is not None]
         self._holding = select(*holding) if holding else None
@@ -235,6 +238,8 @@ class Layers:
     async def _learn(self, scope: str, waiting: deque[_Told]) -> None:
         try:
             await asyncio.sleep(self._after_s)
+            if self._pace is not None:
+                await self._pace.begin()
             while waiting:
                 told, learned = waiting[0]
                 with self._about(told):

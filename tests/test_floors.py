@@ -54,6 +54,7 @@ PACKAGES: Mapping[str, Sequence[set[str]]] = {
             "model",
             "cursors",
             "members",
+            "pace",
             "strict",
             "server_calls",
             "withdrawn",

@@ -91,7 +91,7 @@ class App:
         self.usage = self.accounting.usage
 
         # What is remembered, and who answers
-        self.memories = make_memories(context, backends, learn_after_s)
+        self.memories = make_memories(context, backends, learn_after_s, self.queues.behind)
         self._embedder = backends.embedder
         self.persona_service = make_persona_service(context)
         self.sessions = make_sessions(context, self.memories, programs, hooks, sandboxing)

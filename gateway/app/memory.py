@@ -17,8 +17,10 @@ from gateway.turns.platform_pins import PlatformPins
 from memory.layers import AnsweredTurn, EndedSession
 
 
-def make_memories(context: Context, backends: Backends, learn_after_s: float) -> Memories:
-    """Every layer. learn_after_s: see Memories."""
+def make_memories(
+    context: Context, backends: Backends, learn_after_s: float, busy: Callable[[], bool]
+) -> Memories:
+    """Every layer. learn_after_s, busy: see BackgroundLearning."""
     config = context.config
 
     def about(told: AnsweredTurn | EndedSession) -> AbstractContextManager[None]:
@@ -41,6 +43,7 @@ def make_memories(context: Context, backends: Backends, learn_after_s: float) ->
         called=context.metrics.called,
         about=about,
         learn_after_s=learn_after_s,
+        busy=busy,
     )
     made = Memories(config.memory, parts, learning)
     context.metrics.watch_learning(made.layers.learning)

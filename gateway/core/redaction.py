@@ -9,7 +9,6 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
-from functools import cache
 from itertools import islice
 from typing import Any, TextIO, TypeVar, cast
 from urllib.parse import unquote
@@ -202,7 +201,7 @@ class Redactor:
         if not self._forms:
             return value
         texts: list[str] = []
-        waiting: list[Any] = [value]
+        waiting: list[object] = [value]
         while waiting:
             item = waiting.pop()
             if isinstance(item, str):
@@ -213,7 +212,7 @@ class Redactor:
                 waiting += item
                 waiting += item.values()
             else:
-                waiting += [getattr(item, name) for name in _names_of(type(item))]
+                waiting += [getattr(item, name) for name in _FIELDS[type(item)]]
         text = "\0".join(texts)  # looked through as one, as nearly none holds a secret
         if not self._spans(text):
             return value
@@ -236,10 +235,16 @@ class Redactor:
         return value
 
 
-@cache
-def _names_of(kind: type) -> tuple[str, ...]:
-    """The fields of a dataclass; none of anything else."""
-    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
+class _FieldNames(dict[type, tuple[str, ...]]):
+    """By its class the fields of a dataclass, looked up once; none of anything else."""
+
+    def __missing__(self, kind: type) -> tuple[str, ...]:
+        names = tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
+        self[kind] = names
+        return names
+
+
+_FIELDS = _FieldNames()
 
 
 class CleanStream(io.TextIOBase):

@@ -27,6 +27,7 @@ from memory.observations.observer import Observer
 from memory.observations.titles import ObservationTitles
 from memory.observations.work_log import WorkLog
 from memory.owner.commands import MemoryCommands
+from memory.pace import LearningPace
 from memory.readable import ReadableMessages
 from memory.recall.index import Index
 from memory.recall.recall import Recall
@@ -61,7 +62,7 @@ class BackgroundLearning:
     """The learning of the layers: when, from what, and who hears of it.
 
     learned: called with the id of a room that was learned from. called: after each call of the
-    model. about: see Layers.
+    model. about: see Layers. busy: see LearningPace.
     """
 
     spawn: Spawn
@@ -70,6 +71,7 @@ class BackgroundLearning:
     about: About = lambda told: nullcontext()
     heard_s: float = HEARD_S
     learn_after_s: float = LEARN_AFTER_S
+    busy: Callable[[], bool] = lambda: False
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +149,7 @@ class Memories:
             learning.learned,
             after_s=learning.learn_after_s,
             about=learning.about,
+            pace=LearningPace(learning.busy) if learning.learn_after_s else None,
         )
 
     def _extraction(self, table: MemoryTable, clock: Callable[[], datetime]) -> Extraction | None:

@@ -246,6 +246,10 @@ class TurnQueues:
         """The number of turns that wait or run."""
         return sum(queue.length() for queue in self._queues.values())
 
+    def behind(self) -> bool:
+        """True while turns wait for others of their session, or messages for the disk."""
+        return self.coming > 0 or any(queue.waiting for queue in self._queues.values())
+
     def busy(self, key: SessionKey) -> bool:
         """True while turns of a session wait or run."""
         return key in self._queues
