@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import structlog
-from sqlalchemy import Connection, select, text
+from sqlalchemy import Connection, bindparam, insert, select, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from contract.chat import MOOT, Room, Speaker
@@ -45,6 +45,10 @@ LOG_EVERY = timedelta(hours=1)
 
 _C = audit.c
 _NEWEST = select(_C.hash).order_by(_C.seq.desc()).limit(1)
+_EARLIER = select(_C.seq).where(_C.at < bindparam("began_at")).limit(1)
+_FOLLOWED = select(_C.seq).where(_C.before == bindparam("head")).limit(1)
+_CUTS = select(_C.detail).where(_C.act == bindparam("cut"))
+_APPEND = insert(audit)
 _CLAIM = {  # the write lock before the newest row is read: another process may append, too
     "sqlite": text("UPDATE audit SET seq = seq WHERE 0"),
     "postgresql": text("LOCK TABLE audit IN SHARE ROW EXCLUSIVE MODE"),
@@ -323,7 +327,7 @@ def append(
         cut = {"head": known, "newest": before}
         before = append(connection, act=CUT, by=MOOT, at=at, detail=cut)
     values = sealed(row, before, partial(secrets.token_hex, SALT_BYTES))
-    connection.execute(audit.insert().values(values))
+    connection.execute(_APPEND, values)
     return str(values["hash"])
 
 
@@ -331,14 +335,11 @@ def _is_told(connection: Connection, head: str) -> bool:
     """True if a row follows that one, or says that it is gone; where there is no anchor, if there
     is no row that it could have known."""
     lost, _, began_at = head.partition(" ")
-    if lost == MISSING:
-        earlier = select(_C.seq).where(_C.at < int(began_at)).limit(1)
-        if not connection.execute(earlier).first():
-            return True
-    followed = select(_C.seq).where(_C.before == head).limit(1)
-    if connection.execute(followed).first():
+    if lost == MISSING and not connection.execute(_EARLIER, {"began_at": int(began_at)}).first():
         return True
-    cuts = connection.execute(select(_C.detail).where(_C.act == CUT)).scalars()
+    if connection.execute(_FOLLOWED, {"head": head}).first():
+        return True
+    cuts = connection.execute(_CUTS, {"cut": CUT}).scalars()
     return any(detail.get("head") == head for detail in cuts)
 
 
