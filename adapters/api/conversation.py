@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import dropwhile, groupby
 from pathlib import Path
@@ -63,6 +63,7 @@ class Conversation:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._said: list[ConversationMessage] = []
+        self._turns: list[ConversationMessage] | None = None  # of them, until that changes
         self.failed = False  # something could not be kept
 
     @classmethod
@@ -80,14 +81,13 @@ class Conversation:
         """The size of all that was said."""
         return sum(said.chars for said in self._said)
 
-    def messages(self) -> Iterator[ConversationMessage]:
+    def messages(self) -> Sequence[ConversationMessage]:
         """The conversation in turns: what a side said twice in a row is one message."""
-        begun = dropwhile(lambda said: said.role != "user", self._said)
-        for role, run in groupby(begun, key=lambda said: said.role):
-            every = list(run)
-            texts = tuple(text for said in every for text in said.texts)
-            pictures = tuple(picture for said in every for picture in said.pictures)
-            yield ConversationMessage(role, texts, pictures)
+        if self._turns is None:
+            begun = dropwhile(lambda said: said.role != "user", self._said)
+            runs = groupby(begun, key=lambda said: said.role)
+            self._turns = [_joined(role, list(run)) for role, run in runs]
+        return self._turns
 
     def say(self, role: Role, *texts: str, pictures: Sequence[Attachment] = ()) -> None:
         """Add what one side says. The API takes neither blank texts, which are left out, nor half
@@ -95,16 +95,26 @@ class Conversation:
         path."""
         kept = tuple(text.encode(errors="replace").decode() for text in texts if text.strip())
         if kept:
-            held = {picture for said in self._said for picture in said.pictures}
-            new = tuple(picture for picture in pictures if picture not in held)
-            self._said.append(ConversationMessage(role, kept, new))
+            new = tuple(pictures)
+            if new:
+                held = {picture for said in self._said for picture in said.pictures}
+                new = tuple(picture for picture in new if picture not in held)
+            self._append(ConversationMessage(role, kept, new))
             shown = {"pictures": [asdict(picture) for picture in new]} if new else {}
             self._write({"role": role, "texts": kept, **shown})
+
+    def _append(self, said: ConversationMessage) -> None:
+        self._said.append(said)
+        if not self._turns or self._turns[-1].role == said.role:
+            self._turns = None
+        else:
+            self._turns = [*self._turns, said]
 
     def retract(self) -> None:
         """Take back what was said last."""
         if self._said:
             self._said.pop()
+            self._turns = None
             self._write({"retract": 1})
 
     def undo(self) -> bool:
@@ -129,6 +139,7 @@ class Conversation:
             start = starts[-1] if starts else 0
         if start:
             del self._said[:start]
+            self._turns = None
             self._write({"forget": start})
         return bool(start)
 
@@ -184,3 +195,10 @@ class Conversation:
         if line.retract:
             del self._said[-line.retract :]
         del self._said[: line.forget]
+
+
+def _joined(role: Role, run: Sequence[ConversationMessage]) -> ConversationMessage:
+    if len(run) == 1:
+        return run[0]
+    texts = tuple(text for said in run for text in said.texts)
+    return ConversationMessage(role, texts, tuple(one for said in run for one in said.pictures))

@@ -150,7 +150,7 @@ class ApiAgent(AgentSession["_Turn"]):
                 turn.begin_again()
 
     async def _rounds(self, turn: _Turn, thinking: Thinking) -> ModelAnswer:
-        said = list(self._conversation.messages())
+        said = self._conversation.messages()
         pictures = await shown_pictures(said)  # read once, however often the model uses tools
         for number in range(ROUNDS):
             last = number == ROUNDS - 1
