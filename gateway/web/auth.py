@@ -51,8 +51,9 @@ FOR_EVERYBODY = frozenset(
 READS = {"metrics": frozenset({"GET /metrics"})}
 """The routes of tokens that are good for one thing alone."""
 
+CSP = "Content-Security-Policy"
 HEADERS = {
-    "Content-Security-Policy": "default-src 'self'; object-src 'none'; base-uri 'none'; "
+    CSP: "default-src 'self'; object-src 'none'; base-uri 'none'; "
     "form-action 'self'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -141,6 +142,9 @@ def cookie_name(request: web.Request) -> str:
 
 
 HOST = "__Host-"  # browsers take such a cookie over TLS alone, and from no other host
+
+
+ROOM = "moot-room"  # the cookie: the room that this browser showed last; "": none
 
 
 def session_cookie(request: web.Request) -> str:

@@ -24,6 +24,8 @@ declare namespace Api {
     people: SpeakerView[];
     commands: Command[];
     unread: UnreadView[];
+    /** Whose newest stretch `timeline` is. */
+    room_id: string;
     timeline: TimelineView;
   }
 

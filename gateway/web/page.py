@@ -13,7 +13,7 @@ from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
 from contract.errors import MootError, Rejected
-from contract.language import accepted, speaking
+from contract.language import accepted, known, speaking
 from gateway.core.redaction import Redactor
 from gateway.web import auth
 from gateway.web.access.api import AccessApi
@@ -48,6 +48,7 @@ from gateway.web.usage_api import UsageApi
 log = structlog.stdlib.get_logger("moot.gateway")
 
 _MADE_HERE = ("application/json", "text/plain")
+LANGUAGE = "moot-language"  # the cookie: what somebody chose on the page
 HEALTH = "GET /healthz"
 SHUTDOWN_S = 3.0  # a caller who waits for a reply is let go; their message is on disk
 
@@ -137,7 +138,7 @@ def make_app(
         client_max_size=settings.most_body_bytes,
     )
     app.add_routes(webhooks)
-    for api in _apis(services, hub, files, settings, credentials):
+    for api in _apis(services, hub, files, settings, front):
         app.add_routes(api.routes())
     app.add_routes(front.routes())
     app.on_response_prepare.append(_add_headers)
@@ -151,8 +152,9 @@ def make_app(
 
 @web.middleware
 async def _speaking(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Answers in the language that the browser asks for."""
-    with speaking(accepted(request.headers.get("Accept-Language", ""))):
+    """Answers in the language that somebody chose on the page, else in that of their browser."""
+    chosen = known(request.cookies.get(LANGUAGE, ""))
+    with speaking(chosen or accepted(request.headers.get("Accept-Language", ""))):
         return await handler(request)
 
 
@@ -161,9 +163,11 @@ class _Routes(Protocol):
 
 
 def _apis(
-    services: Services, hub: Hub, files: Uploads, settings: PageSettings, credentials: Credentials
+    services: Services, hub: Hub, files: Uploads, settings: PageSettings, front: Front
 ) -> Sequence[_Routes]:
-    """Every group of routes below /api."""
+    """Every group of routes below /api, and the page's document, which answers the first of them
+    ahead."""
+    credentials = front.credentials
     visitors, rooms = services.visitors, credentials.rooms
     chat = ChatApi(
         services.inbox,
@@ -179,7 +183,7 @@ def _apis(
     messages = MessagesApi(services.talk, rooms, files.id_of)
     return (
         chat,
-        StartApi(chat, signin, messages),
+        StartApi(chat, signin, messages, front, settings.redactor.clean),
         messages,
         MemoryApi(services.memory, rooms),
         AuditApi(services.audit),

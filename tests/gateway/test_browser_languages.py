@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Collection
+from pathlib import Path
 
 import pytest
 from playwright.async_api import Browser, Page, expect
 
+from adapters.agent import Reply
 from contract.chat import Room, Speaker
+from gateway.settings.tables import SessionsTable
+from gateway.web.page import PageSettings, open_page
 from tests import words
 from tests.doubles.browser import enter
 from tests.doubles.house import FakeHouse
+from tests.doubles.running import gateway, until
+from tests.doubles.scripted import ScriptedPrograms
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 GENERAL = Room("web:general", "general")
@@ -96,3 +103,50 @@ async def test_a_language_that_nobody_translated_is_english(browser: Browser, ad
     await expect(page.locator("#title")).to_have_text("Sign in to Moot")
     await expect(page.locator("html")).to_have_attribute("lang", "en")
     await context.close()
+
+
+async def test_what_moot_says_on_the_page_follows_the_language_chosen_there(
+    browser: Browser, tmp_path: Path
+) -> None:
+    """By a browser whose own language is English."""
+    let_go = asyncio.Event()
+
+    async def wait(prompt: str, reply: Reply) -> str:
+        await let_go.wait()
+        return "done"
+
+    programs, most = ScriptedPrograms(wait), SessionsTable(most=1)
+    async with (
+        gateway(tmp_path, programs=programs, personas=("demo", "other"), sessions=most) as moot,
+        open_page(moot.house.services, PageSettings(tmp_path / "files")) as url,
+    ):
+        await moot.house.services.chat.open_lobby()
+        context = await browser.new_context(locale="en-US")
+        page = await context.new_page()
+        await enter(page, url, moot.house.visitors, "Ada")
+        await page.locator("#me").click()
+        await page.get_by_label("Language").select_option("de")
+        await expect(page.locator("html")).to_have_attribute("lang", "de")
+        await expect(page.locator("#me")).to_contain_text("Ada")
+
+        async def said(text: str) -> None:
+            await page.locator("#text").fill(text)
+            await page.locator("#text").press("Enter")
+
+        await said("!status")
+        await expect(page.locator("article.bot .text").last).to_contain_text("nichts zu tun")
+        await said("!stauts")
+        await expect(page.locator("article.bot .text").last).to_contain_text("Meintest du")
+        await said("@demo one")
+        await until(lambda: len(programs.prompts) == 1)
+        await said("@other two")
+        await expect(page.locator("#log")).to_contain_text("wartet auf eine freie Sitzung")
+        await page.locator("#me").click()
+        await page.get_by_label("Sprache").select_option("")
+        await expect(page.locator("html")).to_have_attribute("lang", "en")
+        await expect(page.locator("#me")).to_contain_text("Ada")
+        await said("!stauts")
+        await expect(page.locator("#log")).to_contain_text("Did you mean")
+        let_go.set()
+        await moot.settle()
+        await context.close()

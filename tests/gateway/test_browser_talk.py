@@ -72,6 +72,11 @@ async def talk(browser: Browser, tmp_path: Path) -> AsyncIterator[Talk]:
                     await context.close()
 
 
+def soon(n: int) -> datetime:
+    """A time of now, each after the one before."""
+    return datetime.now(UTC) + timedelta(milliseconds=n)
+
+
 def button(page: Page, name: str) -> Any:
     return page.get_by_role("button", name=re.compile(f"^{name}: "))
 
@@ -275,3 +280,37 @@ async def test_more_than_ninety_nine_are_many(talk: Talk) -> None:
     await ada.reload()
     await expect(badge).to_have_text("99+")
     await expect(ada).to_have_title(re.compile(r"^\(99\+\)"))
+
+
+@pytest.mark.parametrize("size", [WIDE, PHONE])
+async def test_a_room_with_much_that_is_new_begins_there(talk: Talk, size: ViewportSize) -> None:
+    ada = await talk.person("Ada", size)
+    await talk.said(ada, "read by me")
+    await ada.evaluate("() => { location.hash = '#web%3Adm-ada-demo'; }")
+    await expect(ada.get_by_role("heading", name="You and demo")).to_be_visible()
+    bea = IngestMetadata(
+        source="web", sender_id="web:bea", sender_display_name="Bea", sender_type="human"
+    )
+    house = talk.moot.house
+    for n in range(70):  # more than one stretch, and than a screen
+        inbound = Inbound(f"line {n:02}", bea, Room("web:general", "general"), f"m{n}", soon(n))
+        await house.intake.message(inbound, house.context.bots["web"])
+    badge = ada.locator(".row.unread", has_text="general").locator(".badge > [aria-hidden]")
+    await expect(badge).to_have_text("70")
+
+    await ada.evaluate("() => { location.hash = '#web%3Ageneral'; }")
+    await expect(ada.locator(".new-line")).to_be_in_viewport()
+    await expect(ada.locator(".new-line + article .text")).to_have_text("line 00")
+    await expect(ada.get_by_text("line 00")).to_be_in_viewport()
+    await expect(ada.get_by_text("line 69")).not_to_be_in_viewport()
+    await ada.evaluate("() => { location.hash = '#web%3Adm-ada-demo'; }")
+    await expect(badge).to_have_text("70")  # nobody has seen them
+
+    await ada.evaluate("() => { location.hash = '#web%3Ageneral'; }")
+    await ada.get_by_role("button", name="New messages").click()
+    await expect(ada.get_by_text("line 69")).to_be_in_viewport()
+    await ada.evaluate("() => { location.hash = '#web%3Adm-ada-demo'; }")
+    await expect(ada.locator(".row.unread")).to_have_count(0)
+    await ada.reload()
+    await expect(ada.locator("#me")).to_contain_text("Ada")
+    await expect(ada.locator(".row.unread")).to_have_count(0)

@@ -1,5 +1,6 @@
 // Bundles gateway/web/static into gateway/web/dist, which is committed and served. Each document's
-// scripts and style sheets become one file each, whose name changes with its bytes; what a script
+// scripts become one file, whose name changes with its bytes, and its style sheets stand in itself:
+// on a slow network a file of their own would keep it blank for a round trip more. What a script
 // imports only when it is needed becomes a file of its own.
 //
 //     node bundle.mjs           writes it
@@ -94,7 +95,7 @@ async function bundle(options) {
 /** A script without the imports of nothing: of a chunk that has but esbuild's own helpers, which no source is in. */
 function withoutIdle(outputs, { path, contents, text }) {
   if (!path.endsWith(".js")) return contents;
-  const kept = text.replace(/^(?:import"\/static\/([\w.-]+)";)+/, (line) =>
+  const kept = text.replace(/^(?:import(?:\{[^}]*\}from)?"[^"]+";)+/, (line) =>
     line.replace(/import"\/static\/([\w.-]+)";/g, (one, name) =>
       Object.keys(outputs.get(name)?.inputs ?? { unknown: 0 }).length ? one : "",
     ),
@@ -177,15 +178,15 @@ function linked(manifest) {
 }
 
 /** The style sheets of a document as one. */
-async function styles(name, sheets) {
-  const contents = sheets.map((sheet) => `@import "./${sheet}";`).join("\n");
-  const outputs = await bundle({ stdin: { contents, resolveDir: from, sourcefile: "all.css", loader: "css" } });
-  const [file] = [...outputs].find(([, output]) => output.entryPoint);
-  const named = file.replace("stdin", name);
-  made.set(named, made.get(file));
-  made.delete(file);
-  return named;
-}
+const styles = (sheets) =>
+  text({
+    stdin: {
+      contents: sheets.map((sheet) => `@import "./${sheet}";`).join("\n"),
+      resolveDir: from,
+      sourcefile: "all.css",
+      loader: "css",
+    },
+  });
 
 const FRAME = "diagram.html";
 const framed = await frame(FRAME);
@@ -204,29 +205,21 @@ for (const [document, source] of sources) {
   const workerOutputs = await bundle({ entryPoints: workers.map((path) => `static/${path}`), format: "iife" });
   const asked = new Set();
   const ahead = new Set();
-  const style = await styles(
-    document.replace(".html", ""),
-    [...source.matchAll(STYLE)].map(([, path]) => path),
-  );
-  asked.add(style);
-  const first = source.indexOf('<link rel="stylesheet"');
-  const linked = source.slice(0, first) + `<link rel="stylesheet" href="/static/${style}">\n` + source.slice(first);
-  const html = linked
-    .replace(STYLE, (line, path) => (path === style ? line : ""))
-    .replace(ADDRESS, (address, path) => {
-      if (path === style) return address;
-      const worker = workers.includes(path);
-      const into = worker ? workerOutputs : outputs;
-      const name = path === FRAME ? framed : scripts.includes(path) ? entryOf(into, `static/${path}`) : copied(path);
-      asked.add(name);
-      if (!worker && scripts.includes(path)) {
-        for (const file of imported(outputs, name, false)) ahead.add(file);
-        for (const file of imported(outputs, name, true)) asked.add(file);
-      }
-      return `/static/${name}`;
-    });
+  const html = source.replace(STYLE, "").replace(ADDRESS, (address, path) => {
+    const worker = workers.includes(path);
+    const into = worker ? workerOutputs : outputs;
+    const name = path === FRAME ? framed : scripts.includes(path) ? entryOf(into, `static/${path}`) : copied(path);
+    asked.add(name);
+    if (!worker && scripts.includes(path)) {
+      for (const file of imported(outputs, name, false)) ahead.add(file);
+      for (const file of imported(outputs, name, true)) asked.add(file);
+    }
+    return `/static/${name}`;
+  });
   const preloads = [...ahead].map((name) => `<link rel="modulepreload" href="/static/${name}">\n`).join("");
-  made.set(document, Buffer.from(html.replace("</head>", `${preloads}</head>`)));
+  const style = await styles([...source.matchAll(STYLE)].map(([, path]) => path));
+  const whole = html.replace('<script type="module"', (tag) => preloads + tag).replace("</head>", () => `<style>${style.trimEnd()}</style>\n</head>`);
+  made.set(document, Buffer.from(whole));
   parts[document] = [...asked].sort();
 }
 made.set("parts.json", Buffer.from(`${JSON.stringify(parts, null, 1)}\n`));

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import gzip
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from aiohttp import web
+
+from gateway.web.auth import CSP, HEADERS
 
 BUNDLE = Path(__file__).parents[1] / "dist"
 
@@ -28,6 +32,7 @@ THEME = "moot-theme"  # the cookie: the page is in its colours before any script
 PACKED = frozenset({".png", ".woff2"})  # compressed as they are
 DOCUMENT = "no-cache"  # asked for each time: it names the files
 FILE = "public, max-age=31536000, immutable"  # its name changes with its bytes
+_STYLE = re.compile(b"<style>(.*?)</style>", re.DOTALL)
 
 
 @dataclass(slots=True)
@@ -48,10 +53,12 @@ class Asset:
 
 @dataclass(frozen=True, slots=True)
 class Assets:
-    """Every file by its name. parts: the files that a document may ask for, by its name."""
+    """Every file by its name. parts: the files that a document may ask for, by its name. policies:
+    what a document may do, by its name; its own style sheet is allowed by its digest."""
 
     files: Mapping[str, Asset]
     parts: Mapping[str, tuple[str, ...]]
+    policies: Mapping[str, str]
 
     def is_document(self, name: str) -> bool:
         """True if a file has an address of its own, and none among the static ones."""
@@ -61,6 +68,10 @@ class Assets:
         """The name of a document in the colours that this browser was told to show."""
         name = _themed(document, request.cookies.get(THEME, ""))
         return name if name in self.files else document
+
+    def catalog(self, document: str, language: str) -> tuple[str, ...]:
+        """The script with the words of a language that a document asks for; English has none."""
+        return tuple(one for one in self.parts[document] if one.startswith(f"{language}-"))
 
     @classmethod
     def load(cls, folder: Path = BUNDLE) -> Assets:
@@ -79,13 +90,16 @@ class Assets:
                 )
                 etag = f"{files[name].etag}-{theme}"
                 files[_themed(name, theme)] = Asset(body, ".html", etag)
-        return cls(files, {document: tuple(names) for document, names in parts.items()})
+        by_document = {document: tuple(names) for document, names in parts.items()}
+        return cls(files, by_document, {name: _policy(files[name].body) for name in parts})
 
     async def answer(self, request: web.Request, name: str, status: int = 200) -> web.Response:
         """A file; 304 when the browser has it."""
         asset = self.files[name]
         kept = DOCUMENT if self.is_document(name) else FILE
         headers = {"Cache-Control": kept if status == 200 else "no-store"}
+        if self.is_document(name):
+            headers[CSP] = self.policies[f"{name.partition('.')[0]}.html"]
         if status == 200:
             headers["ETag"] = f'"{asset.etag}"'
         if status == 200 and any(tag.value == asset.etag for tag in request.if_none_match or ()):
@@ -101,6 +115,15 @@ class Assets:
             body=body, status=status, content_type=TYPES[asset.suffix], charset=text,
             headers=headers,
         )  # fmt: skip
+
+
+def _policy(document: bytes) -> str:
+    """The policy of every answer, and the style sheets that stand in a document."""
+    digests = [
+        f"'sha256-{base64.b64encode(hashlib.sha256(style).digest()).decode()}'"
+        for style in _STYLE.findall(document)
+    ]
+    return " ".join([f"{HEADERS[CSP]}; style-src 'self'", *digests])
 
 
 def _themed(document: str, theme: str) -> str:

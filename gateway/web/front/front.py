@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from aiohttp import web
 
-from gateway.web import auth
-from gateway.web.auth import Credentials
+from gateway.web.auth import CSP, Credentials
 from gateway.web.body import answer, error
 from gateway.web.front.assets import Assets
 from gateway.web.monitor import Monitor
-from gateway.web.signin.api import set_session
-from gateway.web.signin.caller import RequestRefused, caller_of, set_caller
+from gateway.web.signin.caller import RequestRefused, set_caller
 from gateway.web.signin.oidc_api import BACK
 
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"  # Prometheus' text format
 WORKER = "service_worker-"
 FRAMED = {
-    "Content-Security-Policy": "sandbox allow-scripts; frame-ancestors 'self'",
+    CSP: "sandbox allow-scripts; frame-ancestors 'self'",
     "X-Frame-Options": "SAMEORIGIN",
 }
 """For a document that stands in a frame of the page: what else it may do, it says itself."""
@@ -41,23 +40,21 @@ class Front:
         return frozenset(f"/static/{name}" for name in self.assets.parts["signin.html"])
 
     def routes(self) -> list[web.RouteDef]:
-        """Every route outside /api."""
+        """Every route outside /api but the page's own document."""
         return [
-            web.get("/", self.index),
             web.get("/sign-in", self.sign_in),
             web.get("/static/{name:.+}", self.static),
             web.get("/healthz", self.health),
             web.get("/metrics", self.metrics),
         ]
 
-    async def index(self, request: web.Request) -> web.Response:
-        response = await self._document(request, "index.html")
-        cookie = auth.session_cookie(request)
-        if caller_of(request).is_person:  # the browser keeps it as long as the session lasts
-            set_session(
-                response, request, cookie, secure=self.credentials.access.is_secure(request)
-            )
-        return response
+    def document(self, request: web.Request, name: str, fill: Callable[[str], str]) -> web.Response:
+        """A document with what `fill` puts into it for whoever asks: nobody keeps it."""
+        themed = self.assets.themed(name, request)
+        return web.Response(
+            text=fill(self.assets.files[themed].body.decode()), content_type="text/html",
+            headers={"Cache-Control": "no-store", CSP: self.assets.policies[name]},
+        )  # fmt: skip
 
     async def _document(self, request: web.Request, name: str, status: int = 200) -> web.Response:
         return await self.assets.answer(request, self.assets.themed(name, request), status)
@@ -97,7 +94,8 @@ class Front:
         page, said = self.assets.files["signin.html"].body.decode(), html.escape(f"{refused}.")
         return web.Response(
             text=page.replace(FAULT, FAULT + said), status=refused.status,
-            content_type="text/html", headers={"Cache-Control": "no-store"},
+            content_type="text/html",
+            headers={"Cache-Control": "no-store", CSP: self.assets.policies["signin.html"]},
         )  # fmt: skip
 
     async def turn_away(self, request: web.Request, refused: RequestRefused) -> web.Response:

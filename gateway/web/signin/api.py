@@ -105,6 +105,7 @@ class SignInApi:
             await self._end(caller)
         response = answer({"signed_out": True})
         response.del_cookie(name := auth.cookie_name(request))
+        response.del_cookie(auth.ROOM)
         if f"{auth.HOST}{name}" in request.cookies:
             response.del_cookie(f"{auth.HOST}{name}", secure=True)
         return response

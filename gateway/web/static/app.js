@@ -1,15 +1,13 @@
 // @ts-check
 // The page: puts the parts together and carries what happens between them.
 
-import { adminEvent, openAdmin, setUpAdmin } from "./admin/sections.js";
+import { adminLinkEvent, setUpAdminLink } from "./chat/admin_link.js";
 import * as api from "./lib/api.js";
 import { Composer } from "./chat/composer.js";
 import { Conversation } from "./chat/conversation.js";
 import { switcher } from "./chat/jump.js";
 import { $, announce, fill, h, icon, withCode } from "./lib/dom.js";
 import { Outbox } from "./chat/outbox.js";
-import { personasChanged, showPersonas } from "./personas/views.js";
-import { memoryChanged, toggleMemory } from "./memory/panel.js";
 import { closePanel, panelKind, setUpPanel } from "./lib/panel.js";
 import { notifyOf } from "./chat/notify.js";
 import { serveOffline } from "./chat/offline.js";
@@ -18,23 +16,23 @@ import * as store from "./lib/store.js";
 import { on, state, tell } from "./lib/store.js";
 import { colourFrame } from "./lib/theme.js";
 import { follow } from "./lib/stream.js";
-import { showTerminal } from "./chat/terminal.js";
 import { TimelineView } from "./chat/timeline.js";
 import { drawWelcome } from "./chat/welcome.js";
-import { showWhy } from "./chat/why.js";
 import { placeHash, platformName } from "./lib/words.js";
 import { t, translateDocument } from "./lib/i18n.js";
 
 translateDocument();
 
 const HOME = "web:general"; // where one is who names no room
+const MOST_STRETCHES = 4; // that are fetched to find where unread begins
+const ELSEWHERE = /^#(?:admin|turn|personas)\b/; // addresses beyond the rooms
 /** @type {Map<string, Conversation>} */
 const conversations = new Map(); // by the room's id
 const composer = new Composer(send);
 const timeline = new TimelineView({
   onOlder: () => further("older"),
   onNewer: () => further("newer"),
-  onLatest: () => load().then(() => timeline.showEnd()),
+  onLatest: () => load(() => timeline.showEnd()),
   onSeen: seen,
 });
 /** @type {Page.Room | null} */
@@ -46,6 +44,20 @@ function conversation(roomId = state.roomId ?? HOME) {
   const known = conversations.get(roomId) ?? new Conversation(roomId);
   conversations.set(roomId, known);
   return known;
+}
+
+/** @type {typeof import("./views.js") | null} */
+let views = null; // all beyond the rooms, once somebody has asked for a part of it
+
+/** @param {(views: typeof import("./views.js")) => unknown} use */
+async function withViews(use) {
+  try {
+    views ??= await import("./views.js");
+  } catch {
+    say(t("Moot does not answer. Is it running?"));
+    return;
+  }
+  use(views);
 }
 
 // ── Rooms ─────────────────────────────────────────────────────────────────────────────────
@@ -68,35 +80,48 @@ function open(place) {
   if (!target || !store.mine(target)) return open(HOME);
   const hash = placeHash(roomId, message);
   if (location.hash !== hash) history.pushState(null, "", hash);
-  if (showPersonas()) return; // somebody has not saved yet
-  openAdmin(hash); // which is none of its own: it leaves
+  if (views?.showPersonas()) return; // somebody has not saved yet
+  views?.openAdmin(hash); // which is none of its own: it leaves
   if (panelKind()) closePanel();
   room = target;
   state.roomId = roomId;
+  store.rememberRoom(roomId);
   tell("room");
   drawHead(room);
   composer.open(roomId, store.roomLabel(room), readOnly(room));
   timeline.open(conversation(), { readOnly: readOnly(room), newAfter: store.newAfter(roomId) });
   if (!matchMedia("(pointer: coarse)").matches) composer.focus();
-  return message ? load().then(() => showMessage(message)) : load();
+  return load(() => (message ? showMessage(message) : toNew()));
 }
 
-/** @type {Api.TimelineView | null} */
-let lobby = null; // the newest stretch of HOME, as the page begins
+/** @type {Api.Start | null} */
+let begun = null; // with the newest stretch of a room, as the page begins
 
-async function load() {
+/** @param {() => unknown} arrive where to go in what was loaded */
+async function load(arrive = () => {}) {
   const opened = conversation();
   try {
-    await opened.load(opened.roomId === HOME ? lobby : null);
+    await opened.load(opened.roomId === begun?.room_id ? begun.timeline : null);
   } catch (error) {
     say(error.message);
     return;
   }
   if (!room || opened.roomId !== state.roomId) return;
-  timeline.refresh();
+  timeline.draw();
   drawWelcome(room, opened);
   drawHead(room);
+  await arrive();
   seen();
+}
+
+/** Begin where unread does; what is further back than this is looked for by hand. */
+async function toNew() {
+  const opened = conversation();
+  for (let stretch = 0; stretch < MOST_STRETCHES && timeline.isNewFromStart(opened); stretch += 1)
+    if (!(await opened.older().catch(() => false)) || opened.roomId !== state.roomId) break;
+  if (opened.roomId !== state.roomId) return;
+  timeline.draw();
+  timeline.toNew();
 }
 
 /** @param {"older" | "newer"} way */
@@ -114,8 +139,10 @@ async function further(way) {
   timeline.lookUp();
 }
 
+/** Whoever is at the end has seen it all. */
 function seen() {
-  if (!document.hidden && state.roomId && conversation().loaded) store.markRead(state.roomId, conversation().newest);
+  if (document.hidden || !timeline.atEnd || !state.roomId || !conversation().loaded) return;
+  store.markRead(state.roomId, conversation().newest);
 }
 
 /** @param {Page.Room} of */
@@ -131,7 +158,8 @@ function drawHead(of) {
 function fromAddress() {
   const [roomId, query = ""] = location.hash.slice(1).split("?");
   const wanted = decodeURIComponent(roomId);
-  if (!wanted || !store.roomOf(wanted)) return HOME;
+  if (!wanted) return begun?.room_id ?? HOME;
+  if (!store.roomOf(wanted)) return HOME;
   const message = new URLSearchParams(query).get("message");
   return message ? { roomId: wanted, message } : wanted;
 }
@@ -152,7 +180,8 @@ function send(given) {
  * @param {any} data
  */
 function onEvent(type, data) {
-  adminEvent(type);
+  if (!data?.resumed) adminLinkEvent(type);
+  views?.adminEvent(type);
   switch (type) {
     case "hello":
       if (!data.resumed) catchUp();
@@ -162,7 +191,7 @@ function onEvent(type, data) {
       return;
     case "personas":
       store.fetchPersonas().then(drawAll);
-      personasChanged();
+      views?.personasChanged();
       return;
     case "room":
       store.setRoom(data.room);
@@ -171,14 +200,14 @@ function onEvent(type, data) {
       say(t("Moot is stopping. What you write now is answered after its next start."));
       return;
     case "memory":
-      memoryChanged(data.room_id);
+      views?.memoryChanged(data.room_id);
       return;
     case "read":
       store.readElsewhere(data.room_id, data.until);
       return;
   }
   notifyOf(type, data, conversations.get(data.room_id));
-  if (type === "turn" && data.turn.state === "posted") memoryChanged(data.room_id); // perhaps a command's
+  if (type === "turn" && data.turn.state === "posted") views?.memoryChanged(data.room_id); // perhaps a command's
   const known = conversations.get(data.room_id);
   if (type === "message") arrived(data.message);
   if (type === "message" && data.room_id === state.roomId && document.hidden) timeline.newFrom(data.message);
@@ -203,7 +232,7 @@ function changed(of) {
   if (!room || of.roomId !== state.roomId) return;
   timeline.refresh();
   drawWelcome(room, of);
-  if (timeline.atEnd) seen();
+  seen();
 }
 
 /** Fetch what the events did not tell, after a gap. */
@@ -215,7 +244,7 @@ async function catchUp() {
     return;
   }
   outbox.restore();
-  memoryChanged(null);
+  views?.memoryChanged(null);
   for (const [roomId, other] of conversations) if (roomId !== state.roomId) other.forget();
   if (state.roomId) await load();
   else go();
@@ -225,27 +254,31 @@ async function catchUp() {
 async function begin() {
   let after = "";
   try {
-    const begun = await store.fetchAll();
+    begun = await store.fetchAll();
     after = begun.position;
-    lobby = begun.timeline;
     outbox.restore();
     go();
   } catch (error) {
     say(error.message);
   }
-  lobby = null; // it is old from now on
+  begun = null; // it is old from now on
   follow({ onEvent, onState, after });
 }
 
 /** Show what the address says. */
 function go() {
-  if (/^#personas\b/.test(location.hash)) openAdmin(); // which is none of its own: it leaves
-  if (!showPersonas() && !openAdmin()) {
-    open(fromAddress());
-  } else if (state.roomId) {
-    state.roomId = null; // no room is current beside what is shown
-    tell("room");
-  }
+  const elsewhere = ELSEWHERE.test(location.hash);
+  if (!elsewhere && !views) return void open(fromAddress());
+  withViews(({ showPersonas, openAdmin }) => {
+    if (/^#personas\b/.test(location.hash)) openAdmin(); // which is none of its own: it leaves
+    if (!showPersonas() && !openAdmin()) {
+      open(fromAddress());
+    } else if (state.roomId) {
+      state.roomId = null; // no room is current beside what is shown
+      tell("room");
+    }
+    if (!state.roomId) store.rememberRoom("");
+  });
 }
 
 function drawAll() {
@@ -300,8 +333,8 @@ on("say", say);
 on("quote", (text) => composer.put(`${text}${composer.text.value}`));
 on("stop", (turn) => send({ text: "!stop", extra: { recipient_id: `bot:${turn.persona}` } }));
 on("command", (text) => send({ text }));
-on("why", showWhy);
-on("watch", showTerminal);
+on("why", (turn) => withViews(({ showWhy }) => showWhy(turn)));
+on("watch", (session) => withViews(({ showTerminal }) => showTerminal(session)));
 on("show-message", showMessage);
 on("rooms", drawAll);
 on("me", () => {
@@ -309,9 +342,15 @@ on("me", () => {
 });
 
 $("show-memory").append(icon("book"), h("span", {}, t("Memory")));
-$("show-memory").addEventListener("click", () => room && toggleMemory(room, readOnly(room)));
+$("show-memory").addEventListener("click", () => {
+  const shown = room;
+  if (shown) withViews(({ toggleMemory }) => toggleMemory(shown, readOnly(shown)));
+});
 $("show-terminal").append(icon("terminal"), h("span", {}, t("Terminal")));
-$("show-terminal").addEventListener("click", () => (panelKind() === "terminal" ? closePanel() : showTerminal()));
+$("show-terminal").addEventListener("click", () => {
+  if (panelKind() === "terminal") closePanel();
+  else withViews(({ showTerminal }) => showTerminal());
+});
 new MutationObserver(() => {
   for (const kind of ["memory", "terminal"])
     $(`show-${kind}`).setAttribute("aria-pressed", String(panelKind() === kind));
@@ -329,7 +368,7 @@ document.addEventListener("visibilitychange", seen);
 
 setUpPanel();
 setUpSidebar(open);
-setUpAdmin();
+setUpAdminLink();
 colourFrame();
 serveOffline(open);
 begin();

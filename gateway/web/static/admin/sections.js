@@ -4,10 +4,10 @@
 import { closePanel } from "../lib/panel.js";
 import { $, byKey, focused, h, icon, openFolds, reopen, targetOf } from "../lib/dom.js";
 import { optional } from "../lib/api.js";
-import { on, state } from "../lib/store.js";
+import { LIVE } from "../chat/admin_link.js";
 import { audit } from "./audit.js";
 import { connect } from "./connect.js";
-import { overview, waits } from "./overview.js";
+import { overview } from "./overview.js";
 import { people } from "./people.js";
 import { plots } from "./plots.js";
 import { rooms } from "./rooms.js";
@@ -21,7 +21,6 @@ import { t } from "../lib/i18n.js";
 const SETTLE_MS = 400; // several changes make one fetch
 const EVERY_MS = 15_000; // what no event tells: memory, times, disks
 const SECTIONS = [overview, connect, rooms, sessions, turns, plots, people, audit, schedules, settings];
-const LIVE = new Set(["turn", "question", "question_closed", "bots", "personas", "room", "access", "hello", "reload"]);
 
 /** @type {{ section: Page.Section, path: string, query: Record<string, string>, why?: string } | null} */
 let shown = null; // what is open; why: the turn whose record is asked for
@@ -67,6 +66,13 @@ export function openAdmin(hash = location.hash) {
   if (wanted.why) showWhy(wanted.why);
   return true;
 }
+
+document.addEventListener("click", (event) => {
+  if (targetOf(event).closest("#skip") && shown) {
+    event.preventDefault();
+    $("admin-body").focus();
+  }
+});
 
 /** Make room for what another address shows. */
 export function leaveAdmin() {
@@ -236,45 +242,9 @@ function fail(error) {
  * @param {string} type
  */
 export function adminEvent(type) {
-  if (!LIVE.has(type)) return;
-  clearTimeout(badgeTimer);
-  badgeTimer = setTimeout(drawLink, SETTLE_MS);
   if (!shown || !(shown.section.hears ?? LIVE).has(type)) return;
   clearTimeout(timer);
   timer = setTimeout(refreshIfSeen, SETTLE_MS);
-}
-
-// ── The way in ────────────────────────────────────────────────────────────────────────────
-
-let badgeTimer = 0;
-
-async function drawLink() {
-  if (!state.me?.owner) return;
-  let waiting = 0;
-  try {
-    waiting = await waits();
-  } catch {
-    // the connection's own line says that Moot does not answer
-  }
-  $("admin-link").replaceChildren(
-    icon("gauge"),
-    h("span", { class: "row-name" }, t("Administration")),
-    waiting
-      ? h("span", { class: "badge" }, String(waiting), h("span", { class: "sr-only" }, ` ${t("waiting for you")}`))
-      : "",
-  );
-}
-
-/** Be ready for owners. */
-export function setUpAdmin() {
-  $("admin-link").append(icon("gauge"), h("span", { class: "row-name" }, t("Administration")));
-  document.addEventListener("click", (event) => {
-    if (targetOf(event).closest("#skip") && shown) {
-      event.preventDefault();
-      $("admin-body").focus();
-    }
-  });
-  on("me", drawLink);
 }
 
 let foundOut = false;

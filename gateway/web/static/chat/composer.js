@@ -51,8 +51,9 @@ export class Composer {
   open(roomId, label, readOnly) {
     const draft = kept("draft", roomId);
     const stays = this.roomId === roomId;
+    const early = this.roomId ? "" : this.text.value; // typed before this script had come
     this.roomId = null; // what is put back need not be kept again
-    this.text.value = draft?.text ?? "";
+    this.text.value = draft?.text ?? early;
     this.text.placeholder = t("Message {room}", { room: label });
     this.text.setAttribute("aria-label", t("Message {room}", { room: label }));
     this.completion.close();
@@ -63,6 +64,7 @@ export class Composer {
     $("read-only").hidden = !readOnly;
     $("read-only").textContent = readOnly;
     this.changed();
+    if (early) this.keep();
   }
 
   /** Keep what is not sent yet with its room, over a reload and a crash, too. */

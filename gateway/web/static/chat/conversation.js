@@ -228,7 +228,7 @@ export class Conversation {
       ...turn,
       draft: turn.draft || known?.draft || "",
       work: turn.work ?? known?.work ?? null,
-      status: turn.status || known?.status || "",
+      status: turn.status || (known?.state === turn.state && known?.status) || "",
       since,
     });
     this.closeFor(turn);

@@ -95,6 +95,7 @@ function called({ state: how, persona: name }) {
 
 /** @param {Page.Turn} turn */
 function wording(turn) {
+  if (turn.state === "queued" && turn.status) return turn.status;
   if (turn.state === "queued")
     return turn.ahead > 0 ? t("Waiting its turn, {n} before it", { n: turn.ahead }) : t("Waiting its turn");
   if (turn.state === "failed") return turn.error || t("Could not answer.");

@@ -294,6 +294,23 @@ export class TimelineView {
     this.draw();
   }
 
+  /**
+   * Whether all that is loaded is new, and there is more.
+   * @param {Conversation} conversation
+   */
+  isNewFromStart(conversation) {
+    const first = conversation.sorted().find(({ sending }) => !sending);
+    return conversation.more && this.newAfter !== null && first && first.time > Date.parse(this.newAfter);
+  }
+
+  /** Begin where unread does, if the end leaves that out of view. */
+  toNew() {
+    const line = this.shown.get("new")?.element;
+    if (!line || line.getBoundingClientRect().top >= this.box.getBoundingClientRect().top) return;
+    this.toStart(line);
+    $("latest").hidden = false;
+  }
+
   toEnd() {
     this.box.scrollTop = $("welcome").hidden ? this.box.scrollHeight : 0; // a welcome is read from its top
     this.atEnd = true;

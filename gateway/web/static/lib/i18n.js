@@ -1,7 +1,9 @@
 // @ts-check
 // The words of the interface. The English text is its own key: what has no translation stays English.
 
-const KEY = "moot.language";
+import { cookie, setCookie } from "./cookies.js";
+
+const COOKIE = "moot-language"; // so that the server speaks it as well
 
 /** The languages by their own names. */
 export const LANGUAGES = { en: "English", de: "Deutsch", es: "Español", ja: "日本語", zh: "简体中文" };
@@ -18,22 +20,13 @@ function known(tag) {
 }
 
 /** The language that somebody chose in this browser; null: the browser's own. */
-export function chosenLanguage() {
-  try {
-    return known(localStorage.getItem(KEY) ?? "");
-  } catch {
-    return null; // a private window may refuse
-  }
-}
+export const chosenLanguage = () => known(cookie(COOKIE) ?? "");
 
 /**
- * Choose the language of the interface, from the next load on.
+ * Choose the language of the interface and of what Moot says, from the next load on.
  * @param {Language | null} chosen null: the browser's own
  */
-export function chooseLanguage(chosen) {
-  if (chosen) localStorage.setItem(KEY, chosen);
-  else localStorage.removeItem(KEY);
-}
+export const chooseLanguage = (chosen) => setCookie(COOKIE, chosen);
 
 /** The language of the interface. */
 export const language = chosenLanguage() ?? navigator.languages.map(known).find(Boolean) ?? "en";

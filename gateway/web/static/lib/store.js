@@ -2,6 +2,7 @@
 // What the page knows, and who wants to hear of a change.
 
 import * as api from "./api.js";
+import { setCookie } from "./cookies.js";
 
 /** @type {Map<string, Array<(value?: any) => unknown>>} */
 const listeners = new Map();
@@ -185,6 +186,12 @@ export function roomLists() {
   return { here, elsewhere };
 }
 
+/**
+ * Let the next document come with this room's messages.
+ * @param {string} roomId "": with none
+ */
+export const rememberRoom = (roomId) => setCookie("moot-room", roomId);
+
 /** @param {Page.Room} room */
 export function setRoom(room) {
   state.rooms.set(room.id, room);
@@ -210,8 +217,15 @@ export function meet(speaker) {
 
 // ── Fetching ──────────────────────────────────────────────────────────────────────────────
 
+/** What stands in the document, the first time: it came with it, a round trip ahead of any answer. */
+function inDocument() {
+  const block = document.getElementById("start");
+  block?.remove();
+  return /** @type {Api.Start | null} */ (JSON.parse(block?.textContent || "null"));
+}
+
 export async function fetchAll() {
-  const begun = await api.get("/api/start");
+  const begun = inDocument() ?? (await api.get("/api/start"));
   state.me = begun.me;
   state.commands = begun.commands
     .filter(({ name }) => /^[a-z]/.test(name))

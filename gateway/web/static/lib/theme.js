@@ -1,10 +1,11 @@
 // @ts-check
 // Light or dark: as the system has it, or as somebody chose. It is a cookie, so that the document comes in its colours.
 
+import { setCookie } from "./cookies.js";
+
 /** @typedef {"system" | "light" | "dark"} Theme */
 
 const COOKIE = "moot-theme";
-const YEAR_S = 31_536_000;
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
 /** Tells of a "change" of light and dark. */
@@ -22,8 +23,7 @@ export function chooseTheme(theme) {
   const root = document.documentElement;
   if (theme === "system") root.removeAttribute("data-theme");
   else root.setAttribute("data-theme", theme);
-  const age = theme === "system" ? 0 : YEAR_S;
-  document.cookie = `${COOKIE}=${theme}; path=/; max-age=${age}; samesite=lax`;
+  setCookie(COOKIE, theme === "system" ? null : theme);
   colourFrame();
   themes.dispatchEvent(new Event("change"));
 }
