@@ -7,10 +7,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from contract.language import phrase
 from gateway.alerts.alerts import Trouble
 from gateway.core.views import OpenQuestion
 from gateway.observability.bot_health import BotHealth
 from gateway.settings.logs import AlertsTable
+
+BOT_DOWN = phrase("The bot {name} is down; `moot doctor` and the log say why.")
+BOT_UP = phrase("The bot {name} is up again.")
+WAITS = phrase(
+    "@{persona} has waited {minutes} minutes for an answer to a permission question in {room}."
+)
+DISK_FILLS = phrase("The disk of {folder} is filling: {free} GB free; make room.")
+DISK_WELL = phrase("The disk of {folder} has room again.")
+NO_BACKUP = phrase("No backup could be made last night; the log says why (backup.failed).")
+BACKUP = phrase("A backup was made again.")
 
 Clock = Callable[[], datetime]
 SPARE = 1.2  # so much more than the bound is free again before the disk counts as well
@@ -31,8 +42,7 @@ class DownBots:
                 continue
             down = now - self._since.setdefault(name, now)
             if down >= timedelta(seconds=self._table.bot_down_s):
-                says = f"The bot {name} is down; `moot doctor` and the log say why."
-                yield Trouble(f"bot:{name}", f"⚠️ {says}", f"✅ The bot {name} is up again.")
+                yield Trouble(f"bot:{name}", BOT_DOWN, BOT_UP, {"name": name})
 
 
 class WaitingQuestions:
@@ -47,11 +57,12 @@ class WaitingQuestions:
         minutes = self._table.question_minutes
         for one in self._waiting():
             if self._clock() - one.at >= timedelta(minutes=minutes):
-                yield Trouble(
-                    f"question:{one.question.id}",
-                    f"⚠️ @{one.persona} has waited {minutes:g} minutes for an answer to a "
-                    f"permission question in {one.room_id}.",
-                )
+                values = {
+                    "persona": one.persona,
+                    "minutes": f"{minutes:g}",
+                    "room": one.room_id,
+                }
+                yield Trouble(f"question:{one.question.id}", WAITS, values=values)
 
 
 class FullDisk:
@@ -66,11 +77,8 @@ class FullDisk:
         free = shutil.disk_usage(self._folder).free
         self._little = free < self._bound * (SPARE if self._little else 1)
         if self._little:
-            yield Trouble(
-                "disk",
-                f"⚠️ The disk of {self._folder} is filling: {free / 1e9:.1f} GB free; make room.",
-                f"✅ The disk of {self._folder} has room again.",
-            )
+            values = {"folder": str(self._folder), "free": f"{free / 1e9:.1f}"}
+            yield Trouble("disk", DISK_FILLS, DISK_WELL, values)
 
 
 class FailedBackup:
@@ -85,5 +93,4 @@ class FailedBackup:
 
     def __call__(self) -> Iterator[Trouble]:
         if self._failed:
-            says = "⚠️ No backup could be made last night; the log says why (backup.failed)."
-            yield Trouble("backup", says, "✅ A backup was made again.")
+            yield Trouble("backup", NO_BACKUP, BACKUP)

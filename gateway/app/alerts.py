@@ -21,8 +21,8 @@ def make_alerts(
     questions: Questions,
     start: Callable[[Turn, str | None], None],
     backup: FailedBackup,
-) -> Alerts | None:
-    """None: nobody is to be told. start: begins a turn. backup: knows how the last one ended."""
+) -> Alerts:
+    """start: begins a turn. backup: knows how the last one ended."""
     table, folder = context.config.alerts, context.config.gateway.data_dir
     sends: list[Send] = []
     if table.room:
@@ -31,12 +31,10 @@ def make_alerts(
     if table.webhook:
         context.redactor.learn_one(table.webhook)
         sends.append(Webhook(table.webhook))
-    if not sends:
-        return None
     looks = (
         DownBots(table, supervisor.health, clock),
         WaitingQuestions(table, questions.all_open, clock),
         FullDisk(table, folder),
         backup,
     )
-    return Alerts(looks, sends)
+    return Alerts(looks, sends, clock)

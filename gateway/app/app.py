@@ -143,6 +143,7 @@ class App:
             queues=self.queues,
             idle=self.idle,
             embedder=self._embedder,
+            alerts=self.alerts,
         )
         return make_services(
             self.context,

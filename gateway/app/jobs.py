@@ -39,7 +39,7 @@ def begin_jobs(
     memories: Memories,
     supervisor: Supervisor,
     intake: Intake,
-    alerts: Alerts | None,
+    alerts: Alerts,
     backup: FailedBackup,
 ) -> None:
     """Sessions fall asleep, schedules come due, bots listen, operators are told
@@ -55,8 +55,7 @@ def begin_jobs(
         group.create_task(supervisor.run(bot, intake.receive), name=f"bot {bot.name}")
     tidy = memories.consolidation.run_all
     _nightly(context, "memory consolidates", config.memory.consolidates, tidy)
-    if alerts is not None:
-        group.create_task(alerts.run(), name="alerts")
+    group.create_task(alerts.run(), name="alerts")
     copy = partial(back_up_daily, config, clean=context.redactor, told=backup.told)
     _nightly(context, "daily backup", config.backup.at, lambda: copy(clock()))
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from adapters.pty.open_files import OPEN_FILES
 from gateway.access.admissions import Admissions
 from gateway.access.service import AccessService
+from gateway.alerts.alerts import Alerts
 from gateway.app.context import Context
 from gateway.app.supervisor import Supervisor
 from gateway.core.clock import clock
@@ -159,6 +160,7 @@ def make_admin(
     supervisor: Supervisor,
     queues: TurnQueues,
     idle: IdleSessions,
+    alerts: Alerts,
     embedder: InstalledModel | None = None,
 ) -> AdminServices:
     """The administrator's side of the page."""
@@ -179,6 +181,7 @@ def make_admin(
             lambda: {
                 one.persona: str(one) for one in unconfined(config, context.personas.good.values())
             },
+            alerts,
         ),
         activity,
         SessionAdmin(sessions, context.store, context.audit, idle),

@@ -22,6 +22,11 @@ declare namespace Api {
     ended_at: string | null;
   }
 
+  interface AlertView {
+    text: string;
+    since: string;
+  }
+
   interface AnswerView {
     text: string;
     source: string;
@@ -555,6 +560,8 @@ declare namespace Api {
     at: string;
     bots: Array<BotView>;
     problems: Array<ProblemView>;
+    alerts: Array<AlertView>;
+    alerts_told: boolean;
     questions: Array<QuestionView>;
     failed: Array<TurnLineView>;
     today: TodayView;

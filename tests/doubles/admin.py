@@ -13,6 +13,7 @@ from contract.chat import Room, Speaker
 from gateway.core.views import OpenQuestion, RoomView, SessionView
 from gateway.web.admin.values import (
     Acted,
+    AlertView,
     BotView,
     Day,
     Disk,
@@ -44,6 +45,8 @@ class FakeAdmin:
         self.acted: Acted = "done"
         self.raises: Exception | None = None
         self.problems: list[Problem] = []
+        self.alerts: list[AlertView] = []
+        self.alerts_told = True
         self.bot_cards: list[BotView] = [
             BotView("web", "web", ("demo",), "up", now(), None, "", None, 0)
         ]
@@ -71,6 +74,8 @@ class FakeAdmin:
             at=self._now(),
             bots=self.bots(),
             problems=self.problems,
+            alerts=self.alerts,
+            alerts_told=self.alerts_told,
             questions=self._questions(),
             failed=failed,
             today=Today(len(self.lines), len(failed), 8400 if self.lines else None, 1),

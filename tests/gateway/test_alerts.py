@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
+from contract.language import speaking
 from gateway.alerts.alerts import Alerts, Trouble
 from gateway.alerts.room import AlertRoom
 from gateway.alerts.troubles import DownBots, FailedBackup, FullDisk
@@ -30,14 +31,18 @@ class Told:
 
 async def test_each_trouble_is_told_once_and_again_when_it_comes_back() -> None:
     now: list[Trouble] = []
+    at = [AT]
     told = Told()
-    alerts = Alerts([lambda: now], [told])
+    alerts = Alerts([lambda: now], [told], lambda: at[0])
     bot = Trouble("bot:slack", "down", "up")
     question = Trouble("question:1", "waits")
     for troubles in ([], [bot], [bot, question], [bot, question], [question], [], [bot]):
         now[:] = troubles
+        at[0] += timedelta(seconds=10)
         await alerts.look()
-    assert told.lines == ["down", "waits", "up", "down"]
+    assert told.lines == ["⚠️ down", "⚠️ waits", "✅ up", "⚠️ down"]
+    [raised] = alerts.raised
+    assert (raised.trouble, raised.since) == (bot, AT + timedelta(seconds=70))
 
 
 async def test_a_bot_is_down_after_a_minute_and_not_before() -> None:
@@ -49,14 +54,14 @@ async def test_a_bot_is_down_after_a_minute_and_not_before() -> None:
     assert list(look()) == []
     at[0] += timedelta(seconds=1)
     [trouble] = look()
-    assert "The bot slack is down" in trouble.says
+    assert trouble.in_words().startswith("The bot slack is down")
     assert "up again" in trouble.over
 
 
 def test_a_disk_is_told_below_its_bound(tmp_path: Path) -> None:
     assert list(FullDisk(AlertsTable(disk_free_gb=0), tmp_path)()) == []
     [trouble] = FullDisk(AlertsTable(disk_free_gb=10**9), tmp_path)()
-    assert f"The disk of {tmp_path} is filling" in trouble.says
+    assert f"The disk of {tmp_path} is filling" in trouble.in_words()
 
 
 def test_a_backup_that_failed_is_told_until_one_is_made() -> None:
@@ -126,3 +131,18 @@ async def test_a_room_is_told_once_by_the_bot_of_its_platform(tmp_path: Path) ->
         await room("The bot slack is down.")
         await moot.settle()
         assert moot.texts() == ["The bot slack is down."]
+
+
+async def test_the_overview_tells_what_is_raised_in_the_readers_words(tmp_path: Path) -> None:
+    alerts = AlertsTable(disk_free_gb=10**9)
+    async with gateway(tmp_path, options={"alerts": alerts}) as moot:
+        overview = moot.house.services.admin.overview
+        assert (await overview.summary()).alerts == []
+        await moot.house.alerts.look()
+        with speaking("de"):
+            summary = await overview.summary()
+        [alert] = summary.alerts
+        assert "wird voll" in alert.text
+        assert alert.since <= clock()
+        assert summary.alerts_told is False
+        assert moot.texts() == []

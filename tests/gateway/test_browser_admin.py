@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 import pytest_asyncio
@@ -13,7 +13,7 @@ from playwright.async_api import Browser, Page, ViewportSize, expect
 from contract.chat import Room, Speaker
 from gateway.audit.audit import AuditEntry
 from gateway.core.events import AccessChanged, BotsChanged
-from gateway.web.admin.values import Problem
+from gateway.web.admin.values import AlertView, Problem
 from tests.doubles.admin import ANA, AUTH
 from tests.doubles.browser import sign_in
 from tests.doubles.house import FakeHouse
@@ -129,6 +129,20 @@ async def test_the_embedder_is_installed_by_a_tap_and_its_progress_is_seen(
     house.admin.model = replace(house.admin.model, embedded=3)
     await expect(part).to_contain_text("MiniLM is installed (24 MB) and used for 3 facts.")
     await expect(part.get_by_role("progressbar")).to_have_count(0)
+
+
+async def test_the_alerts_there_are_stand_on_the_overview(phone: Page, house: FakeHouse) -> None:
+    part = phone.locator(".admin-part", has=phone.get_by_role("heading", name="Alerts"))
+    await expect(part).to_contain_text("None now.")
+    house.admin.alerts_told = False
+    text = f"The bot slack is down; `moot doctor` and the log say why. {EVIL}"
+    house.admin.alerts = [AlertView(text, datetime.now(UTC) - timedelta(minutes=5))]
+    house.publish(BotsChanged())
+    await expect(part.locator("li")).to_contain_text("The bot slack is down")
+    await expect(part.locator("li code")).to_have_text("moot doctor")
+    await expect(part.locator("li")).to_contain_text("5 min. ago")
+    await expect(part).to_contain_text("Nobody is told of alerts")
+    assert await phone.evaluate("window.hacked === undefined")
 
 
 async def test_what_happens_is_seen_at_once(phone: Page, house: FakeHouse) -> None:

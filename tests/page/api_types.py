@@ -51,6 +51,7 @@ HEAD = """\
 declare namespace Api {
 """
 RENDERED: Mapping[str, Any] = {
+    "AlertView": values.AlertView,
     "AgentSessionView": AgentSessionRow,
     "AnswerView": Answer,
     "AgentChoiceView": AgentChoice,

@@ -11,6 +11,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from contract.chat import Room, Speaker
+from gateway.alerts.alerts import Alerts
 from gateway.audit.audit import Audit
 from gateway.core.views import RoomView
 from gateway.observability.bot_health import BotHealth
@@ -29,6 +30,7 @@ from gateway.web.admin.statistics import days_of, last_day
 from gateway.web.admin.turn_pages import failed_since, page_of_turns
 from gateway.web.admin.values import (
     Acted,
+    AlertView,
     BotView,
     Day,
     Disk,
@@ -198,6 +200,7 @@ class AdminOverview:
     queues: TurnQueues
     disk: DataDisk
     unconfined: Callable[[], Mapping[str, str]]
+    alerts: Alerts
 
     async def summary(self) -> Summary:
         """The state of everything, and what waits for somebody."""
@@ -213,6 +216,8 @@ class AdminOverview:
                 *self._personas_wrong(),
                 *_disk_low(disk),
             ],
+            alerts=[AlertView(one.trouble.in_words(), one.since) for one in self.alerts.raised],
+            alerts_told=self.alerts.are_told,
             questions=self.questions.all_open(),
             failed=failed,
             today=today,

@@ -195,12 +195,23 @@ class Today(View):
 
 
 @dataclass(frozen=True, slots=True)
+class AlertView(View):
+    """A trouble that operators are told of. since: when it was first seen."""
+
+    text: str
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Summary(View):
-    """Is everything well? failed: of the last 24 hours, newest first; questions: oldest first."""
+    """Is everything well? failed: of the last 24 hours, newest first; questions: oldest first;
+    alerts: newest first. alerts_told: a room or a webhook is told of them."""
 
     at: datetime
     bots: Sequence[BotView]
     problems: Sequence[Problem]
+    alerts: Sequence[AlertView]
+    alerts_told: bool
     questions: Sequence[OpenQuestion]
     failed: Sequence[TurnLine]
     today: Today

@@ -15,12 +15,6 @@ import { count, phrase, t } from "../lib/i18n.js";
 // A choice that opens a door for good.
 const LASTING = /\b(always|don.t ask|all edits|everything|every time|never ask|bypass|for this session)\b/i;
 
-/** How many things wait for somebody. */
-export async function waits() {
-  const [{ questions }, access] = await Promise.all([api.get("/api/admin/overview"), api.optional("/api/access")]);
-  return questions.length + (access?.pairings.length ?? 0) + (access?.claim ? 1 : 0);
-}
-
 /** @type {Page.Section} */
 export const overview = {
   name: "",
@@ -54,6 +48,7 @@ export const overview = {
             h("ul", { class: "cards-list" }, ...summary.problems.map(problemRow)),
           )
         : null,
+      alerts(summary),
       tiles(summary),
       section(t("Bots"), h("ul", { class: "admin-rows" }, ...summary.bots.map(botRow))),
       embedderCard(model, refresh),
@@ -159,6 +154,20 @@ function problemRow({ text, remedy, grave }) {
     { class: `card ${grave ? "bad" : "wait"}` },
     h("p", { class: "card-title" }, ...withCode(text)),
     remedy ? h("p", { class: "row-about" }, ...withCode(remedy)) : null,
+  );
+}
+
+/** @param {Api.SummaryView} given */
+function alerts({ alerts: raised, alerts_told: told }) {
+  const rows = raised.map(({ text, since }) =>
+    h("li", { class: "admin-row" }, h("p", {}, ...withCode(text)), h("p", { class: "row-about" }, when(since))),
+  );
+  return section(
+    t("Alerts"),
+    rows.length ? h("ul", { class: "admin-rows" }, ...rows) : empty(t("None now.")),
+    told
+      ? null
+      : note(...withCode(t("Nobody is told of alerts: name a room or a webhook under `[alerts]` in moot.toml."))),
   );
 }
 
