@@ -269,6 +269,8 @@ class FakeHouse:
         return Hits(words_of(asked), (), None)
 
     async def unread(self, person: Speaker, rooms: Sequence[str]) -> list[Unread]:
+        if self.raises:
+            raise self.raises
         new = {
             room: [
                 m

@@ -19,6 +19,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, Page, Request, Route, expect
 
 from contract.chat import Room, Speaker
+from contract.errors import MootError
 from gateway.core.redaction import Redactor
 from gateway.web.page import PageSettings, open_page
 from tests.doubles.browser import enter, sign_in
@@ -178,6 +179,14 @@ async def test_nothing_of_a_room_is_for_who_is_not_signed_in_or_may_not_read_it(
     again = await context.request.get(address, headers=browsers)
     assert "secret plan" not in await again.text()
     await context.close()
+
+
+async def test_a_page_that_can_not_begin_says_why(first: First) -> None:
+    first.house.raises = MootError("the disk is full", say="Moot's disk is full.")
+    page = await first.context.new_page()
+    await page.goto(first.url)
+    await expect(page.locator("#connection")).to_have_text("Moot's disk is full.")
+    await page.close()
 
 
 async def test_the_documents_own_style_is_all_that_its_policy_allows_beside_files(

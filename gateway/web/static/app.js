@@ -24,6 +24,7 @@ import { t, translateDocument } from "./lib/i18n.js";
 translateDocument();
 
 const HOME = "web:general"; // where one is who names no room
+const SLOW_MS = 400; // whoever waits longer is told so
 const MOST_STRETCHES = 4; // that are fetched to find where unread begins
 const ELSEWHERE = /^#(?:admin|turn|personas)\b/; // addresses beyond the rooms
 /** @type {Map<string, Conversation>} */
@@ -51,12 +52,16 @@ let views = null; // all beyond the rooms, once somebody has asked for a part of
 
 /** @param {(views: typeof import("./views.js")) => unknown} use */
 async function withViews(use) {
+  const slow = views ? 0 : setTimeout(() => say(t("Loading…")), SLOW_MS);
   try {
     views ??= await import("./views.js");
   } catch {
     say(t("Moot does not answer. Is it running?"));
     return;
+  } finally {
+    clearTimeout(slow);
   }
+  if ($("connection").textContent === t("Loading…")) onState("open");
   use(views);
 }
 

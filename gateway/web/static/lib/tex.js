@@ -3,12 +3,9 @@
 
 import katex from "katex";
 import sheet from "katex/dist/katex.css?sheet";
+import { styled } from "./sheets.js";
 
-await new Promise((done) => {
-  const link = document.createElement("link");
-  Object.assign(link, { rel: "stylesheet", href: sheet, onload: done, onerror: done });
-  document.head.append(link);
-});
+await styled(sheet);
 
 /** A formula that would lead somewhere, or load something, stands as its source. @returns {boolean} */
 function refuse() {
