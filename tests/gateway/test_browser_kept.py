@@ -47,7 +47,9 @@ async def test_a_draft_stays_with_its_room_over_a_reload(page: Page, house: Fake
     await expect(page.locator("#pending")).to_be_hidden()
     await page.locator("#text").fill("for demo")
 
-    await page.goto(page.url.split("#")[0])
+    await page.goto(page.url.split("#")[0])  # in the room that was shown last
+    await expect(page.locator("#text")).to_have_value("for demo")
+    await page.goto(f"{page.url.split('#')[0]}#web%3Ageneral")
     await page.reload()
     await expect(page.locator("#text")).to_have_value("half a\nthought")
     await expect(page.locator("#replying")).to_contain_text("Replying to Ana")
