@@ -12,7 +12,7 @@ WEB = Path(__file__).parents[2] / "gateway" / "web"
 STATIC = WEB / "static"
 SCRIPTS = sorted(STATIC.rglob("*.js"))
 COLUMNS = 120
-_IMPORT = re.compile(r'^(?:import|export)\b[^;]*? from "(\.[^"]+)";', re.MULTILINE)
+_IMPORT = re.compile(r'^(?:import|export)\b[^;]*? from "(\.[^"?]+)";', re.MULTILINE)
 
 
 def imports(script: Path) -> set[Path]:
