@@ -45,6 +45,8 @@ class Fact:
     """Names it among those that a living session was given."""
     replaced: str | None = None
     """YYYY-MM-DD, when something else took its place, which stands above it."""
+    about: str | None = None
+    """The name of whom it is about; the header doesn't say it."""
 
     __pydantic_config__ = _FORBID
 

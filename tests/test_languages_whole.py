@@ -26,7 +26,7 @@ async def test_refusals_and_replies_are_in_the_language_of_the_room(tmp_path: Pa
                 await slack.say(f"<@{BOT_USER}> {command}", user=ASH)
                 return (await has(slack, count, GENERAL))[-1]
 
-            helped = await asked("!help", 1)
+            helped = await asked("!help all", 1)
             assert "Moot selbst" in helped
             assert "`!status`" in helped
             assert "nichts zu tun" in await asked("!status", 2)

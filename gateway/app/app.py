@@ -81,7 +81,6 @@ class App:
         self.personas, self.bots, self.bus = context.personas, context.bots, context.bus
         self.transcript, self.ledger = context.transcript, context.ledger
         self.access, self.audit, self.metrics = context.access, context.audit, context.metrics
-        self._url = ""
 
         # Who may do what, and what is written down of it
         self.queues, self._progress = make_queues(context)
@@ -164,10 +163,6 @@ class App:
             connecting=self._connecting,
         )
 
-    def page_url(self) -> str:
-        """The page's address; "" until it is served."""
-        return self._url
-
     def _runner(self, commands: Commands) -> TurnRunner:
         context = self.context
         return make_runner(
@@ -201,7 +196,6 @@ class App:
             admissions=self.admissions,
             usage=self.usage,
             queues=self.queues,
-            page_url=self.page_url,
             ended=self.idle.end,
             accounting=self.accounting,
             start=self.queues.start,
@@ -231,7 +225,6 @@ class App:
         await self.persona_service.catch_up()
         webhooks = [route for bot in self.bots.values() for route in bot.routes()]
         async with open_page(self.services, self._page, webhooks) as url:
-            self._url = url
             tell_address(config.gateway.data_dir, url)
             link = await self.visitors.people.owner_link()
             started(url, link_address(self._page.access.public_url or reached(url), link.code))

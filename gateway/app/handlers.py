@@ -25,6 +25,7 @@ from gateway.commands.sessions import SessionCommands
 from gateway.commands.status import StatusCommands
 from gateway.commands.undo import UndoCommand
 from gateway.commands.usage import UsageCommands
+from gateway.commands.why import WhyCommand
 from gateway.core.clock import clock
 from gateway.core.ledger import UnusedSession
 from gateway.limits.accounting import Accounting
@@ -49,7 +50,6 @@ def make_commands(
     admissions: Admissions,
     usage: UsageBook,
     queues: TurnQueues,
-    page_url: Callable[[], str],
     ended: Callable[[UnusedSession], object],
     accounting: Accounting,
     start: StartTurn,
@@ -58,14 +58,15 @@ def make_commands(
     RetryCommand."""
     access, zone, transcript = context.access, context.zone, context.transcript
     permits = Permits(access, context.audit)
+    public_url = context.config.gateway.public_url or ""
     people = People(transcript, context.rosters, context.bots)
     handlers: Mapping[str, Handler] = {
         **_of_memory(context, memories, sessions),
-        "agents": AgentCommands(context.ledger, sessions, page_url, ended, queues).run,
+        "agents": AgentCommands(context.ledger, sessions, ended, queues).run,
         "choices": _choices(context, sessions, ended).run,
         "help": HelpCommand(permits).run,
         "model": ModelCommands(context.settings, sessions.program).run,
-        "personas": PersonaCommands(personas, access, zone, page_url).run,
+        "personas": PersonaCommands(personas, access, zone, public_url).run,
         "questions": QuestionCommands(questions).run,
         "retry": RetryCommand(context.ledger, transcript, access, accounting, start, clock).run,
         "roles": RoleCommands(access, admissions.grants, admissions.pairings, people, permits).run,
@@ -77,6 +78,7 @@ def make_commands(
         "status": _status(context, sessions, queues).run,
         "undo": _undo(context, sessions, memories).run,
         "usage": UsageCommands(usage, access, clock, zone).run,
+        "why": WhyCommand(context.ledger, public_url).run,
     }
     return Commands(permits, handlers)
 

@@ -1,13 +1,11 @@
-"""`!stop`, `!new`, `!compact` and `!why`: what the agents here do, and what they did."""
+"""`!stop`, `!new` and `!compact`: what the agents here do."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 from contract.errors import AgentError
 from contract.language import say
-from gateway.core import views
 from gateway.core.ledger import UnusedSession
 from gateway.core.sql_ledger import SqlLedger
 from gateway.sessions.sessions import Sessions, compact
@@ -23,13 +21,11 @@ class AgentCommands:
         self,
         ledger: SqlLedger,
         sessions: Sessions,
-        page_url: Callable[[], str],
         ended: Callable[[UnusedSession], object],
         queues: TurnQueues,
     ) -> None:
         self._ledger = ledger
         self._sessions = sessions
-        self._page_url = page_url
         self._ended = ended
         self._queues = queues
 
@@ -40,9 +36,7 @@ class AgentCommands:
                 return await self._stop(request)
             case "new":
                 return await self._new(request)
-            case "compact":
-                return await self._compact(request)
-        return await self._why(request)
+        return await self._compact(request)
 
     async def _stop(self, request: CommandRequest) -> str:
         keys = [request.key(persona) for persona in request.here]
@@ -94,52 +88,6 @@ class AgentCommands:
             "@{persona} has compacted its conversation; it goes on from its summary.",
             persona=persona.name,
         )
-
-    async def _why(self, request: CommandRequest) -> str:
-        last = await self._ledger.last_turn(request.turn.scope, request.thread_id)
-        if last is None:
-            return say("No agent has answered here yet.")
-        record = last.record
-        steps = (f"{name} {ms:.0f} ms" for name, ms in record.get("timings", {}).items())
-        lines = [
-            say(
-                "@{persona}'s last answer{version} was made from:",
-                persona=last.persona,
-                version=_version(record),
-            ),
-            *(
-                say(
-                    "- {name}: {n} characters, from {source}",
-                    name=item["name"],
-                    n=len(item["text"]),
-                    source=item["source"],
-                )
-                for item in record.get("sections", [])
-            ),
-            *(
-                say(
-                    "- trimmed in {section}: {what} ({chars} characters)",
-                    section=item["section"],
-                    what=item["what"],
-                    chars=item["chars"],
-                )
-                for item in record.get("trims", [])
-            ),
-            *(
-                say("- left out: {layer} ({reason})", layer=item.layer, reason=item.reason)
-                for item in views.left_out(last)
-            ),
-            "",
-            say("Timings: {listed}", listed=", ".join(steps)),
-            say("All of it: {url}#turn/{id}", url=self._page_url(), id=last.id),
-        ]
-        return "\n".join(lines)
-
-
-def _version(record: Mapping[str, Any]) -> str:
-    """The form of its persona that an answer was made with, in passing."""
-    number = record.get("persona_version")
-    return say(" (version {number} of its persona)", number=number) if number else ""
 
 
 async def untold() -> None:

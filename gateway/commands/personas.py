@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
@@ -29,12 +29,13 @@ class PersonaCommands:
     """Handles them. The replies are Markdown."""
 
     def __init__(
-        self, personas: PersonaService, access: Access, zone: ZoneInfo, page_url: Callable[[], str]
+        self, personas: PersonaService, access: Access, zone: ZoneInfo, public_url: str
     ) -> None:
+        """public_url: the page's address for people; "": it has none."""
         self._personas = personas
         self._access = access
         self._zone = zone
-        self._page_url = page_url
+        self._public_url = public_url.rstrip("/")
 
     async def run(self, request: CommandRequest) -> str:
         """Do what it says; return the reply."""
@@ -107,8 +108,10 @@ class PersonaCommands:
         versions = await self._personas.versions.of(name)
         lines = [say("@{name}'s versions, the newest first:", name=name)]
         lines += [f"- {v.number}: {v.about()}, {self._when(v)}" for v in versions[:LATEST]]
-        if len(versions) > LATEST:
-            lines.append(say("All of them: {url}#personas/{name}", url=self._page_url(), name=name))
+        if (more := len(versions) - LATEST) > 0:
+            lines.append(say("- and {more} more", more=more))
+            if url := self._public_url:
+                lines.append(say("All of them: {url}/#personas/{name}", url=url, name=name))
         return "\n".join(lines)
 
     def _when(self, version: Version) -> str:

@@ -136,7 +136,7 @@ class StatusCommands:
         told = [program.title, say("model {model}", model=_model(applied, program))]
         told += await self.settings.told(persona, key, room)
         if (live := self._live(key)) is not None:
-            age = _lasting(self.clock() - live.started_at)
+            age = lasting(self.clock() - live.started_at)
             told += [
                 say(STATES.get(live.state, live.state)),
                 say_count(live.turns, "{n} turn", "{n} turns"),
@@ -171,7 +171,7 @@ class StatusCommands:
         """The time since it was asked, in words."""
         return say(
             "for {lasting}",
-            lasting=_lasting(timedelta(microseconds=micros(self.clock()) - turn.asked_at)),
+            lasting=lasting(timedelta(microseconds=micros(self.clock()) - turn.asked_at)),
         )
 
     def _live(self, key: SessionKey) -> LiveSession | None:
@@ -212,7 +212,7 @@ def _bot(bot: Bot) -> str:
     )
 
 
-def _lasting(time: timedelta) -> str:
+def lasting(time: timedelta) -> str:
     """A time in the largest unit that says it: `40 s`, `12 min`, `3 h`, `2 days`."""
     seconds = max(int(time.total_seconds()), 0)
     if seconds < 60:

@@ -153,7 +153,7 @@ TABLE: tuple[CommandSpec, ...] = (
     CommandSpec(
         "why",
         "what the last answer here was made from",
-        handler="agents",
+        handler="why",
         example="!why",
     ),
     CommandSpec(
@@ -361,8 +361,9 @@ TABLE: tuple[CommandSpec, ...] = (
         "what you can say to me",
         handler="help",
         group="house",
-        shape="[command]",
+        shape="[command|all]",
         example="!help pin",
+        more="`!help all` lists all that you may use here.",
         arguments=(Argument("command", "one of them, to be told more"),),
         private=True,
     ),

@@ -7,10 +7,11 @@ a `View` holds may be seen by whoever may see the page: `web/rendering.py` makes
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from composer.contents import Contents
 from contract.agent import Answer, Question
 from contract.briefing import Trim
 from contract.chat import Attachment, Inbound, Room, Speaker
@@ -249,9 +250,9 @@ class LeftOut(View):
 class TurnRecord(View):
     """All that is on record of a turn. raw: the message that asked, content and metadata.
 
-    left_out: layers of the memory that gave nothing. persona_version: which form of the persona's
-    file it was made with. retry_of: the id of the turn that it repeats; retried_as: of the one
-    that repeats it.
+    knew: what its agent was given, as its sections tell. left_out: layers of the memory that gave
+    nothing. persona_version: which form of the persona's file it was made with. retry_of: the id of
+    the turn that it repeats; retried_as: of the one that repeats it.
     """
 
     turn: TurnView
@@ -259,6 +260,7 @@ class TurnRecord(View):
     raw: Mapping[str, Any]
     header: str = ""
     sections: tuple[SectionRecord, ...] = ()
+    knew: Contents = field(default_factory=Contents)
     trims: tuple[Trim, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     timings: tuple[Timing, ...] = ()

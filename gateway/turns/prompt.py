@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 
 from adapters.agent import TurnContext
 from bots.bot import Bot
+from composer.contents import Contents, contents
 from composer.header import compose, typable
 from contract.briefing import Briefing, Budget, Header, ThreadMessage
 from contract.chat import MOOT, Speaker, persona_speaker
@@ -66,12 +67,25 @@ class Prompt:
                 for section in header.sections
             ],
             "trims": [asdict(trim) for trim in header.trims],
+            **self._whose(),
             "memory": {
                 "missing": list(known.missing),
                 "late": list(known.late),
                 "ms": dict(known.ms),
             },
         }
+
+    def _whose(self) -> dict[str, object]:
+        """The names of those whom the facts that it shows are about, if they are known."""
+        shown = (fact.about for fact in self.briefing.recall if fact.id in self.header.facts)
+        names = list(dict.fromkeys(filter(None, shown)))
+        return {"whose": names} if names else {}
+
+
+def known_by(turn: Turn) -> Contents:
+    """What a turn's agent was given, from its record."""
+    texts = {section["name"]: section["text"] for section in turn.record.get("sections", ())}
+    return contents(texts, tuple(turn.record.get("whose", ())))
 
 
 class MessageGone(MootError):

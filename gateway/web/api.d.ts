@@ -88,6 +88,16 @@ declare namespace Api {
     shares_login: boolean;
   }
 
+  interface ContentsView {
+    people: string;
+    given: Array<GivenView>;
+    whose: Array<string>;
+    first_at: string;
+    last_at: string;
+    since_reply: boolean;
+    files: Array<string>;
+  }
+
   interface DayView {
     day: string;
     turns: Record<string, number>;
@@ -199,6 +209,12 @@ declare namespace Api {
     facts: Array<FactView>;
     observations: Array<TitleView>;
     by: string;
+  }
+
+  interface GivenView {
+    kind: string;
+    n: number;
+    items: Array<string>;
   }
 
   interface GrantView {
@@ -677,6 +693,7 @@ declare namespace Api {
     raw: Record<string, unknown>;
     header: string;
     sections: Array<SectionView>;
+    knew: ContentsView;
     trims: Array<TrimView>;
     left_out: Array<LeftOutView>;
     timings: Array<TimingView>;

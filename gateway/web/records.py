@@ -21,6 +21,7 @@ from gateway.core.views import (
 )
 from gateway.sessions.sessions import AgentProgram, LiveSession
 from gateway.settings.personas.personas import Persona
+from gateway.turns.prompt import known_by
 from store.timestamps import moment
 from store.transcript import StoredMessage
 
@@ -63,6 +64,7 @@ def turn_record(turn: Turn, asked: StoredMessage, agent: str, posts: list[Post])
             SectionRecord(s["name"], s["text"], s["source"], _scored(s.get("items", [])))
             for s in record.get("sections", [])
         ),
+        knew=known_by(turn),
         trims=tuple(Trim(**item) for item in record.get("trims", [])),
         left_out=views.left_out(turn),
         timings=_timings(turn),

@@ -110,6 +110,7 @@ class Recall:
             origin=fact.origin,
             score=score,
             replaced=day(line.by.fact.said_at, self._zone) if line.by else None,
+            about=fact.person_name,
         )
 
     async def search(self, query: str, gate: Gate, *, limit: int) -> list[tuple[StoredFact, float]]:

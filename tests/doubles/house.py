@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, cast
 
+from composer.contents import contents
 from contract.agent import Answer, Option, Question
 from contract.briefing import Trim
 from contract.chat import Attachment, Room, Speaker
@@ -348,6 +349,7 @@ class FakeHouse:
         )
         record = TurnRecord(
             turn=card, agent=agent, raw=raw, header=header, sections=_sections(header),
+            knew=contents({section.name: section.text for section in _sections(header)}),
             trims=(Trim("transcript", "12 oldest lines", 4210),),
             left_out=(LeftOut("recall", "took too long"),),
             timings=(Timing("recall", 41.0, 2.0), Timing("compose", 3.0, 43.0)),

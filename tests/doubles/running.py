@@ -93,6 +93,7 @@ async def gateway(
     limits: LimitsTable | None = None,
     options: Mapping[str, Any] | None = None,
     redactor: Redactor | None = None,
+    public_url: str | None = None,
 ) -> AsyncIterator[Opened]:
     """Open a gateway in `tmp_path`; leaving it ends it as a kill would, without a farewell.
 
@@ -109,7 +110,12 @@ async def gateway(
     bots: dict[str, Bot] = {"web": WebBot(known.names), bot.name: bot}
     bots |= {sibling.name: sibling for sibling in siblings}
     config = Config(
-        gateway=GatewayTable(data_dir=tmp_path / "data", personas_dir=folder, timezone=timezone),
+        gateway=GatewayTable(
+            data_dir=tmp_path / "data",
+            personas_dir=folder,
+            timezone=timezone,
+            public_url=public_url,
+        ),
         access=access or AccessTable(rooms="open"),
         turns=turns or TurnsTable(),
         memory=memory or MemoryTable(),

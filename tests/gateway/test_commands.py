@@ -145,12 +145,35 @@ async def test_help_lists_what_this_person_may_use_only(tmp_path: Path) -> None:
     access = AccessTable(grants=(member, guest))
     async with gateway(tmp_path, access=access) as moot:
         for by in ("ash", "budi"):
-            await moot.hear(said("@demo !help", by=by))
+            await moot.hear(said("@demo !help all", by=by))
             await moot.settle()
         for entry in TABLE:
             seen = [one_line(entry) in text for text in moot.texts()]
             allowed = {"guest": [True, True], "member": [False, True], "owner": [False, False]}
             assert seen == allowed[entry.role], entry.name
+
+
+async def test_help_alone_is_short_and_names_what_people_need_most(tmp_path: Path) -> None:
+    member = GrantTable(role="member", people=frozenset({"fake:budi"}))
+    guest = GrantTable(role="guest", people=frozenset({"fake:ash"}))
+    access = AccessTable(grants=(member, guest))
+    crowd = tuple(f"ada{n}" for n in range(1, 12))
+    async with gateway(tmp_path, access=access, personas=crowd) as moot:
+        for by in ("ash", "budi"):
+            await moot.hear(said("!help", by=by))
+            await moot.settle()
+        guests, members = (text.splitlines() for text in moot.texts())
+        named = ", ".join(f"@{name}" for name in sorted(crowd)[:8])
+        for lines in (guests, members):
+            assert len(lines) <= 8
+            assert lines[0] == f"Mention somebody to ask: {named}, 3 more"
+            assert lines[-1] == "`!help all` lists all commands, `!help pin` explains one."
+            assert sum(line.startswith("- `!") for line in lines) == 5
+        for name, for_guests in (("stop", True), ("memory", True), ("new", False), ("pin", False)):
+            entry = entry_of(name)
+            assert entry is not None
+            assert one_line(entry) in members
+            assert (one_line(entry) in guests) is for_guests
 
 
 async def test_a_typo_is_answered_and_an_exclamation_is_not(tmp_path: Path) -> None:

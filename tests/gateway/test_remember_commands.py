@@ -473,7 +473,7 @@ async def test_usage_is_told_and_help_names_the_commands(tmp_path: Path) -> None
         assert (await tell(moot, said("!forget")))[0].startswith("Say which: `!forget 12`")
         assert (await tell(moot, said("!unshare x")))[0].startswith("Say which: `!unshare 12`")
         assert (await tell(moot, said("@demo !forgit 3")))[0].endswith("`!forget`?")
-        [line] = await tell(moot, said("!help"))
+        [line] = await tell(moot, said("!help all"))
         for name in ("pin", "unpin", "landmarks", "memory", "share", "unshare", "forget"):
             assert f"`!{name}`" in line
 

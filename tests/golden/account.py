@@ -30,6 +30,8 @@ _ID = re.compile(
     r"|(?<=config_sha256\\\": \\\")[0-9a-f]+"
 )
 _DURATION = re.compile(r"\b\d+(?:\.\d+)?( ms\b| s of work\b)")
+_TOOK = re.compile(r"- It took (?:less than a second|\d+ s)\.")
+_UNTIL = re.compile(r"(- What was said: .*\d\d:\d\d to )\d\d:\d\d")
 _DATE = re.compile(r"(?<!\d)(20\d\d-\d\d-\d\d)(?:( at)?([ T])\d\d:\d\d(?::[\d.]+)?)?")
 CALLERS = ("Ana", "ana")  # whose messages the HTTP API stamps
 
@@ -40,9 +42,9 @@ class Mask:
     - ids of turns (random) by `<turn 1>`, `<turn 2>` in the order of the turns,
     - codes of pairings (random) by `<code 1>`, other random ids by `<id>`,
     - the folder of the run, and what a scope's or an agent's folder is called in it,
-    - times of the clock: durations (`<n> ms`), dates other than those on which the case is played,
-      with the time behind them (`<date> <now>`), and the minute of what is said in a transcript by
-      ourselves or by the HTTP API (`[<now> | demo]`).
+    - times of the clock: durations (`<n> ms`, `<n> s`), dates other than those on which the case
+      is played, with the time behind them (`<date> <now>`), and the minute of what is said in a
+      transcript by ourselves or by the HTTP API (`[<now> | demo]`).
 
     Times of people's messages are the case's own, see stage.START, and are kept.
     """
@@ -62,6 +64,7 @@ class Mask:
         for word, shown in self._words.items():
             text = text.replace(word, shown)
         text = _DURATION.sub(r"<n>\1", self._own_line.sub(r"[<now>\1", text))
+        text = _UNTIL.sub(r"\1<now>", _TOOK.sub("- It took <n> s.", text))
         return _ID.sub("<id>", _DATE.sub(_date, text))
 
 

@@ -11,6 +11,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from composer.contents import Contents, Given
 from contract.agent import Answer, Option
 from contract.briefing import Trim
 from contract.chat import Attachment, Speaker
@@ -69,9 +70,11 @@ RENDERED: Mapping[str, Any] = {
     "FindingView": PersonaFinding,
     "FolderChoiceView": FolderChoice,
     "FoundView": MemorySearch,
+    "GivenView": Given,
     "HealthView": monitor.HealthReport,
     "KnownAgentView": KnownAgent,
     "ConnectedView": Connected,
+    "ContentsView": Contents,
     "HitView": Hit,
     "HitsView": Hits,
     "LandmarkView": LandmarkRow,

@@ -36,6 +36,7 @@ CASES = (
         "`!help`, of one command, and commands that are none.",
         (
             Say("!help"),
+            Say("!help all"),
             Say("@demo !help pin"),
             Say("!help nonsense", by="budi"),
             Say("!hlep"),
@@ -49,7 +50,7 @@ CASES = (
     Case(
         "help_of_an_owner",
         "An owner is shown more commands.",
-        (Say("!help"), Say("!help role")),
+        (Say("!help all"), Say("!help role")),
         options=OWNED,
     ),
     Case(

@@ -22,51 +22,52 @@ const KINDS = {
     count(n, "{n} message of the room, word for word", "{n} messages of the room, word for word"),
 };
 
-/** @param {string} text */
-const entries = (text) => text.split("\n").filter((line) => line.startsWith("- "));
-/** @param {string} text */
-const spoken = (text) => text.split("\n").filter((line) => /^\[\d\d?:\d\d\b/.test(line));
-
-/** @param {Api.SectionView} section */
-function item({ name, text }) {
-  const words = KINDS[name];
+/**
+ * @param {Api.GivenView} given
+ * @param {string[]} whose
+ */
+function item({ kind, n, items }, whose) {
+  const words = KINDS[kind];
   if (!words) return null;
-  const isTranscript = name === "RAW TRANSCRIPT";
-  const found = isTranscript ? spoken(text) : entries(text);
-  if (!found.length && name !== "EPISODIC SUMMARY") return null;
-  const shown = isTranscript || name === "THREAD CONTEXT" ? [] : found.slice(0, SHOWN);
-  const more = shown.length ? found.length - shown.length : 0;
+  const what = words(n);
+  const shown = items.slice(0, SHOWN);
+  const more = shown.length ? n - shown.length : 0;
   return h(
     "li",
     {},
-    h("b", {}, words(found.length)),
+    h(
+      "b",
+      {},
+      kind === "RECALL" && whose.length ? t("{what}, about {names}", { what, names: whose.join(", ") }) : what,
+    ),
     shown.length
       ? h(
           "ul",
           {},
-          ...shown.map((line) => h("li", {}, line.slice(2))),
+          ...shown.map((text) => h("li", {}, text)),
           more ? h("li", { class: "note" }, count(more, "and {n} more", "and {n} more")) : null,
         )
       : null,
   );
 }
 
-/** @param {Api.SectionView[]} sections */
-function people(sections) {
-  const session = sections.find((section) => section.name === "SESSION CONTEXT")?.text ?? "";
-  const names = /^Participants: (.+)$/m.exec(session)?.[1];
-  return names ? h("li", {}, h("b", {}, t("Who was there")), h("ul", {}, h("li", {}, names))) : null;
-}
+/**
+ * @param {string} title
+ * @param {string} text
+ */
+const line = (title, text) => (text ? h("li", {}, h("b", {}, title), h("ul", {}, h("li", {}, text))) : null);
 
 /**
  * The parts of it, as a list; what was remembered comes first.
  * @param {Api.TurnRecordView} record
  */
-export function knew({ sections }) {
-  const items = [...sections.map(item), people(sections)].filter(Boolean);
-  const remembered = sections.some(
-    ({ name }) => name in KINDS && name !== "RAW TRANSCRIPT" && name !== "THREAD CONTEXT",
-  );
+export function knew({ knew: { given, people, whose, files } }) {
+  const items = [
+    ...given.map((one) => item(one, whose)),
+    line(t("Files"), files.join(", ")),
+    line(t("Who was there"), people),
+  ].filter(Boolean);
+  const remembered = given.some(({ kind }) => kind in KINDS && kind !== "RAW TRANSCRIPT" && kind !== "THREAD CONTEXT");
   return [
     items.length
       ? h("ul", { class: "knew" }, ...items)
