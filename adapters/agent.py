@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 from contract.agent import Answer, Question
 from contract.chat import Attachment
 from contract.errors import AgentError
+from contract.language import phrase
 from contract.work import Work
 
 Network = Literal["host", "none"]
@@ -170,7 +171,9 @@ class Compacting(Protocol):
         """Return when it is done. Raises AgentError. Never overlaps with `Agent.ask`."""
 
 
-NO_UNDO = "can't take back an answer. Ask for what it changed to be undone, or say `!new`."
+NO_UNDO = phrase(
+    "{title} can't take back an answer. Ask for what it changed to be undone, or say `!new`."
+)
 
 
 @runtime_checkable

@@ -19,6 +19,7 @@ from pathlib import Path
 from adapters.agent import MemoryServer
 from adapters.turn_events import State
 from adapters.turn_signs import Controls, PromptTyping, Shown, TurnSigns
+from contract.language import Phrase, later, phrase
 
 # ── Its start ───────────────────────────────────────────────────────────────────────────
 
@@ -163,9 +164,9 @@ class Setup:
     """The line that installs it, to paste; "": none is known."""
     needs: str = ""
     """Programs that must be there for that, e.g. "Node 22 or newer"."""
-    missing: str = "Install it, or say where it is with `command`."
+    missing: str = phrase("Install it, or say where it is with `command`.")
     """One sentence with the remedy, where no line installs it."""
-    login: str = "Log in once in its own terminal."
+    login: str = phrase("Log in once in its own terminal.")
     """One sentence with the remedy."""
     logins: tuple[str, ...] = ()
     """Its own files with a login, relative to HOME, that an administrator may share (see
@@ -182,12 +183,16 @@ class Setup:
     """The version that the tests drive."""
 
     @property
-    def remedy(self) -> str:
+    def remedy(self) -> Phrase:
         """One sentence that says how to get the program."""
         if not self.install:
-            return self.missing
+            return Phrase(self.missing)
         needs = f" ({self.needs})" if self.needs else ""
-        return f"Install it: `{self.install}`{needs}; or say where it is with `command`."
+        return later(
+            "Install it: `{line}`{needs}; or say where it is with `command`.",
+            line=self.install,
+            needs=needs,
+        )
 
 
 @dataclass(frozen=True, slots=True)

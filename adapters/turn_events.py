@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from contract.agent import TOOL_TEXT, Question, Usage
 from contract.errors import AgentFault
+from contract.language import Phrase
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +153,7 @@ class ReplyFailed:
 
     kind: AgentFault
     message: str
-    say: str | None = None
+    say: str | Phrase | None = None
     turn: str = ""
     goes_on: bool = False
 

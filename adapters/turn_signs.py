@@ -185,7 +185,7 @@ class DialogRule:
     fault: AgentFault | None = None
     """Else the ask fails with this and `say`."""
     say: str = ""
-    """A template: {0} is the match, or its group `seen`."""
+    """A template: {title} is the program's; {seen} the match, or its group `seen`."""
     when: Literal["start", "turn", "always"] = "always"
     """It is looked for while starting, in a turn, or always."""
     breaks: bool = False

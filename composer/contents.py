@@ -20,7 +20,7 @@ _SINCE = re.compile(r"\[RAW TRANSCRIPT — \d+ messages? since your last reply\]
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenKind:
     """A kind of thing that an agent was given. kind: the name of its section. items: what they say;
     none of messages and of a summary."""
 
@@ -36,7 +36,7 @@ class Contents:
     room's messages. since_reply: they are those since its last answer. files: their names."""
 
     people: str = ""
-    given: tuple[Given, ...] = ()
+    given: tuple[GivenKind, ...] = ()
     whose: tuple[str, ...] = ()
     first_at: str = ""
     last_at: str = ""
@@ -60,13 +60,13 @@ def contents(texts: Mapping[str, str], whose: tuple[str, ...] = ()) -> Contents:
     )
 
 
-def _given(name: str, text: str) -> Given:
+def _given(name: str, text: str) -> GivenKind:
     match name:
         case headings.SESSION | headings.INVOCATION:
-            return Given(name, 0)
+            return GivenKind(name, 0)
         case headings.SUMMARY:
-            return Given(name, 1)
+            return GivenKind(name, 1)
         case headings.TRANSCRIPT:
-            return Given(name, len(_MESSAGE.findall(text)))
+            return GivenKind(name, len(_MESSAGE.findall(text)))
     units = _UNIT.findall(text)
-    return Given(name, len(units), () if name == headings.THREAD else tuple(units))
+    return GivenKind(name, len(units), () if name == headings.THREAD else tuple(units))

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from contract.errors import Rejected
+from contract.language import later
 
 SenderType = Literal["human", "bot"]
 RoomKind = Literal["room", "dm", "gdm"]
@@ -205,7 +206,10 @@ def parse_metadata(raw: Mapping[str, Any]) -> IngestMetadata:
     prefixes = {meta.source, SOURCE_ALIASES.get(meta.source, meta.source)}
     prefix, colon, external = meta.sender_id.partition(":")
     if not colon or prefix not in prefixes or not EXTERNAL_ID.fullmatch(external):
-        raise Rejected("sender_id", f"must be {meta.source}:<external id>, without blanks or *")
+        raise Rejected(
+            "sender_id",
+            later("must be {source}:<external id>, without blanks or *", source=meta.source),
+        )
     return meta
 
 

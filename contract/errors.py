@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from contract.language import Phrase, as_phrase, later
+
 if TYPE_CHECKING:
     from contract.agent import Usage
 
@@ -18,18 +20,24 @@ if TYPE_CHECKING:
 
 
 class MootError(Exception):
-    """Root of the house's errors. `say` is the one line that the person in the chat reads."""
+    """Root of the house's errors. phrase: the one line that the person in the chat reads."""
 
-    def __init__(self, message: str, *, say: str | None = None) -> None:
-        super().__init__(message)
-        self.say = say or message
+    def __init__(self, message: str | Phrase, *, say: str | Phrase | None = None) -> None:
+        super().__init__(as_phrase(message).in_english)
+        self.phrase = as_phrase(say or message)
+
+    @property
+    def say(self) -> str:
+        """That line, in the language of now."""
+        return str(self.phrase)
 
 
 class Rejected(MootError):
     """An ingest message that breaks the contract. Nothing of it was stored."""
 
-    def __init__(self, field_name: str, reason: str) -> None:
-        super().__init__(f"{field_name}: {reason}")
+    def __init__(self, field_name: str, reason: str | Phrase) -> None:
+        reason = as_phrase(reason)
+        super().__init__(later("{field}: {reason}", field=field_name, reason=reason))
         self.field = field_name
 
 
@@ -59,7 +67,7 @@ class AgentError(MootError):
     """The agent could not answer. `partial`: what it had said until then; `usage`: what it took."""
 
     def __init__(
-        self, kind: AgentFault, message: str, *, say: str | None = None, partial: str = ""
+        self, kind: AgentFault, message: str, *, say: str | Phrase | None = None, partial: str = ""
     ) -> None:
         super().__init__(message, say=say)
         self.kind: AgentFault = kind
@@ -76,7 +84,12 @@ class ModelError(MootError):
     """
 
     def __init__(
-        self, message: str, *, passing: bool, say: str | None = None, usage: Usage | None = None
+        self,
+        message: str,
+        *,
+        passing: bool,
+        say: str | Phrase | None = None,
+        usage: Usage | None = None,
     ) -> None:
         super().__init__(message, say=say)
         self.passing = passing
@@ -96,7 +109,7 @@ class PlatformError(MootError):
         *,
         outcome: Literal["refused", "retry", "unknown"],
         retry_after_s: float = 1.0,
-        say: str | None = None,
+        say: str | Phrase | None = None,
     ) -> None:
         super().__init__(message, say=say)
         self.outcome = outcome

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Literal, get_args
@@ -63,6 +64,34 @@ def say(english: str, /, **values: object) -> str:
 def say_count(n: int, one: str, many: str, /, **values: object) -> str:
     """The same for a number of things: `say_count(3, "{n} fact", "{n} facts")`."""
     return say(one if n == 1 else many, **{"n": n, **values})
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """A text with what fills it in, which is put into words where it is read, so in the language
+    of whoever reads it. values: may be phrases themselves."""
+
+    english: str
+    values: Mapping[str, object] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return say(self.english, **self.values)
+
+    @property
+    def in_english(self) -> str:
+        """As it stands in a log."""
+        with speaking(ENGLISH):
+            return str(self)
+
+
+def as_phrase(text: str | Phrase) -> Phrase:
+    """A text as it is, or one of the catalogs."""
+    return text if isinstance(text, Phrase) else Phrase(text)
+
+
+def later(english: str, /, **values: object) -> Phrase:
+    """A text for somebody whose language is not known here: of a failure, or a program's remedy."""
+    return Phrase(english, values)
 
 
 def known(tag: str) -> Language | None:

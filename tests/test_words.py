@@ -56,6 +56,16 @@ def test_what_people_type_is_the_same_in_each_language(language: str) -> None:
     assert different == {}
 
 
+def test_no_failure_is_put_together_where_no_catalog_could_hold_it() -> None:
+    """A template and what fills it in go to `later`; both become words where they are read."""
+    found = {
+        module.relative_to(words.ROOT).as_posix(): lines
+        for module in words.modules()
+        if (lines := words.loose_texts(module.read_text(encoding="utf-8")))
+    }
+    assert found == {}
+
+
 def test_every_look_up_of_the_page_names_its_text() -> None:
     """A text that is put together at run time could be in no catalog."""
     scripts = [path for path in words.STATIC.rglob("*.js") if path.name != "i18n.js"]

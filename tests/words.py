@@ -127,26 +127,58 @@ def _literals(node: ast.expr) -> list[str] | None:
     return None
 
 
+FIRST, SECOND = slice(0, 1), slice(1, 2)
+LOOKED_UP = {"say": FIRST, "later": FIRST, "phrase": FIRST, "say_count": slice(1, 3)}
+"""Functions of contract/language.py, and which of their arguments are texts."""
+REFUSALS = {
+    "error": SECOND,
+    "Rejected": SECOND,
+    "RequestRefused": SECOND,
+    "Unknown": FIRST,
+    "Busy": FIRST,
+}
+"""The same of what makes a refusal of the HTTP API."""
+
+
+def _texts(source: str) -> Iterator[ast.expr]:
+    """What a module has looked up in the catalogs, or gives a failure to say."""
+    tree = ast.parse(source)
+    nodes = list(ast.walk(tree))
+    speaks = any(isinstance(n, ast.ImportFrom) and n.module == "contract.language" for n in nodes)
+    for node in nodes:
+        match node:
+            case ast.Call(func=ast.Name(id=name)) if speaks and name in LOOKED_UP:
+                yield from node.args[LOOKED_UP[name]]
+            case ast.Call(func=ast.Name(id=name)) if name in REFUSALS:
+                yield from node.args[REFUSALS[name]]
+            case ast.keyword(arg="say"):
+                yield node.value
+            case ast.Assign(targets=[ast.Name(id="say")]) if speaks:
+                yield node.value
+
+
 def chat_keys(source: str) -> Iterator[str]:
     """The texts in a module that are looked up in the catalogs."""
-    for node in ast.walk(ast.parse(source)):
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
-            continue
-        first = {"say": 0, "phrase": 0, "say_count": 1}.get(node.func.id)
-        if first is not None:
-            for argument in node.args[first : 2 * first + 1]:
-                yield from _literals(argument) or ()
+    for text in _texts(source):
+        yield from _literals(text) or ()
+
+
+def loose_texts(source: str) -> list[int]:
+    """The lines on which a module puts a text together that no catalog could hold."""
+    return [text.lineno for text in _texts(source) if isinstance(text, ast.JoinedStr | ast.BinOp)]
+
+
+def modules() -> Iterator[Path]:
+    """Those that may have something to say to people."""
+    return (path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py")))
 
 
 def of_chats() -> dict[str, str]:
     """Every text that Moot says in chats, and where it is."""
     found: dict[str, str] = {}
-    for room in ROOMS:
-        for module in sorted((ROOT / room).rglob("*.py")):
-            source = module.read_text(encoding="utf-8")
-            if "from contract.language import" in source or module.name == "language.py":
-                for key in chat_keys(source):
-                    found.setdefault(key, module.relative_to(ROOT).as_posix())
+    for module in modules():
+        for key in chat_keys(module.read_text(encoding="utf-8")):
+            found.setdefault(key, module.relative_to(ROOT).as_posix())
     for entry in TABLE:
         for text in filter(None, (entry.says, entry.more)):
             found.setdefault(text, f"!{entry.name}")

@@ -8,10 +8,18 @@ from acp.exceptions import RequestError
 
 from adapters.acp.peer import AUTH_REQUIRED
 from adapters.cli_profile import Profile
-from adapters.records.faults import dig, line, sentence
+from adapters.records.faults import (
+    AGAIN,
+    BEGIN_NEW,
+    IN_MINUTES,
+    dig,
+    line,
+    reports,
+    sentence,
+)
+from adapters.session.causes import not_logged_in
 from contract.errors import AgentError, AgentFault
-
-AGAIN = "Ask again; if that fails too, say `!new`"
+from contract.language import Phrase, later, phrase
 
 OTHER: tuple[AgentFault, str] = ("api", AGAIN)
 _SIGNS: tuple[tuple[AgentFault, re.Pattern[str], str], ...] = (
@@ -21,17 +29,17 @@ _SIGNS: tuple[tuple[AgentFault, re.Pattern[str], str], ...] = (
             r"(?i)context[ _](length|window|size)|maximum context|prompt is too long"
             r"|(exceed|too (long|large)).{0,60}\btokens?\b|\btokens?\b.{0,60}exceed"
         ),
-        "Say `!new` to begin a new conversation",
+        BEGIN_NEW,
     ),
     (
         "limit",
         re.compile(r"(?i)\b429\b|rate.?limit|too many requests|quota|exhausted|\bbilling\b"),
-        "Ask again in a few minutes",
+        IN_MINUTES,
     ),
     (
         "login",
         re.compile(r"(?i)\b401\b|unauthori[sz]ed|api.key|authenticat|log(ged)? ?in\b"),
-        "An administrator must check its key, or log in again",
+        phrase("An administrator must check its key, or log in again."),
     ),
 )
 
@@ -50,23 +58,23 @@ def worded(said: str, profile: Profile) -> AgentError:
     kind, remedy = next(
         ((kind, remedy) for kind, sign, remedy in _SIGNS if sign.search(shown)), OTHER
     )
-    say = line(f"{profile.title} reports an error", shown, remedy)
+    say = line(reports(profile.title), shown, remedy)
     return AgentError(kind, f"{profile.name}: it reports an error", say=say)
 
 
 def circles(profile: Profile) -> AgentError:
     """True if a fault repeats: what the agent works with does not fit the model."""
-    say = (
-        f"{profile.title} went round in circles, so I ended it: the conversation does not seem to "
-        "fit its model. Its next turn begins a new one, with what the room remembers: ask again."
+    say = later(
+        "{title} went round in circles, so I ended it: the conversation does not seem to "
+        "fit its model. Its next turn begins a new one, with what the room remembers: ask again.",
+        title=profile.title,
     )
     return AgentError("context", f"{profile.name}: message after message without a tool", say=say)
 
 
 def login_of(profile: Profile) -> AgentError:
     """True if the agent wants a login first."""
-    say = f"{profile.title} is not logged in. {profile.setup.login}"
-    return AgentError("login", f"{profile.name}: it is not logged in", say=say)
+    return AgentError("login", f"{profile.name}: it is not logged in", say=not_logged_in(profile))
 
 
 def stopped_because(reason: str, profile: Profile) -> AgentError | None:
@@ -77,15 +85,22 @@ def stopped_because(reason: str, profile: Profile) -> AgentError | None:
         case "end_turn":
             return None
         case "max_tokens":
-            kind, say = "context", f"{title} was cut off: the model's limit of tokens is reached."
+            kind, english = (
+                "context",
+                phrase("{title} was cut off: the model's limit of tokens is reached."),
+            )
         case "max_turn_requests":
-            kind, say = "limit", f"{title} stopped after its limit of steps. Ask it to go on."
+            kind, english = (
+                "limit",
+                phrase("{title} stopped after its limit of steps. Ask it to go on."),
+            )
         case "refusal":
-            kind, say = "api", f"The model behind {title} refuses to answer this."
+            kind, english = "api", phrase("The model behind {title} refuses to answer this.")
         case "cancelled":
-            kind, say = "stopped", f"{title} was interrupted."
+            kind, english = "stopped", phrase("{title} was interrupted.")
         case _:
-            kind, say = "api", f"{title} stopped without saying why. {AGAIN}."
+            kind, english = "api", phrase("{title} stopped without saying why. {again}")
+    say = later(english, title=title, again=Phrase(AGAIN))
     return AgentError(kind, f"{name}: stop reason {reason[:40]}", say=say)
 
 

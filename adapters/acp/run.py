@@ -18,9 +18,11 @@ from adapters.acp.turn import AcpTurn
 from adapters.agent import Reply
 from adapters.cli_profile import Profile
 from adapters.images import Picture
+from adapters.session.causes import exit_of
 from adapters.session.session import BREAK_OFF_S, DRAFT_S, EXIT_S, RoomQuestions, chosen, readable
 from contract.agent import Answer, Usage
 from contract.errors import AgentError
+from contract.language import later
 
 log = structlog.stdlib.get_logger("moot.adapters.acp")
 
@@ -93,9 +95,12 @@ class AcpRun:
     async def _crash(self) -> AgentError:
         profile, talk = self._profile, self._peer.talk
         await asyncio.wait({talk.ended}, timeout=EXIT_S)
-        code = "no code" if talk.code is None else f"code {talk.code}"
-        say = f"{profile.title} ended unexpectedly ({code}). Ask again: its session goes on."
-        return AgentError("crash", f"{profile.name}: ended with {code}", say=say)
+        say = later(
+            "{title} ended unexpectedly ({code}). Ask again: its session goes on.",
+            title=profile.title,
+            code=exit_of(talk.code),
+        )
+        return AgentError("crash", f"{profile.name}: ended with code {talk.code}", say=say)
 
     # ── What it tells and asks ──────────────────────────────────────────────────────────
 

@@ -22,12 +22,14 @@ from adapters.agent import ACP_SESSION, Launch, MemoryServer, Reply
 from adapters.cli_profile import Profile, Setting
 from adapters.images import Picture, pictures_of
 from adapters.sandbox.enclosure import enclose
+from adapters.session.causes import exit_of, not_started, with_its_words
 from adapters.session.login import give_back
 from adapters.session.session import EXIT_S, AgentSession
 from adapters.session.startup import prepare, setting_of
 from adapters.session.version import complains_of_option
 from contract.agent import Answer
 from contract.errors import AgentError
+from contract.language import later, phrase
 
 log = structlog.stdlib.get_logger("moot.adapters.acp")
 
@@ -115,7 +117,7 @@ class AcpAgent(AgentSession[AcpRun]):
                 on_permission=self._on_permission,
             )
         except OSError as error:
-            say = f"{profile.title} could not be started: {error.strerror}."
+            say = not_started(profile, error)
             raise AgentError("startup", f"{profile.name}: {error}", say=say) from error
         self._half_started = True
         try:
@@ -146,19 +148,25 @@ class AcpAgent(AgentSession[AcpRun]):
             async with asyncio.timeout(limit_s):
                 await self._enter(peer, session_id)
         except TimeoutError:
-            raise self._unready(f"did not become ready within {limit_s:.0f} s", peer) from None
+            message = f"did not become ready within {limit_s:.0f} s"
+            english = phrase("{title} did not become ready within {seconds} s")
+            raise self._unready(message, peer, english, seconds=f"{limit_s:.0f}") from None
         except ConnectionError:
             await asyncio.wait({peer.talk.ended}, timeout=EXIT_S)
-            how = f"ended while it was starting (code {peer.talk.code})"
-            raise self._unready(how, peer) from None
+            message = f"ended while it was starting (code {peer.talk.code})"
+            english = phrase("{title} ended while it was starting ({code})")
+            code = exit_of(peer.talk.code)
+            raise self._unready(message, peer, english, code=code) from None
         except RequestError as error:
             if error.code == AUTH_REQUIRED:
                 raise login_of(profile) from None
             fault = fault_of(error, profile)
             kind = fault.kind if fault.kind == "login" else "startup"
-            raise AgentError(kind, str(fault), say=fault.say) from None
+            raise AgentError(kind, str(fault), say=fault.phrase) from None
         except (ProtocolMismatch, ValidationError):
-            raise self._unready("speaks another version of the protocol", peer) from None
+            message = "speaks another version of the protocol"
+            english = phrase("{title} speaks another version of the protocol")
+            raise self._unready(message, peer, english) from None
 
     async def _enter(self, peer: AcpPeer, session_id: str) -> None:
         await peer.greet()
@@ -189,10 +197,10 @@ class AcpAgent(AgentSession[AcpRun]):
             log.warning("model.not_chosen", agent=self._profile.name, code=error.code)
             return True
 
-    def _unready(self, how: str, peer: AcpPeer) -> AgentError:
-        shown = peer.talk.complaint()
-        say = f"{self._title} {how}" + (f": {shown}" if shown else ".")
-        return AgentError("startup", f"{self._profile.name}: {how}", say=say)
+    def _unready(self, message: str, peer: AcpPeer, english: str, **values: object) -> AgentError:
+        what = later(english, title=self._title, **values)
+        say = with_its_words(what, peer.talk.complaint())
+        return AgentError("startup", f"{self._profile.name}: {message}", say=say)
 
     async def _end(self) -> None:
         peer, self._peer, self._half_started = self._peer, None, False

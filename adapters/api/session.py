@@ -32,6 +32,7 @@ from adapters.session.session import AgentSession
 from adapters.turn_events import ToolReport, cut_tool_text
 from contract.agent import Answer, ToolUse, Usage
 from contract.errors import AgentError
+from contract.language import Phrase, later
 from contract.work import Work
 from llm.answer import ModelAnswer
 from llm.client import AnthropicClient, ApiConnections
@@ -224,25 +225,29 @@ class ApiAgent(AgentSession["_Turn"]):
         if message.stop_reason == "refusal":  # it would be refused again with every later question
             self._retract(turn)
             turn.speech.clear()  # nor is the beginning of an answer one
-            say = "The model declined to answer that. Ask in other words."
+            say = later("The model declined to answer that. Ask in other words.")
             raise AgentError("api", "stop_reason refusal", say=say)
         self._weigh(message.usage, turn)
         if message.stop_reason == "max_tokens":
             raise AgentError("api", "stop_reason max_tokens", say=self._cut_off(turn))
         if message.stop_reason == "model_context_window_exceeded":
             self._forget(self._conversation.chars // 2)
-            say = "My context is full. I let go of what was said first: ask me to go on."
+            say = later("My context is full. I let go of what was said first: ask me to go on.")
             raise AgentError("context", "the context is full", say=say)
         turn.done = True
         forgot, self._forgot = self._forgot, False
         tools, uses = tuple(turn.tools), tuple(turn.uses)
         return Answer(turn.speech.last(), "record", "api", tools, uses, forgot, total(turn.calls))
 
-    def _cut_off(self, turn: _Turn) -> str:
-        most = f"{self._settings.max_tokens:,} tokens (`max_tokens`)"
+    def _cut_off(self, turn: _Turn) -> Phrase:
+        most = f"{self._settings.max_tokens:,}"
         if turn.speech.last():
-            return f"Cut off at {most}. Ask me to go on."
-        return f"I thought for all of my {most} and said nothing. Ask for less at a time."
+            return later("Cut off at {most} tokens (`max_tokens`). Ask me to go on.", most=most)
+        return later(
+            "I thought for all of my {most} tokens (`max_tokens`) and said nothing. "
+            "Ask for less at a time.",
+            most=most,
+        )
 
     def _weigh(self, usage: Usage, turn: _Turn) -> None:
         """Forget the oldest turns when the context is nearly full."""

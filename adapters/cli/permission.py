@@ -20,13 +20,15 @@ from adapters.reading.queries import (
     unread_choice,
 )
 from adapters.reading.standing import SettledQuestions, StandingQuestion
-from adapters.records.faults import sentence
+from adapters.records.faults import ended, sentence
 from adapters.screen.screen import Screen
+from adapters.session.causes import not_logged_in
 from adapters.session.session import RoomQuestions, chosen
 from adapters.turn_events import State
 from adapters.turn_signs import DialogRule, Permission
 from contract.agent import GONE, Question
 from contract.errors import AgentError
+from contract.language import later, phrase
 
 Phase = Literal["start", "turn"]
 LOGGED_CHARS = 1_000  # of an error
@@ -82,12 +84,10 @@ class Dialogs:
         profile = self._profile
         assert dialog.fault
         seen = match["seen"] if "seen" in match.re.groupindex else match[0]
-        say = dialog.say.replace("{0}", sentence(seen)).replace("….", "…")
+        say = later(dialog.say, title=profile.title, seen=ended(seen)) if dialog.say else None
         if not say and dialog.fault == "login":
-            say = f"{profile.title} is not logged in. {profile.setup.login}"
-        return AgentError(
-            dialog.fault, f"{profile.name}: {sentence(seen, LOGGED_CHARS)}", say=say or None
-        )
+            say = not_logged_in(profile)
+        return AgentError(dialog.fault, f"{profile.name}: {sentence(seen, LOGGED_CHARS)}", say=say)
 
 
 log = structlog.stdlib.get_logger("moot.adapters.permission")
@@ -203,7 +203,9 @@ class ScreenPrompt:
         """
         now = self._time()
         if self._refused_at and now >= self._refused_at + REFUSED_S:
-            raise self._deaf("it was refused")
+            raise self._deaf(
+                phrase("{title} went on asking after it was refused, so I ended it. Ask again.")
+            )
         if self._wanted is not None:
             return self._move(choice)
         if self._send_at and now >= self._send_at:
@@ -240,9 +242,9 @@ class ScreenPrompt:
             return bool(letter) and row in (f"{before}{letter}", f"{before} {letter}")
         return bool(choice.typed) and choice.typed.encode() == self._pressed
 
-    def _deaf(self, happened: str) -> AgentError:
+    def _deaf(self, english: str) -> AgentError:
         profile = self._profile
-        say = f"{profile.title} went on asking after {happened}, so I ended it. Ask again."
+        say = later(english, title=profile.title)
         return AgentError("stopped", f"{profile.name}: a question stands after an answer", say=say)
 
     def _stays(self, choice: ScreenChoice) -> bool:
@@ -285,7 +287,12 @@ class ScreenPrompt:
             return b"\r"
         self._moved_at = self._time()
         if self._moved_at > self._chosen_at + MOVES_S:
-            raise self._deaf("it was answered by its arrows")
+            raise self._deaf(
+                phrase(
+                    "{title} went on asking after it was answered by its arrows, so I ended it. "
+                    "Ask again."
+                )
+            )
         return choice.keys[self._wanted]
 
 

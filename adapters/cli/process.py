@@ -21,10 +21,11 @@ from adapters.reading.queries import text_on
 from adapters.reading.standing import SettledQuestions
 from adapters.sandbox.enclosure import enclose
 from adapters.screen.signals import Signal
-from adapters.session.causes import explain, told_when_full
+from adapters.session.causes import explain, not_started, told_when_full
 from adapters.session.startup import prepare, setting_of
 from adapters.session.version import age_of, complains_of_option
 from contract.errors import AgentError
+from contract.language import Phrase, later
 
 log = structlog.stdlib.get_logger("moot.adapters.cli")
 
@@ -99,7 +100,7 @@ class CliProcess:
                 self._command = command
             console.start(command.line, command.env, command.cwd, command.enclosure)
         except OSError as error:
-            say = f"{profile.title} could not be started: {error.strerror}."
+            say = not_started(profile, error)
             raise AgentError("startup", f"{profile.name}: {error}", say=say) from error
         self.console = console
         self.settled = SettledQuestions()
@@ -123,19 +124,20 @@ class CliProcess:
         if age := await self._aged():  # it would start, and work by half
             await self.end()
             title = self._profile.title
-            raise AgentError("startup", f"{title}: {age}", say=f"{title} was not started. {age}")
+            say = later("{title} was not started. {age}", title=title, age=age)
+            raise AgentError("startup", f"{title}: {age.in_english}", say=say)
         console.ready = True
 
     async def explained(self, error: AgentError) -> AgentError:
         """The error, with what the machine shows to be behind it."""
         return await explain(error, self._profile, self._launch.home, self._aged)
 
-    async def _aged(self) -> str:
+    async def _aged(self) -> Phrase | None:
         """What it is too old for. What a program loads from HOME may be an agent's: it is confined,
         as it was when it was started."""
         command, launch = self._command, self._launch
         if command is None:
-            return ""
+            return None
         within = (*command.enclosure, *command.as_account)
         words = command.argv[: len(launch.command) or 1]
         return await age_of(self._profile, words, command.env, launch.home, within)

@@ -10,8 +10,10 @@ from adapters.pty.console import Console
 from adapters.pty.terminal import PtyClosed
 from adapters.reading.queries import text_on
 from adapters.reading.standing import SettledQuestions
+from adapters.session.causes import exit_of, with_its_words
 from adapters.session.session import last_words
 from contract.errors import AgentError
+from contract.language import Phrase, later, phrase
 
 CHECK_S = 0.25  # between two looks at the screen
 RESTLESS_S = 1.0  # and of one that never rests: some draw all the time
@@ -62,17 +64,17 @@ class _Start:
                 await self._answer_dialogs()
             await console.wait_change(min(left, CHECK_S) if told and left > 0 else CHECK_S)
 
-    def _untold(self) -> str:
+    def _untold(self) -> Phrase | None:
         """The sign that is missing of those that need no look at the screen."""
         ready, console = self._profile.program.ready, self._console
         if ready.bracketed_paste and not console.bracketed_paste:
-            return "it doesn't ask for pastes to be marked"
+            return later("it doesn't ask for pastes to be marked")
         if ready.title and not ready.title.search(console.title):
-            return f"its title is {console.title!r}"
+            return later("its title is {title}", title=repr(console.title))
         mute = console.state is None and console.quiet_s() >= (ready.stateless_s or NEVER_S)
         if ready.state and console.state not in (ready.state, "done") and not mute:
-            return f"it doesn't tell the state {ready.state!r}"
-        return ""
+            return later("it doesn't tell the state {state}", state=repr(ready.state))
+        return None
 
     async def _shows(self, *, quiet: bool) -> bool:
         """True when the screen shows it, and it is quiet; of a program that never is, for a while.
@@ -123,8 +125,14 @@ class _Start:
         return self._dialogs.fault(text, "start") or AgentError(
             "startup",
             f"{profile.name}: ended with code {code} while starting: {shown}",
-            say=f"{profile.title} ended while it was starting (code {code})"
-            + (f": {shown}" if shown else "."),
+            say=with_its_words(
+                later(
+                    "{title} ended while it was starting ({code})",
+                    title=profile.title,
+                    code=exit_of(code),
+                ),
+                shown,
+            ),
         )
 
     async def _late(self, *, still: bool) -> AgentError:
@@ -137,13 +145,23 @@ class _Start:
         limit_s = ready.still_s if still and ready.still_s else ready.timeout_s
         why = self._untold()
         if not why and self._settled.standing(screen, profile):
-            why = "it asks something, which must be answered in its own terminal first"
+            why = later("it asks something, which must be answered in its own terminal first")
         elif not why and ready.described:
-            why = f"no row of its screen matches {ready.described}"
-        after = f"{limit_s:.0f} s{' of standing still' if still else ''}"
-        shown = last_words(text)
-        message = f"not ready within {after}: {f'{why}: ' if why else ''}{shown}"
-        say = f"{profile.title} did not become ready within {after}"
-        say += f": {why}" if why else ""
-        say += f"; its screen says: {shown}" if shown else "; its screen is empty."
+            why = later("no row of its screen matches {row}", row=ready.described)
+        return self._not_ready(f"{limit_s:.0f}", why, last_words(text), still=still)
+
+    def _not_ready(self, seconds: str, why: Phrase | None, shown: str, *, still: bool) -> NotReady:
+        profile = self._profile
+        english = phrase("{title} did not become ready within {seconds} s")
+        if still:
+            english = phrase("{title} did not become ready within {seconds} s of standing still")
+        what = later(english, title=profile.title, seconds=seconds)
+        if why:
+            what = later("{what}: {why}", what=what, why=why)
+        say = later("{what}; its screen is empty.", what=what)
+        if shown:
+            says = later("{what}; its screen says", what=what)
+            say = with_its_words(says, shown)
+        after = f"{seconds} s{' of standing still' if still else ''}"
+        message = f"not ready within {after}: {f'{why.in_english}: ' if why else ''}{shown}"
         return NotReady("startup", f"{profile.name}: {message}", say=say)

@@ -13,11 +13,13 @@ from adapters.cli_profile import Profile
 from adapters.pty.console import Console
 from adapters.reading.queries import error_on, reply_on, text_on
 from adapters.reading.reply import letters_of
-from adapters.records.faults import AGAIN, Fault, fault_in, line
+from adapters.records.faults import AGAIN, Fault, fault_in, line, reports
 from adapters.screen.screen import Screen
+from adapters.session.causes import exit_of
 from adapters.session.session import last_words, readable
 from contract.agent import Answer
 from contract.errors import AgentError, AgentFault
+from contract.language import Phrase, later, phrase
 
 log = structlog.stdlib.get_logger("moot.adapters.ending")
 
@@ -25,6 +27,8 @@ OPENING_LETTERS = 30  # prove that a screen shows a text: they survive any rende
 
 DRAWN_S = 0.2  # of quiet, after which the reply that the screen shows is whole
 DRAWN_LIMIT_S = 2.0
+NO_ANSWER = phrase("{title} ended without an answer.")
+NONE_YET = phrase("{title} ended its turn without an answer. {again}")
 
 
 class TurnResult:
@@ -83,7 +87,7 @@ class TurnResult:
             )  # the screen shows the error, not a reply
             raise failure
         if turn.ended and turn.ended.interrupted:
-            say = f"{profile.title} was interrupted in its terminal."
+            say = later("{title} was interrupted in its terminal.", title=profile.title)
             raise self._error("stopped", "interrupted", say)
         return await self._from_screen(sign, turn.text())
 
@@ -118,9 +122,9 @@ class TurnResult:
                 ),
             )
         if not shown and self._turn.tools and (ended is None or ended.recorded):  # a refusal
-            raise self._error("stopped", "no answer", f"{profile.title} ended without an answer.")
+            raise self._error("stopped", "no answer", later(NO_ANSWER, title=profile.title))
         if exact and self.wanted and not shown and ended is None and sign in ("footer", "title"):
-            say = f"{profile.title} ended its turn without an answer. {AGAIN}."
+            say = later(NONE_YET, title=profile.title, again=Phrase(AGAIN))
             raise self._error("api", f"no answer, by its {sign}", say)
         silent = ended is not None and not shown
         return self._turn.answer(shown, "record" if silent else "screen", sign)
@@ -136,7 +140,7 @@ class TurnResult:
             return None
         shown = shown or last_words(text)
         known = fault_in(shown) or Fault("api", AGAIN)
-        say = line(f"{self._profile.title} reports an error", shown, known.remedy)
+        say = line(reports(self._profile.title), shown, known.remedy)
         return self._error(known.kind, shown, say)
 
     async def crash(self) -> AgentError:
@@ -146,8 +150,10 @@ class TurnResult:
         if error := self.dialogs.fault(text, "turn"):
             error.partial = self.partial()
             return error
-        then = "its session goes on" if profile.program.resume else "it starts again"
-        say = f"{profile.title} ended unexpectedly (code {code}). Ask again: {then}."
+        english = phrase("{title} ended unexpectedly ({code}). Ask again: it starts again.")
+        if profile.program.resume:
+            english = phrase("{title} ended unexpectedly ({code}). Ask again: its session goes on.")
+        say = later(english, title=profile.title, code=exit_of(code))
         return self._error("crash", f"ended with code {code}: {last_words(text)}", say)
 
     def refused(self, text: str) -> None:
@@ -158,10 +164,13 @@ class TurnResult:
     def untaken(self, text: str) -> AgentError:
         """Enter was pressed again and again, and the box still holds the text."""
         title = self._profile.title
-        say = f"{title} did not take the message. Ask again; if that fails too, say `!new`."
+        say = later(
+            "{title} did not take the message. Ask again; if that fails too, say `!new`.",
+            title=title,
+        )
         return self._error("timeout", f"Enter was not taken: {last_words(text)}", say)
 
-    def _error(self, kind: AgentFault, message: str, say: str | None) -> AgentError:
+    def _error(self, kind: AgentFault, message: str, say: str | Phrase | None) -> AgentError:
         name = self._profile.name
         return AgentError(kind, f"{name}: {message}", say=say, partial=self.partial())
 

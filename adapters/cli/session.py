@@ -25,6 +25,7 @@ from adapters.session.session import AgentSession, refuse
 from adapters.turn_events import HookQuestion, SessionNamed, State
 from contract.agent import Answer
 from contract.errors import AgentError
+from contract.language import later
 
 log = structlog.stdlib.get_logger("moot.adapters.cli")
 
@@ -57,14 +58,17 @@ class CliAgent(AgentSession[PromptRun]):
     async def compact(self) -> None:
         """See `Compacting`."""
         if not self._profile.controls.compact:
-            say = f"{self._title} has no command for that. Say `!new` to begin a new conversation."
+            say = later(
+                "{title} has no command for that. Say `!new` to begin a new conversation.",
+                title=self._title,
+            )
             raise AgentError("missing", f"{self._profile.name}: no compact command", say=say)
         await self._within(COMPACT_S, self._compact())
 
     async def undo(self) -> str:
         """See `Undoing`."""
         if self._profile.controls.undo is None:
-            say = f"{self._title} {NO_UNDO}"
+            say = later(NO_UNDO, title=self._title)
             raise AgentError("missing", f"{self._profile.name}: no undo", say=say)
         await self._within(UNDO_S, self._undo())
         return self._profile.controls.undo.takes_files
@@ -87,7 +91,7 @@ class CliAgent(AgentSession[PromptRun]):
             await self._begin(CommandRun, self._profile.controls.compact, NullReply())
         ).run()
         if self._profile.controls.tells_compacted and not answer.compacted:
-            say = f"{self._title} found nothing to compact."
+            say = later("{title} found nothing to compact.", title=self._title)
             raise AgentError("context", f"{self._profile.name}: not compacted", say=say)
 
     async def _undo(self) -> None:
@@ -129,12 +133,16 @@ class CliAgent(AgentSession[PromptRun]):
         failed = self._turn.failed if self._turn else None
         in_vain = failed is not None and failed.goes_on  # it compacts by itself, again and again
         if not in_vain and await self._condensed():
-            done = "I had it compacted: ask again."
+            done = later("I had it compacted: ask again.")
         else:
             await self._process.end()
             self.session_id = None
-            done = "Its next turn begins a new one, with what the room remembers: ask again."
-        say = f"The conversation with {self._title} is too long for its model now. {done}"
+            done = later("Its next turn begins a new one, with what the room remembers: ask again.")
+        say = later(
+            "The conversation with {title} is too long for its model now. {done}",
+            title=self._title,
+            done=done,
+        )
         return AgentError("context", str(error), say=say, partial=error.partial)
 
     async def _condensed(self) -> bool:

@@ -11,6 +11,7 @@ from adapters.reading.queries import text_on
 from adapters.session.session import last_words
 from adapters.turn_signs import UndoStep
 from contract.errors import AgentError
+from contract.language import later
 
 STILL_S, STILL_LIMIT_S = 0.3, 1.5  # of quiet before keys: a menu opens behind a typed `/`
 STEP_S = 10.0  # from keys to what they show
@@ -58,5 +59,8 @@ async def _taken(step: UndoStep, profile: Profile, console: Console) -> bool:
 
 
 def _refused(profile: Profile, text: str) -> AgentError:
-    say = f"{profile.title} did not take its last answer back; what it changed still stands."
+    say = later(
+        "{title} did not take its last answer back; what it changed still stands.",
+        title=profile.title,
+    )
     return AgentError("missing", f"{profile.name}: not taken back: {last_words(text)}", say=say)

@@ -15,9 +15,11 @@ from adapters.pty.console import Console
 from adapters.reading.standing import words_of
 from adapters.sandbox.enclosure import enclose
 from adapters.screen.screen import Screen
+from adapters.session.causes import exit_of, with_its_words
 from adapters.session.session import last_words
 from adapters.session.startup import prepare, setting_of
 from contract.errors import AgentError
+from contract.language import later
 
 SAMPLE_S = 0.05
 START_QUIET_S = 1.5
@@ -221,5 +223,6 @@ class Watcher:
     def _ended(self) -> AgentError:
         code, shown = self._console.exit_code, last_words("\n".join(self.screen.display()))
         title = self._profile.title
-        say = f"{title} ended (code {code})" + (f": {shown}" if shown else ".")
+        what = later("{title} ended ({code})", title=title, code=exit_of(code))
+        say = with_its_words(what, shown)
         return AgentError("startup", f"{title}: ended with code {code}: {shown}", say=say)

@@ -16,6 +16,7 @@ from adapters import cli_profile as profile
 from adapters import turn_signs as signs
 from adapters.screen_profile import AsideRows, PromptRows, ReplyRows, ScreenProfile, ToolRows
 from adapters.turn_events import ReplyBlock, ReplyRetracted, TurnEvent
+from contract.language import phrase
 
 # ── Its start ───────────────────────────────────────────────────────────────────────────
 
@@ -139,17 +140,17 @@ DIALOGS = (
             "|BadRequestError(?:(?!^\\w*> )[^\\0])*?(?i:too long|maximum context)"
         ),
         fault="context",
-        say="aider: the conversation is too long for the model. Say `!new` to begin a new one.",
+        say="{title}: the conversation is too long for the model. Say `!new` to begin a new one.",
     ),
     signs.DialogRule(
         re.compile(r"possibly exceeded output limit!(?![\s\S]*exhausted context window!)"),
         fault="api",
-        say="aider: the answer was longer than its model may write. Ask for a shorter one.",
+        say="{title}: the answer was longer than its model may write. Ask for a shorter one.",
     ),
     signs.DialogRule(
         re.compile(r"has (?:possibly )?hit a token limit!", re.MULTILINE),
         fault="context",
-        say="aider: the conversation is too long for the model. Say `!new` to begin a new one.",
+        say="{title}: the conversation is too long for the model. Say `!new` to begin a new one.",
     ),
     signs.DialogRule(
         told(
@@ -157,22 +158,22 @@ DIALOGS = (
             "|BadRequestError(?:(?!^\\w*> )[^\\0])*?(?i:(?:invalid|incorrect)[ \\w-]*api.key)"
         ),
         fault="login",
-        say="aider: the API refused the key. An administrator must check it.",
+        say="{title}: the API refused the key. An administrator must check it.",
     ),
     signs.DialogRule(
         told("RateLimitError"),
         fault="limit",
-        say="aider: the API's rate limit or quota is reached. Ask again in a few minutes.",
+        say="{title}: the API's rate limit or quota is reached. Ask again in a few minutes.",
     ),
     signs.DialogRule(
         told("NotFoundError|BadRequestError(?:(?!^\\w*> )[^\\0])*?LLM Provider NOT provided"),
         fault="api",
-        say="aider does not know this model. An administrator must choose another `model`.",
+        say="{title} does not know this model. An administrator must choose another `model`.",
     ),
     signs.DialogRule(
         told(r"\w+"),
         fault="api",
-        say="aider: the API failed. Ask again in a moment; if that fails too, say `!new`.",
+        say="{title}: the API failed. Ask again in a moment; if that fails too, say `!new`.",
     ),
     signs.DialogRule(
         re.compile(r"^Login to OpenRouter or create a free account", re.MULTILINE),
@@ -231,7 +232,7 @@ AIDER = profile.Profile(
     ),
     setup=profile.Setup(
         install="pipx install aider-chat",
-        login="Give Moot the key of the model's API, e.g. OPENAI_API_KEY.",
+        login=phrase("Give Moot the key of the model's API, e.g. OPENAI_API_KEY."),
         logins=(".aider/oauth-keys.env",),
         configs=(".aider.conf.yml", ".aider.model.settings.yml", ".aider.model.metadata.json"),
         at_least="0.80",  # its log marks every line by its role since then

@@ -22,6 +22,7 @@ from adapters.profiles.json_settings import mcp_server, member_of, object_of
 from adapters.records import claude
 from adapters.records.spent import by_claude, telling
 from adapters.screen_profile import RULE, AsideRows, PromptRows, ReplyRows, ScreenProfile, ToolRows
+from contract.language import phrase
 
 HOOK_TIMEOUT_S = 24 * 3600  # a permission is held open until the room decides
 # Drafts come from MessageDisplay, since with reduced motion the screen shows finished blocks
@@ -229,20 +230,20 @@ DIALOGS = (
     signs.DialogRule(
         alone("No conversation found with session ID"),
         fault="startup",
-        say="Claude Code has lost this conversation. Ask again: it begins a new one.",
+        say="{title} has lost this conversation. Ask again: it begins a new one.",
         when="start",
     ),
     signs.DialogRule(alone("Select login method"), fault="login", when="start"),
     signs.DialogRule(
         alone("Unable to connect to Anthropic services"),
         fault="api",
-        say="Claude Code cannot reach its API. Check the network and ANTHROPIC_BASE_URL.",
+        say="{title} cannot reach its API. Check the network and ANTHROPIC_BASE_URL.",
         when="start",
     ),
     signs.DialogRule(
         alone("Is this a project you created or one you trust|Do you want to use this API key"),
         fault="startup",
-        say="Claude Code asks something at its start that only its terminal can answer.",
+        say="{title} asks something at its start that only its terminal can answer.",
         when="start",
     ),
 )
@@ -328,8 +329,10 @@ CLAUDE_CODE = profile.Profile(
     ),
     setup=profile.Setup(
         install="npm install -g @anthropic-ai/claude-code",
-        login="Give Moot an ANTHROPIC_API_KEY, or a CLAUDE_CODE_OAUTH_TOKEN of "
-        "`claude setup-token`, or log in once with `claude` and share that HOME.",
+        login=phrase(
+            "Give Moot an ANTHROPIC_API_KEY, or a CLAUDE_CODE_OAUTH_TOKEN of "
+            "`claude setup-token`, or log in once with `claude` and share that HOME."
+        ),
         logins=(".claude/.credentials.json",),
     ),
     model=profile.ModelChoice(own="default", context_tokens=200_000),

@@ -18,6 +18,7 @@ from adapters.records import codex
 from adapters.records.spent import by_codex, telling
 from adapters.screen_profile import NEVER, AsideRows, PromptRows, ReplyRows, ScreenProfile, ToolRows
 from adapters.turn_events import State
+from contract.language import phrase
 
 PROVIDER = SERVER = "moot"  # the names of our own tables
 KEY, URL = "OPENAI_API_KEY", "OPENAI_BASE_URL"
@@ -165,7 +166,7 @@ DIALOGS = (
     signs.DialogRule(
         re.compile(r"Do you trust the contents of this directory|Hooks need review"),
         fault="startup",
-        say="Codex asks something at its start that only its terminal can answer.",
+        say="{title} asks something at its start that only its terminal can answer.",
         when="start",
     ),
 )
@@ -265,7 +266,9 @@ CODEX = profile.Profile(
     ),
     setup=profile.Setup(
         install="npm install -g @openai/codex",
-        login="Give Moot an OPENAI_API_KEY, or log in once with `codex login` and share that HOME.",
+        login=phrase(
+            "Give Moot an OPENAI_API_KEY, or log in once with `codex login` and share that HOME."
+        ),
         logins=(".codex/auth.json",),
         renewals=(RENEWAL,),
         configs=(".codex/config.toml",),

@@ -14,6 +14,7 @@ from adapters import turn_signs as signs
 from adapters.profiles.json_settings import mcp_server
 from adapters.records import copilot
 from adapters.records.spent import by_copilot, telling
+from contract.language import phrase
 
 Json = dict[str, Any]
 
@@ -193,7 +194,9 @@ COPILOT = profile.Profile(
     ),
     setup=profile.Setup(
         install="npm install -g @github/copilot",
-        login="Give Moot a COPILOT_GITHUB_TOKEN, an API by COPILOT_PROVIDER_BASE_URL, or a login.",
+        login=phrase(
+            "Give Moot a COPILOT_GITHUB_TOKEN, an API by COPILOT_PROVIDER_BASE_URL, or a login."
+        ),
         configs=(".copilot/config.json", ".copilot/settings.json", ".copilot/mcp-config.json"),
         at_least="1.0.70",
         tested="1.0.102",

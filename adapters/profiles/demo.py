@@ -12,6 +12,7 @@ from adapters import turn_events as events
 from adapters import turn_signs as signs
 from adapters.cli_profile import Environment, HomeFile, Profile, Program, ReadySigns, Setup
 from adapters.screen_profile import AsideRows, PromptRows, ReplyRows, ScreenProfile
+from contract.language import later, phrase
 
 PROGRAM = Path(__file__).parent.parent / "demo"
 _STATE = re.compile(r"7501;state=(working|blocked|done|idle|error)\b")
@@ -30,7 +31,11 @@ def read_row(row: Mapping[str, Any]) -> Sequence[events.TurnEvent]:
         case {"type": "reply", "text": str(text)}:
             return [events.ReplyBlock(text, turn=turn)]
         case {"type": "end", "how": "error", "message": str(message)}:
-            return [events.ReplyFailed("api", message, f"The demo agent failed: {message}", turn)]
+            return [
+                events.ReplyFailed(
+                    "api", message, later("The demo agent failed: {message}", message=message), turn
+                )
+            ]
         case {"type": "end", "how": how}:
             return [events.ReplyEnded(interrupted=how == "interrupted", turn=turn)]
     return []
@@ -67,7 +72,9 @@ DEMO = Profile(
         passes=("MOOT_DEMO_PACE",),
     ),
     setup=Setup(
-        missing="It comes with Moot: install Moot again.", login="It needs no login.", version=()
+        missing=phrase("It comes with Moot: install Moot again."),
+        login=phrase("It needs no login."),
+        version=(),
     ),
     typing=signs.PromptTyping(
         text=signs.PromptText(tab="\t", nfc=False),

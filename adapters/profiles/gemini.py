@@ -21,6 +21,7 @@ from adapters.records import gemini, relay
 from adapters.records.spent import by_gemini, telling
 from adapters.screen_profile import RULE, AsideRows, PromptRows, ReplyRows, ScreenProfile, ToolRows
 from contract.errors import AgentFault
+from contract.language import phrase
 
 HOOK_TIMEOUT_MS = 10_000
 ATTEMPTS = 3  # of a request that fails: 10 would be minutes of silence
@@ -158,33 +159,38 @@ DIALOGS = (
     signs.DialogRule(
         re.compile(r"Error resuming session|Invalid session identifier"),
         fault="startup",
-        say="Gemini CLI has lost this conversation. Ask again: it begins a new one.",
+        say="{title} has lost this conversation. Ask again: it begins a new one.",
         when="start",
     ),
     refused(
         r"API[ _]key|UNAUTHENTICATED|PERMISSION_DENIED|API_KEY_INVALID|\b40[13]\b",
         "login",
-        "Gemini's API does not accept the login. An administrator must check GEMINI_API_KEY.",
+        phrase(
+            "Gemini's API does not accept the login. An administrator must check GEMINI_API_KEY."
+        ),
     ),
     refused(
         r"no\s+final\s+response\s+text|empty\s+text\s+response",  # it guesses at a full context
         "api",
-        "Gemini's model gave no answer. Ask again; if that fails too, say `!new`.",
+        phrase("Gemini's model gave no answer. Ask again; if that fails too, say `!new`."),
     ),
     refused(
         r"token\s+count|number\s+of\s+tokens|context\s+window|too\s+long",
         "context",
-        "This conversation is too long for the model. Say `!new` to begin a new one.",
+        phrase("This conversation is too long for the model. Say `!new` to begin a new one."),
     ),
     refused(
         r"RESOURCE_EXHAUSTED|\b429\b|[Qq]uota|rate\s+limit|[Uu]sage\s+limit|high\s+demand",
         "limit",
-        "Gemini's API refuses more for now: its rate limit or quota. Ask again in a few minutes.",
+        phrase(
+            "Gemini's API refuses more for now: its rate limit or quota. "
+            "Ask again in a few minutes."
+        ),
     ),
     refused(
         r"NOT_FOUND|is\s+not\s+found|was\s+not\s+found",
         "api",
-        "Gemini's API does not have this model. An administrator must choose another one.",
+        phrase("Gemini's API does not have this model. An administrator must choose another one."),
     ),
 )
 
@@ -272,7 +278,9 @@ GEMINI = profile.Profile(
     ),
     setup=profile.Setup(
         install="npm install -g @google/gemini-cli",
-        login="Give Moot a GEMINI_API_KEY, or log in once with `gemini` and share its HOME.",
+        login=phrase(
+            "Give Moot a GEMINI_API_KEY, or log in once with `gemini` and share its HOME."
+        ),
         logins=(".gemini/oauth_creds.json", ".gemini/google_accounts.json"),
         configs=(".gemini/settings.json",),
         at_least="0.47.0",

@@ -36,6 +36,7 @@ from adapters.screen_profile import (
     ToolRows,
 )
 from contract.agent import Option
+from contract.language import phrase
 
 # In mid-turn, dialogs aside, `busy` was gone for 0.25 s at most (78 recordings of ten programs),
 # at the ends of whole frames as well as within them.
@@ -323,7 +324,7 @@ _DESCRIBED = generic_profile(
     GenericSettings(
         command=["agent"],
         title="The program",
-        missing="Say which one with `command` in moot.toml.",
+        missing=phrase("Say which one with `command` in moot.toml."),
     ),
 )
 

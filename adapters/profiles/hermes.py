@@ -18,6 +18,7 @@ from adapters import turn_events as events
 from adapters import turn_signs as signs
 from adapters.records.work import arguments_of, detail_of
 from adapters.screen_profile import RULE, PromptRows, ReplyRows, ScreenProfile, ToolRows
+from contract.language import phrase
 
 FOLDER = ".hermes"
 TESTED = "0.19.0"
@@ -183,31 +184,31 @@ DIALOGS = (
     signs.DialogRule(
         told("(?i:context (?:length|too large)|too long)"),
         fault="context",
-        say="hermes-agent: the conversation is too long. Say `!new` to begin a new one.",
+        say="{title}: the conversation is too long for the model. Say `!new` to begin a new one.",
         when="turn",
     ),
     signs.DialogRule(
         told("HTTP 40[13]|AuthenticationError"),
         fault="login",
-        say="hermes-agent: the API refused the key. An administrator must check it.",
+        say="{title}: the API refused the key. An administrator must check it.",
         when="turn",
     ),
     signs.DialogRule(
         told("HTTP 429|RateLimitError|Rate limited"),
         fault="limit",
-        say="hermes-agent: the API's rate limit is reached. Ask again in a few minutes.",
+        say="{title}: the API's rate limit or quota is reached. Ask again in a few minutes.",
         when="turn",
     ),
     signs.DialogRule(
         told("HTTP 404"),
         fault="api",
-        say="hermes-agent: the API has no such model. An administrator must choose another.",
+        say="{title}: the API has no such model. An administrator must choose another.",
         when="turn",
     ),
     signs.DialogRule(
         told(r"HTTP \d+|API (?:call )?failed"),
         fault="api",
-        say="hermes-agent: the API failed. Ask again in a moment; if that fails too, say `!new`.",
+        say="{title}: the API failed. Ask again in a moment; if that fails too, say `!new`.",
         when="turn",
     ),
 )
@@ -272,7 +273,7 @@ HERMES = profile.Profile(
     ),
     setup=profile.Setup(
         install="pipx install hermes-agent",
-        login="Give Moot the key of the model's API, or run `hermes setup` once.",
+        login=phrase("Give Moot the key of the model's API, or run `hermes setup` once."),
         logins=(f"{FOLDER}/auth.json", f"{FOLDER}/.env"),
         configs=(f"{FOLDER}/config.yaml",),
         at_least=TESTED,  # its settings change with every release

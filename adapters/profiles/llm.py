@@ -19,6 +19,7 @@ from adapters import turn_signs as signs
 from adapters.records.spent import by_llm, telling
 from adapters.screen_profile import NEVER, AsideRows, PromptRows, ScreenProfile
 from adapters.turn_events import ReplyBlock, ReplyEnded, SessionNamed, ToolUsed, TurnEvent
+from contract.language import phrase
 
 FOLDER = ".config/io.datasette.llm"
 
@@ -121,40 +122,40 @@ DIALOGS = (
     signs.DialogRule(
         last(r"(?i:[^\0]{0,400}(?:too long|context.length|maximum context))"),
         fault="context",
-        say="llm: the conversation is too long for the model. Say `!new` to begin a new one.",
+        say="{title}: the conversation is too long for the model. Say `!new` to begin a new one.",
     ),
     signs.DialogRule(
         last(r"No key found|[^\0]{0,200}api_key client option must be set"),
         fault="login",
-        say="llm has no key. An administrator gives Moot an OPENAI_API_KEY, "
+        say="{title} has no key. An administrator gives Moot an OPENAI_API_KEY, "
         "or runs `llm keys set openai`.",
     ),
     signs.DialogRule(
         last("Error code: 40[13]"),
         fault="login",
-        say="llm: the API refused the key. An administrator must check OPENAI_API_KEY, "
+        say="{title}: the API refused the key. An administrator must check OPENAI_API_KEY, "
         "or `llm keys set`.",
     ),
     signs.DialogRule(
         last("Error code: 429"),
         fault="limit",
-        say="llm: the API's rate limit or quota is reached. Ask again in a few minutes.",
+        say="{title}: the API's rate limit or quota is reached. Ask again in a few minutes.",
     ),
     signs.DialogRule(
         last(r"'?[^'\n]+'? is not a known model|Unknown model|Error code: 404"),
         fault="api",
-        say="llm does not know this model. An administrator must choose another `model`.",
+        say="{title} does not know this model. An administrator must choose another `model`.",
     ),
     signs.DialogRule(
         re.compile(r"^openai\.API(?:Connection|Timeout)Error: [^\0]*\Z", re.MULTILINE),
         fault="api",
-        say="llm cannot reach its API. Ask again in a moment.",
+        say="{title} cannot reach its API. Ask again in a moment.",
     ),
     signs.DialogRule(
         # one that came in a stream has no code
         re.compile(r"^(?:openai\.\w+: |Error: Error code: \d)[^\0]*\Z", re.MULTILINE),
         fault="api",
-        say="llm: the API failed. Ask again; if that fails too, say `!new`.",
+        say="{title}: the API failed. Ask again in a moment; if that fails too, say `!new`.",
     ),
 )
 
@@ -214,7 +215,7 @@ LLM = profile.Profile(
     ),
     setup=profile.Setup(
         install="pipx install llm",
-        login="Give Moot an OPENAI_API_KEY, or run `llm keys set openai` once.",
+        login=phrase("Give Moot an OPENAI_API_KEY, or run `llm keys set openai` once."),
         logins=(f"{FOLDER}/keys.json",),
         configs=(
             f"{FOLDER}/extra-openai-models.yaml",

@@ -25,6 +25,7 @@ from adapters.screen_profile import (
     ToolRows,
 )
 from contract.errors import AgentError
+from contract.language import later, phrase
 
 Json = dict[str, Any]
 
@@ -78,7 +79,9 @@ def api(setting: profile.Setting) -> Json:
         return {"model": model} if model else {}
     name = re.sub(rf"^(?:openai|{PROVIDER})/", "", model)
     if not name:
-        say = "opencode needs to know the model behind OPENAI_BASE_URL. Set the persona's `model`."
+        say = later(
+            "opencode needs to know the model behind OPENAI_BASE_URL. Set the persona's `model`."
+        )
         raise AgentError("startup", "opencode: OPENAI_BASE_URL without a model", say=say)
     provider = {
         "npm": "@ai-sdk/openai-compatible",  # part of the program
@@ -163,14 +166,14 @@ DIALOGS = (
     signs.DialogRule(
         re.compile(RETRYING.format(what=LIMITED), re.MULTILINE),
         fault="limit",
-        say="opencode: {0}. Ask again in a few minutes.",
+        say="{title}: {seen} Ask again in a few minutes.",
         when="turn",
         breaks=True,
     ),
     signs.DialogRule(
         re.compile(RETRYING.format(what=".+?"), re.MULTILINE),
         fault="api",
-        say="opencode: {0}. Ask again in a moment.",
+        say="{title}: {seen} Ask again in a moment.",
         when="turn",
         breaks=True,
     ),
@@ -248,7 +251,9 @@ OPENCODE = profile.Profile(
     ),
     setup=profile.Setup(
         install="npm install -g opencode-ai",
-        login="Give Moot an API's key, or OPENAI_BASE_URL, or a login of `opencode auth login`.",
+        login=phrase(
+            "Give Moot an API's key, or OPENAI_BASE_URL, or a login of `opencode auth login`."
+        ),
         logins=(".local/share/opencode/auth.json",),
         renewals=(RENEWAL,),
         configs=(".config/opencode/opencode.json", ".config/opencode/opencode.jsonc"),

@@ -12,6 +12,7 @@ from adapters.profiles.gemini import harmless, set_common, with_hook
 from adapters.profiles.json_settings import member_of, object_of, set_members
 from adapters.records import qwen
 from adapters.records.spent import by_qwen, telling
+from contract.language import phrase
 
 HOOK_TIMEOUT_S = 10
 HOOKED = ("UserPromptSubmit", "Stop", "StopFailure", "PreCompact")
@@ -123,7 +124,7 @@ QWEN = profile.Profile(
     setup=profile.Setup(
         install="npm install -g @qwen-code/qwen-code",
         needs="Node 22 or newer",
-        login="Give Moot an OPENAI_API_KEY and OPENAI_BASE_URL.",
+        login=phrase("Give Moot an OPENAI_API_KEY and OPENAI_BASE_URL."),
         logins=(".qwen/oauth_creds.json",),
         configs=(".qwen/settings.json",),
         at_least="0.21.2",

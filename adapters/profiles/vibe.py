@@ -18,6 +18,7 @@ from adapters import turn_signs as signs
 from adapters.records import vibe
 from adapters.records.spent import by_vibe, telling
 from adapters.turn_events import State
+from contract.language import phrase
 
 FOLDER = ".vibe"
 PROVIDER = "moot"  # the provider and the MCP server that we write
@@ -233,7 +234,7 @@ VIBE = profile.Profile(
     ),
     setup=profile.Setup(
         install="pipx install mistral-vibe",
-        login="Give Moot a MISTRAL_API_KEY, or OPENAI_BASE_URL and a `model`.",
+        login=phrase("Give Moot a MISTRAL_API_KEY, or OPENAI_BASE_URL and a `model`."),
         logins=(f"{FOLDER}/.env",),
         configs=(f"{FOLDER}/config.toml", f"{FOLDER}/trusted_folders.toml"),
         at_least="3.0.2",

@@ -8,10 +8,11 @@ from typing import Any
 
 from adapters import turn_events as events
 from adapters.records.claude_questions import asked
-from adapters.records.faults import AGAIN, fault_in, line
+from adapters.records.faults import AGAIN, IN_A_MOMENT, IN_MINUTES, OTHER_MODEL, fault_in, line
 from adapters.records.values import text_of
 from adapters.records.work import detail_of
 from contract.errors import AgentFault
+from contract.language import phrase
 
 Json = Mapping[str, Any]
 
@@ -87,15 +88,17 @@ def _remedy(error: str, message: str) -> tuple[AgentFault, str]:
         return known.kind, known.remedy
     match error:
         case "authentication_failed" | "oauth_org_not_allowed":
-            return "login", "An administrator must check ANTHROPIC_API_KEY, or log in again"
+            return "login", phrase(
+                "An administrator must check ANTHROPIC_API_KEY, or log in again."
+            )
         case "rate_limit":
-            return "limit", "Ask again in a few minutes"
+            return "limit", IN_MINUTES
         case "billing_error":
-            return "limit", "An administrator must add funds"
+            return "limit", phrase("An administrator must add funds.")
         case "model_not_found":
-            return "api", "An administrator must choose another model"
+            return "api", OTHER_MODEL
         case "server_error" | "overloaded":
-            return "api", "Ask again in a moment"
+            return "api", IN_A_MOMENT
     return (known.kind, known.remedy) if known else ("api", AGAIN)
 
 

@@ -12,9 +12,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adapters import turn_events as events
-from adapters.records.faults import line
+from adapters.records.faults import AGAIN, BEGIN_NEW, IN_A_MOMENT, IN_MINUTES, line
 from adapters.records.values import list_of, mapping_of, text_of
 from contract.errors import AgentFault
+from contract.language import phrase
 
 Json = Mapping[str, Any]
 
@@ -177,15 +178,15 @@ def _remedy(name: str, status: int, message: str) -> tuple[AgentFault, str]:
     if not status and (match := _STATUS.search(message)):
         status = int(match[1])
     if name == "context_window_exceeded" or "context_length_exceeded" in message:
-        return "context", "Say `!new` to begin a new conversation"
+        return "context", BEGIN_NEW
     if name == "unauthorized" or status in (401, 403):
-        return "login", "An administrator must check OPENAI_API_KEY, or log in again"
+        return "login", phrase("An administrator must check OPENAI_API_KEY, or log in again.")
     if name in ("usage_limit_exceeded", "session_budget_exceeded"):
-        return "limit", "Ask again later, or an administrator must raise the limit"
+        return "limit", phrase("Ask again later, or an administrator must raise the limit.")
     if status == 429:
-        return "limit", "Ask again in a few minutes"
+        return "limit", IN_MINUTES
     if status == 404:
-        return "api", "An administrator must check the model and OPENAI_BASE_URL"
+        return "api", phrase("An administrator must check the model and OPENAI_BASE_URL.")
     if status >= 500 or name in ("server_overloaded", "internal_server_error"):
-        return "api", "Ask again in a moment"
-    return "api", "Ask again; if that fails too, say `!new`"
+        return "api", IN_A_MOMENT
+    return "api", AGAIN

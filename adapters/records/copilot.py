@@ -11,10 +11,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adapters import turn_events as events
-from adapters.records.faults import line
+from adapters.records.faults import AGAIN, BEGIN_NEW, IN_MINUTES, line
 from adapters.records.values import text_of
 from adapters.records.work import detail_of
 from contract.errors import AgentFault
+from contract.language import phrase
 
 Json = Mapping[str, Any]
 
@@ -88,10 +89,10 @@ def _done(data: Json) -> events.ToolReport:
 _STATUS = re.compile(r"[45]\d\d ")  # in its words, where 1.0.70 tells it nowhere else
 
 REMEDIES: Mapping[AgentFault, str] = {
-    "login": "An administrator must check the key, or log in again",
-    "limit": "Ask again in a few minutes",
-    "context": "Say `!new` to begin a new conversation",
-    "api": "Ask again; if that fails too, say `!new`",
+    "login": phrase("An administrator must check the key, or log in again."),
+    "limit": IN_MINUTES,
+    "context": BEGIN_NEW,
+    "api": AGAIN,
 }
 
 

@@ -8,37 +8,42 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from contract.errors import AgentFault
+from contract.language import Phrase, later, phrase
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """remedy: a sentence for the chat, without its full stop."""
+    """remedy: a sentence for the chat, with its full stop."""
 
     kind: AgentFault
     remedy: str
 
 
-AGAIN = "Ask again; if that fails too, say `!new`"
-NEW = Fault("context", "Say `!new` to begin a new conversation")
+AGAIN = phrase("Ask again; if that fails too, say `!new`.")
+IN_MINUTES = phrase("Ask again in a few minutes.")
+IN_A_MOMENT = phrase("Ask again in a moment.")
+BEGIN_NEW = phrase("Say `!new` to begin a new conversation.")
+OTHER_MODEL = phrase("An administrator must choose another model.")
+NEW = Fault("context", BEGIN_NEW)
 
 # The first that is found counts: a limit on tokens a minute is no full context, and both words of
 # a login and numbers of an HTTP status stand in longer messages.
 _RULES = (
     (
         r"ENOSPC|EDQUOT|no space left on|disk (?:is )?full|disk quota|not enough (?:disk )?space",
-        Fault("disk", "Free some space on its disk, then ask again"),
+        Fault("disk", phrase("Free some space on its disk, then ask again.")),
     ),
     (
         r"credit balance|insufficient[ _](?:credits?|balance|funds|quota)|billing|payment required"
         r"|\b402\b",
-        Fault("limit", "Ask again later, or let an administrator look at its account"),
+        Fault("limit", phrase("Ask again later, or let an administrator look at its account.")),
     ),
     (
         r"\b429\b|rate[ _-]?limit|too many requests|usage[ _]limit|quota|tokens per min"
         r"|resource[ _]?(?:has been )?exhausted",
-        Fault("limit", "Ask again in a few minutes"),
+        Fault("limit", IN_MINUTES),
     ),
-    (r"\b529\b|overloaded|at capacity", Fault("limit", "Ask again in a moment")),
+    (r"\b529\b|overloaded|at capacity", Fault("limit", IN_A_MOMENT)),
     (
         r"prompt (?:is )?too long|request too large"
         r"|(?:input|conversation|context) (?:is )?too (?:long|large)"
@@ -52,18 +57,18 @@ _RULES = (
         r"|(?:invalid|incorrect|missing|expired|no) (?:api[ _-]?)(?:key|token)"
         r"|api key (?:not|is|was)"
         r"|(?:token|credentials|session) (?:has |have )?expired",
-        Fault("login", "An administrator must log it in again, or check its key"),
+        Fault("login", phrase("An administrator must log it in again, or check its key.")),
     ),
     (
         r"model[ _](?:not[ _]found|.{0,60}does not exist)|unknown model|invalid model",
-        Fault("api", "An administrator must choose another model"),
+        Fault("api", OTHER_MODEL),
     ),
     (
         r"ECONNREFUSED|ECONNRESET|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|fetch failed|getaddrinfo"
         r"|connection (?:error|refused|reset|closed|failed)|could not (?:resolve|connect)"
         r"|network (?:error|is unreachable)|timed?[ -]?out|stream disconnected|\b50[0234]\b"
         r"|internal server error|bad gateway|service unavailable",
-        Fault("api", "The API of its model does not answer: ask again in a moment"),
+        Fault("api", phrase("The API of its model does not answer: ask again in a moment.")),
     ),
 )
 _COMPILED = tuple((re.compile(pattern, re.IGNORECASE), fault) for pattern, fault in _RULES)
@@ -85,10 +90,22 @@ _MESSAGE = re.compile(r'"message"\s*:\s*"((?:[^"\\]|\\.)*)')
 _MEMBERS = ("details", "message", "error", "detail", "errorMessage")
 
 
-def line(subject: str, said: str, remedy: str) -> str:
+def line(subject: str | Phrase, said: str, remedy: str) -> Phrase:
     """What went wrong and what to do, e.g. "Codex: It is too busy. Ask again in a moment."."""
+    return later(
+        "{subject}: {said} {remedy}", subject=subject, said=ended(said), remedy=Phrase(remedy)
+    )
+
+
+def reports(title: str) -> Phrase:
+    """The subject where a program shows an error."""
+    return later("{title} reports an error", title=title)
+
+
+def ended(said: str) -> str:
+    """A program's words for an error as a sentence."""
     said = sentence(said)
-    return f"{subject}: {said}{'' if said.endswith(('…', '!', '?')) else '.'} {remedy}."
+    return said if said.endswith(("…", "!", "?")) else f"{said}."
 
 
 def sentence(said: str, most: int = SAID_CHARS) -> str:

@@ -11,10 +11,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adapters import turn_events as events
-from adapters.records.faults import line
+from adapters.records.faults import AGAIN, BEGIN_NEW, IN_MINUTES, line
 from adapters.records.values import text_of
 from adapters.records.work import detail_of
 from contract.errors import AgentFault
+from contract.language import Phrase, later, phrase
 
 Json = Mapping[str, Any]
 
@@ -119,7 +120,6 @@ def _used(part: Json, turn: str) -> Sequence[events.TurnEvent]:
 
 # ── The end ─────────────────────────────────────────────────────────────────────────────
 
-NEW = "Say `!new` to begin a new conversation"
 GOES_ON = ("tool-calls", "unknown")  # how a message ended that others follow
 
 
@@ -139,7 +139,10 @@ def _finished(info: Json, row: Json, turn: str) -> Sequence[events.TurnEvent]:
 
 def _too_full(turn: str) -> events.ReplyFailed:
     """Compacted, it is still too much; opencode would compact for ever."""
-    say = f"opencode: the conversation does not fit the model's context. {NEW}."
+    say = later(
+        "opencode: the conversation does not fit the model's context. {remedy}",
+        remedy=Phrase(BEGIN_NEW),
+    )
     return events.ReplyFailed("context", "too long after a compaction", say, turn, goes_on=True)
 
 
@@ -154,12 +157,12 @@ def failure(error: Json, turn: str = "") -> events.ReplyFailed:
 def _remedy(name: str, status: object, message: str) -> tuple[AgentFault, str]:
     low = message.lower()
     if name == "ContextOverflowError" or "too long" in low or "context length" in low:
-        return "context", NEW
+        return "context", BEGIN_NEW
     if name == "ProviderAuthError" or status in (401, 403):
-        return "login", "An administrator must check the API's key, or log in again"
+        return "login", phrase("An administrator must check the API's key, or log in again.")
     if status == 429 or "rate limit" in low or "too many requests" in low or "quota" in low:
-        return "limit", "Ask again in a few minutes"
-    return "api", "Ask again; if that fails too, say `!new`"
+        return "limit", IN_MINUTES
+    return "api", AGAIN
 
 
 def _member(value: object, key: str) -> Json:

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adapters import turn_events as events
-from adapters.records.faults import line
+from adapters.records.faults import AGAIN, BEGIN_NEW, IN_MINUTES, line
 from adapters.records.values import text_of
 from adapters.records.work import detail_of
 from contract.errors import AgentFault
+from contract.language import phrase
 
 Json = Mapping[str, Any]
 
@@ -47,17 +48,17 @@ def _remedy(error: str, message: str) -> tuple[AgentFault, str]:
     if any(
         words in message for words in ("context length", "too long", "context_length", "max_tokens")
     ):
-        return "context", "Say `!new` to begin a new conversation"
+        return "context", BEGIN_NEW
     match error:
         case "authentication_failed":
-            return "login", "An administrator must check OPENAI_API_KEY"
+            return "login", phrase("An administrator must check OPENAI_API_KEY.")
         case "rate_limit":
-            return "limit", "Ask again in a few minutes"
+            return "limit", IN_MINUTES
         case "billing_error":
-            return "limit", "An administrator must look at the account"
+            return "limit", phrase("An administrator must look at the account.")
         case "loop_detected":
-            return "api", "It went round in circles and was stopped; ask in other words"
-    return "api", "Ask again; if that fails too, say `!new`"
+            return "api", phrase("It went round in circles and was stopped; ask in other words.")
+    return "api", AGAIN
 
 
 # ── The session file ────────────────────────────────────────────────────────────────────

@@ -15,6 +15,7 @@ from adapters import turn_events as events
 from adapters.records.faults import AGAIN, Fault, fault_in, line
 from adapters.records.values import mapping_of, text_of
 from adapters.records.work import detail_of
+from contract.language import phrase
 
 Json = Mapping[str, Any]
 
@@ -133,7 +134,7 @@ def failure(error: Json, turn: str) -> events.ReplyFailed:
 
 def _remedy(code: str, message: str) -> Fault:
     if code == "model_unauthorized":
-        return Fault("login", "An administrator must check the API key")
+        return Fault("login", phrase("An administrator must check the API key."))
     return fault_in(f"{code} {message}") or Fault("api", AGAIN)
 
 

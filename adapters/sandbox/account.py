@@ -19,6 +19,7 @@ from adapters.pty.refused_calls import CALLS, refused_namespaces
 from adapters.pty.terminal import StartCommand
 from adapters.sandbox.installation import trail
 from contract.errors import AgentError
+from contract.language import later
 
 AGENTS = 52_000
 """The group of all such accounts. Theirs are the numbers behind it, which no distribution uses."""
@@ -121,9 +122,11 @@ def under_account(
     """
     places = map(_hidden, (Path(command.argv[0]), *needs))
     if hidden := next(filter(None, places), None):
-        say = (
-            f"{title} can't be started: I run under an account of my own, which can't get at "
-            f"{hidden}. An administrator installs it for all accounts, e.g. in /usr/local."
+        say = later(
+            "{title} can't be started: I run under an account of my own, which can't get at "
+            "{hidden}. An administrator installs it for all accounts, e.g. in /usr/local.",
+            title=title,
+            hidden=hidden,
         )
         raise AgentError("missing", f"account: {hidden} is closed to others", say=say)
     give(launch.home, account, of=os.geteuid())

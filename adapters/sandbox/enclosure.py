@@ -16,6 +16,7 @@ from adapters.sandbox.account import under_account
 from adapters.sandbox.bubblewrap import ETC, SYSTEM, SandboxView, overlap, wrap
 from adapters.sandbox.installation import USR, Installation, find_installation, trail
 from contract.errors import AgentError
+from contract.language import later, phrase
 
 CERTIFICATES = ("NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "SSL_CERT_FILE")
 KERNEL = tuple(Path(name) for name in ("/dev", "/proc", "/run", "/sys", "/var/run"))
@@ -122,19 +123,24 @@ def _check(mount: Mount, sandbox: Sandbox, own: Path) -> None:
     if path.is_relative_to(own):
         return
     if path == Path("/") or any(path.is_relative_to(kernel) for kernel in KERNEL):
-        raise _refused(f"{path} is never shown in a sandbox")
+        raise _refused(phrase("{path} is never shown in a sandbox"), path=path)
     for forbidden in sandbox.forbidden:
         if overlap(path, forbidden.resolve()):
-            raise _refused(f"{path} would show {forbidden}, which is Moot's own")
+            shows = phrase("{path} would show {other}, which is Moot's own")
+            raise _refused(shows, path=path, other=forbidden)
     if mount.writable:
         for fixed in sandbox.fixed:
             if overlap(path, fixed.resolve()):
-                raise _refused(f"{path} would let me change {fixed}, which Moot runs")
+                changes = phrase("{path} would let me change {other}, which Moot runs")
+                raise _refused(changes, path=path, other=fixed)
 
 
-def _refused(reason: str) -> AgentError:
-    say = f"I am to run in a sandbox, and {reason}. An administrator can fix that."
-    return AgentError("missing", f"sandbox: {reason}", say=say)
+def _refused(english: str, **paths: Path) -> AgentError:
+    say = later(
+        "I am to run in a sandbox, and {reason}. An administrator can fix that.",
+        reason=later(english, **paths),
+    )
+    return AgentError("missing", f"sandbox: {english.format(**paths)}", say=say)
 
 
 def _accounts(launch: Launch) -> tuple[tuple[Path, Path], ...]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from adapters.cli_profile import Profile
 from contract.errors import AgentError
+from contract.language import Phrase, later
 
 SPARE_BYTES = 64 * 1024  # with less left not even a session's record can be written
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -24,9 +25,40 @@ def is_full(path: Path) -> bool:
         return False
 
 
-def when_full(path: Path) -> str:
+def when_full(path: Path) -> Phrase:
     """The sentence for people."""
-    return f"The disk that holds {path} is full: free some space there, then ask again."
+    return later(
+        "The disk that holds {path} is full: free some space there, then ask again.", path=path
+    )
+
+
+def not_started(profile: Profile, error: OSError) -> Phrase:
+    """The sentence where the system refused to start the program."""
+    return later(
+        "{title} could not be started: {reason}.", title=profile.title, reason=error.strerror
+    )
+
+
+def not_logged_in(profile: Profile) -> Phrase:
+    """The sentence where the program wants a login."""
+    return later(
+        "{title} is not logged in. {remedy}",
+        title=profile.title,
+        remedy=Phrase(profile.setup.login),
+    )
+
+
+def exit_of(code: int | None) -> Phrase:
+    """A program's exit code as it stands in a sentence."""
+    return later("no code") if code is None else later("code {code}", code=code)
+
+
+def with_its_words(what: Phrase, shown: str) -> Phrase:
+    """A sentence of what happened, and what the program said last. what: without its full stop."""
+    if not shown:
+        return later("{what}.", what=what)
+    stop = "" if shown.endswith((".", "…", "!", "?")) else "."
+    return later("{what}: {shown}", what=what, shown=f"{shown}{stop}")
 
 
 @contextmanager
@@ -44,13 +76,13 @@ _MAYBE_DISK = ("startup", "crash", "timeout", "api")
 
 
 async def explain(
-    error: AgentError, profile: Profile, home: Path, aged: Callable[[], Awaitable[str]]
+    error: AgentError, profile: Profile, home: Path, aged: Callable[[], Awaitable[Phrase | None]]
 ) -> AgentError:
     """The error, or what is behind it where the machine shows that. aged: asks `age_of`."""
     if error.kind in _MAYBE_DISK and is_full(home):
-        say = f"{profile.title} failed. {when_full(home)}"
+        say = later("{title} failed. {why}", title=profile.title, why=when_full(home))
         return AgentError("disk", str(error), say=say, partial=error.partial)
     if error.kind == "startup" and (age := await aged()):
-        say = f"{error.say.rstrip('.')}. {age}"
-        return AgentError("startup", f"{error}; {age}", say=say, partial=error.partial)
+        say = later("{failure} {age}", failure=error.phrase, age=age)
+        return AgentError("startup", f"{error}; {age.in_english}", say=say, partial=error.partial)
     return error

@@ -21,6 +21,7 @@ from adapters.agent import Reply
 from adapters.turn_events import HookQuestion
 from contract.agent import Question, Usage
 from contract.errors import AgentError, AgentFault
+from contract.language import Phrase, later
 
 PARTIAL_S = 0.7  # for the last words of a program that is ended anyway
 BREAK_OFF_S = 3.0  # for an interrupt to work
@@ -97,13 +98,18 @@ class AgentSession(Generic[R]):
             if not self._interrupted or caller.cancelling():
                 raise
             if cause := self._failure:
-                raise self._fault(cause.kind, str(cause), cause.say) from None
+                raise self._fault(cause.kind, str(cause), cause.phrase) from None
             await self._break_off()
-            raise self._fault("stopped", "stopped", f"{self._title} was stopped.") from None
+            say = later("{title} was stopped.", title=self._title)
+            raise self._fault("stopped", "stopped", say) from None
         except TimeoutError:
             assert limit_s is not None
             await self._break_off()
-            say = f"{self._title} did not finish within {limit_s / 60:.0f} minutes; I stopped it."
+            say = later(
+                "{title} did not finish within {minutes} minutes; I stopped it.",
+                title=self._title,
+                minutes=f"{limit_s / 60:.0f}",
+            )
             raise self._fault("timeout", f"no end within {limit_s:.0f} s", say) from None
         finally:
             self._work = None
@@ -136,7 +142,7 @@ class AgentSession(Generic[R]):
             await asyncio.wait({self._settling})
         await self._end()
 
-    def _fault(self, kind: AgentFault, message: str, say: str) -> AgentError:
+    def _fault(self, kind: AgentFault, message: str, say: Phrase) -> AgentError:
         """An error of the run, with what was said and spent until then."""
         run = self._run
         partial = run.partial() if run else ""

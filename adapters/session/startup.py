@@ -16,6 +16,7 @@ from adapters.sandbox.account import end_account
 from adapters.session.login import share
 from adapters.session.version import without_unknown
 from contract.errors import AgentError
+from contract.language import later
 
 LARGEST = 16 * 1024 * 1024  # of a program's settings, in which some keep what they did
 PATH = "/usr/local/bin:/usr/bin:/bin"
@@ -52,7 +53,11 @@ def prepare(profile: Profile, launch: Launch, setting: Setting) -> StartCommand:
         raise AgentError(
             "missing",
             f"{profile.name}: no program {argv[0]} on PATH",
-            say=f"{profile.title} is not installed here. {profile.setup.remedy}",
+            say=later(
+                "{title} is not installed here. {remedy}",
+                title=profile.title,
+                remedy=profile.setup.remedy,
+            ),
         )
     for folder in (launch.home, launch.workspace):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -79,7 +84,11 @@ def _refuse_links(profile: Profile, launch: Launch, setting: Setting) -> None:
         names += (*profile.setup.logins, *profile.setup.configs)
     for folder in {(launch.home / name).parent for name in names}:
         if _leads_out(folder, launch.home):
-            say = f"{profile.title} was not started: {folder} leads out of its HOME."
+            say = later(
+                "{title} was not started: {folder} leads out of its HOME.",
+                title=profile.title,
+                folder=folder,
+            )
             raise AgentError("missing", f"{profile.name}: {folder} leads out of HOME", say=say)
 
 

@@ -14,6 +14,7 @@ from packaging.version import InvalidVersion, Version
 
 from adapters.cli_profile import Profile
 from adapters.pty.process_group import OutputTooLarge, run_once
+from contract.language import Phrase, later
 
 log = structlog.stdlib.get_logger("moot.adapters.version")
 
@@ -107,14 +108,18 @@ async def age_of(
     env: Mapping[str, str],
     cwd: Path,
     within: tuple[str, ...] = (),
-) -> str:
-    """A sentence when the program is too old for us, else ""."""
+) -> Phrase | None:
+    """A sentence when the program is too old for us."""
     if not profile.setup.at_least:
-        return ""
+        return None
     version = await find_version(profile, command, env, cwd, within)
     if version is None or not is_older(version, profile.setup.at_least):
-        return ""
-    return f"It is version {version}; Moot needs {profile.setup.at_least} or newer: update it."
+        return None
+    return later(
+        "It is version {version}; Moot needs {needed} or newer: update it.",
+        version=version,
+        needed=profile.setup.at_least,
+    )
 
 
 def without_unknown(program: str, words: Sequence[str]) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from bots.kit.events import FileRef
 from bots.kit.http_pool import too_large
 from contract.chat import Attachment
 from contract.errors import PlatformError
+from contract.language import phrase
 
 log = structlog.stdlib.get_logger("moot.bots")
 
@@ -87,7 +88,7 @@ async def _kept(file: R, keep: Callable[[R], Awaitable[Attachment]], where: str)
     except (PlatformError, OSError) as error:
         why = "no answer in time" if isinstance(error, TimeoutError) else error
         log.warning("file.not_kept", room=where, reason=why)
-        missing = "it could not be fetched"
+        missing = phrase("it could not be fetched")
         if isinstance(error, PlatformError) and error.say != str(error):
             missing = error.say
         return Attachment(file.name, file.mime, file.size_bytes, missing=missing)

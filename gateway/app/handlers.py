@@ -54,11 +54,11 @@ def make_commands(
     accounting: Accounting,
     start: StartTurn,
 ) -> Commands:
-    """The handlers of commands. ended: see AgentCommands. start: see
-    RetryCommand."""
+    """The handlers of commands. ended: see AgentCommands. start: see RetryCommand."""
     access, zone, transcript = context.access, context.zone, context.transcript
     permits = Permits(access, context.audit)
-    public_url = context.config.gateway.public_url or ""
+    config = context.config.gateway
+    public_url = config.public_url or ""
     people = People(transcript, context.rosters, context.bots)
     handlers: Mapping[str, Handler] = {
         **_of_memory(context, memories, sessions),
@@ -70,9 +70,7 @@ def make_commands(
         "questions": QuestionCommands(questions).run,
         "retry": RetryCommand(context.ledger, transcript, access, accounting, start, clock).run,
         "roles": RoleCommands(access, admissions.grants, admissions.pairings, people, permits).run,
-        "rooms": RoomCommands(
-            context.settings, context.access, context.audit, context.config.gateway.language
-        ).run,
+        "rooms": RoomCommands(context.settings, access, context.audit, config.language).run,
         "schedules": ScheduleCommands(schedules, access, clock).run,
         "sessions": _sessions(context, sessions, ended).run,
         "status": _status(context, sessions, queues).run,

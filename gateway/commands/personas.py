@@ -8,7 +8,7 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from contract.errors import MootError
-from contract.language import phrase, say
+from contract.language import later, phrase, say
 from gateway.access.access import Access
 from gateway.personas.service import PersonaFile, PersonaService
 from gateway.personas.versions import Version
@@ -79,12 +79,14 @@ class PersonaCommands:
                 turn.room, request.asked.by.id
             ):
                 return wanted
-            raise Unknown(f"there is no persona {wanted!r} here")
+            raise Unknown(later("there is no persona {name} here", name=repr(wanted)))
         if len(here) == 1:
             return here[0].name
         if turn.persona in known and not sure:
             return turn.persona
-        raise Unknown("say which one: " + ", ".join(f"`{p.name}`" for p in here))
+        raise Unknown(
+            later("say which one: {listed}", listed=", ".join(f"`{p.name}`" for p in here))
+        )
 
     async def _who(self, here: Sequence[Persona]) -> str:
         if not here:

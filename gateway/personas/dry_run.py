@@ -17,6 +17,7 @@ from contract.agent import Answer
 from contract.briefing import Header
 from contract.chat import Room, Speaker
 from contract.errors import AgentError, Busy, Rejected
+from contract.language import later
 from gateway.access.visibility import Visibility
 from gateway.core.ledger import SessionKey, Turn
 from gateway.questions.unwatched import UnwatchedReply
@@ -128,7 +129,7 @@ class DryRuns:
             return Room(f"web:dm-{slug}-{persona.name}", persona.name, "dm")
         room = await self._transcript.room(room_id)
         if room is None:
-            raise Rejected("room_id", f"there is no room {room_id}")
+            raise Rejected("room_id", later("there is no room {room_id}", room_id=room_id))
         return room
 
     def _bot(self, room: Room, persona: Persona) -> Bot:

@@ -10,6 +10,7 @@ from typing import Literal
 
 from contract.chat import Room, Speaker
 from contract.errors import ConfigError
+from contract.language import later
 from gateway.audit.audit import Audit
 from gateway.personas.versions import Version, Versions, Why
 from gateway.settings.personas.check import Checked, PersonaFinding
@@ -98,7 +99,7 @@ class PersonaService:
         newest = next(iter(await self.versions.of(name)), None)
         known = name in self._personas.good or name in self._personas.problems
         if not known and newest is None:
-            raise Unknown(f"there is no persona {name!r}")
+            raise Unknown(later("there is no persona {name}", name=repr(name)))
         sheet = self._sheet(name, newest)
         if sheet.state == "deleted":
             last = next((v.text for v in await self.versions.of(name) if not v.deleted), "")
@@ -148,7 +149,7 @@ class PersonaService:
         """One version. Raises Unknown."""
         found = await self.versions.get(check_name(name), number)
         if found is None:
-            raise Unknown(f"{name} has no version {number}")
+            raise Unknown(later("{name} has no version {number}", name=name, number=number))
         return found
 
     # ── What changed by itself ──────────────────────────────────────────────────────────
@@ -212,15 +213,23 @@ class PersonaService:
     async def _chosen(self, name: str, number: int | None) -> Version:
         versions = await self.versions.of(name)
         if not versions:
-            raise Unknown(f"there is no persona {name!r}")
+            raise Unknown(later("there is no persona {name}", name=repr(name)))
         if number is None:
             known = [v for v in versions[1:] if not v.deleted]
             if not known:
-                raise Unknown(f"{name} has only one version; there is nothing to go back to")
+                raise Unknown(
+                    later("{name} has only one version; there is nothing to go back to", name=name)
+                )
             return known[0]
         chosen = await self.version(name, number)
         if chosen.deleted:
-            raise Unknown(f"version {number} of {name} is its deletion; choose one with a text")
+            raise Unknown(
+                later(
+                    "version {number} of {name} is its deletion; choose one with a text",
+                    number=number,
+                    name=name,
+                )
+            )
         return chosen
 
     async def delete(
@@ -232,7 +241,7 @@ class PersonaService:
         async with self._lock:
             data = self._now(name)
             if data is None:
-                raise Unknown(f"there is no persona {name!r}")
+                raise Unknown(later("there is no persona {name}", name=repr(name)))
             self._refuse_conflict(data, base, "")
             self._own()
             remove(self.folder, name)

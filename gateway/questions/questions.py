@@ -18,7 +18,7 @@ from bots.kit.recent import Recent
 from contract.agent import GONE, Question
 from contract.chat import Chosen, Destination, Inbound, Room, Speaker
 from contract.errors import MootError, PlatformError, Rejected
-from contract.language import say
+from contract.language import later, say
 from gateway.access.access import Access
 from gateway.audit.audit import Audit
 from gateway.core.events import Publish, QuestionAsked, QuestionClosed
@@ -232,8 +232,8 @@ class Questions:
         entry = self._open.get(question_id)
         if entry is None:
             return self._too_late(question_id, option, by, room)
-        if not 0 <= option < len(entry.question.options):
-            raise Rejected("option", f"0 to {len(entry.question.options) - 1}")
+        if not 0 <= option <= (most := len(entry.question.options) - 1):
+            raise Rejected("option", later("must be {least} to {most}", least=0, most=most))
         room, persona = entry.turn.room, entry.turn.persona
         if by.kind == "bot" or not (by.through or self._access.may_approve(room, by, persona)):
             self._deny(entry, by, option)

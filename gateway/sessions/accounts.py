@@ -14,7 +14,7 @@ from zlib import crc32
 
 from adapters.sandbox.account import AGENTS, LAST, end_account, give
 from contract.errors import AgentError
-from contract.language import say
+from contract.language import later
 from gateway.core.private_folders import LENT, LENT_FILE, LENT_FOLDER, SCOPES
 
 _ENTER = 0o010
@@ -64,7 +64,7 @@ class SessionAccounts:
             if account not in self._given and not _has_name(account):
                 self._given.add(account)
                 return account
-        line = say("There are too many sessions for accounts of their own: install bubblewrap.")
+        line = later("There are too many sessions for accounts of their own: install bubblewrap.")
         raise AgentError("missing", "no account is left", say=line)
 
     def _close(self) -> None:

@@ -10,6 +10,7 @@ from adapters.agent import Agent, Launch
 from adapters.api.session import TITLE, ApiAgent
 from adapters.api.settings import ApiSettings
 from contract.errors import AgentError, ConfigError
+from contract.language import later
 from gateway.sessions.sessions import AgentProgram
 from gateway.settings.mistakes.words import place_of, reason_of
 from gateway.settings.tables import AgentTable
@@ -17,8 +18,8 @@ from llm.client import API, ApiConnections
 
 KEY = "ANTHROPIC_API_KEY"
 URL = "ANTHROPIC_BASE_URL"
-HINT = f"Set {KEY} in the environment that Moot is started with."
-SAY = f"I have no key for the {TITLE}: an administrator sets {KEY}."
+HINT = later("Set {key} in the environment that Moot is started with.", key=KEY)
+SAY = later("I have no key for the {api}: an administrator sets {key}.", api=TITLE, key=KEY)
 
 
 def anthropic_program(

@@ -19,7 +19,7 @@ from adapters.sandbox.relay import Allowed, Relay
 from adapters.session.causes import told_when_full
 from contract.chat import Room
 from contract.errors import AgentError
-from contract.language import say
+from contract.language import later
 from gateway.core.ledger import SessionKey
 from gateway.core.private_folders import LENT, SCOPES, make_private
 from gateway.mcp.endpoint import McpEndpoint, McpGrant
@@ -212,7 +212,7 @@ def _workspace(configured: Path | None, own: Path) -> Path:
         return own
     workspace = configured.expanduser().absolute()
     if not workspace.is_dir():
-        line = say(
+        line = later(
             "My working directory {workspace} is not there; `workspace` names it.",
             workspace=workspace,
         )

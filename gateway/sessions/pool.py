@@ -18,7 +18,7 @@ import structlog
 
 from contract.chat import Room
 from contract.errors import AgentError
-from contract.language import say
+from contract.language import later
 from gateway.core.ledger import SessionKey, UnusedSession
 from gateway.core.log_context import LogContext, log_context
 from gateway.core.sql_ledger import SqlLedger
@@ -198,7 +198,7 @@ class SessionPool:
             task = asyncio.current_task()
             if not isinstance(error, asyncio.CancelledError) or (task and task.cancelling()):
                 raise
-            raise AgentError("stopped", "stopped while it started", say=say("Stopped.")) from None
+            raise AgentError("stopped", "stopped while it started", say=later("Stopped.")) from None
         del self._opening[key]
         return live
 

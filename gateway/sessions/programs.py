@@ -19,6 +19,7 @@ from adapters.cli_profile import Profile
 from adapters.profiles.generic import GENERIC, GenericSettings, generic_profile
 from adapters.sandbox.relay import Allowed
 from contract.errors import AgentError, ConfigError
+from contract.language import Phrase, later
 from gateway.sessions.api_programs import API_PROGRAMS
 from gateway.sessions.sessions import AgentProgram
 from gateway.settings.env_file import passed_on
@@ -168,14 +169,16 @@ def _import_acp() -> type[AcpAgent]:
     return AcpAgent
 
 
-def without_acp(profile: Profile) -> str:
-    """The error when the program does not speak the Agent Client Protocol; "": it does."""
+def without_acp(profile: Profile) -> Phrase | None:
+    """The error when the program does not speak the Agent Client Protocol; None: it does."""
     if profile.acp.command:
-        return ""
+        return None
     speaking = ", ".join(name for name, known in profiles().items() if known.acp.command)
-    return (
-        f"{profile.title} does not speak the Agent Client Protocol: an administrator sets "
-        f'`driver` to "terminal" (those that speak it: {speaking}).'
+    return later(
+        "{title} does not speak the Agent Client Protocol: an administrator sets "
+        '`driver` to "terminal" (those that speak it: {speaking}).',
+        title=profile.title,
+        speaking=speaking,
     )
 
 
@@ -192,8 +195,14 @@ def _described(name: str, table: AgentTable) -> Profile:
 
 
 def _unknown(name: str, reason: str) -> AgentProgram:
-    hint = f"Describe it under [agents.{name}] in moot.toml: {reason}."
-    say = f"My agent {name!r} is not set up: an administrator describes it under [agents.{name}]."
+    hint = later(
+        "Describe it under [agents.{name}] in moot.toml: {reason}.", name=name, reason=reason
+    )
+    say = later(
+        "My agent {agent} is not set up: an administrator describes it under [agents.{name}].",
+        agent=repr(name),
+        name=name,
+    )
 
     async def refuse(_launch: Launch) -> Agent:
         raise AgentError("missing", reason, say=say)

@@ -19,7 +19,7 @@ from adapters.pty.process_group import OutputTooLarge, run_once
 from adapters.sandbox.account import no_accounts
 from adapters.sandbox.bubblewrap import SYSTEM, SandboxView, wrap
 from contract.errors import AgentError
-from contract.language import say
+from contract.language import later
 from gateway.sessions.accounts import SessionAccounts
 from gateway.sessions.api_programs import API_PROGRAMS
 from gateway.settings.config import Config
@@ -146,7 +146,7 @@ class Sandboxing:
         asked = wanted(self._config, persona)
         found = await self._prospect(persona.name, asked)
         if found.way == "nowhere":
-            line = say("I run in a sandbox only, and {reason}.", reason=found.reason)
+            line = later("I run in a sandbox only, and {reason}.", reason=found.reason)
             raise AgentError("missing", found.reason, say=line)
         if found.way == "account":
             give = self._accounts.give

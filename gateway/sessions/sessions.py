@@ -16,7 +16,7 @@ from adapters.agent import NO_UNDO, Agent, Compacting, Launch, Undoing
 from adapters.sandbox.relay import Allowed, Relay
 from contract.chat import Room
 from contract.errors import AgentError
-from contract.language import say
+from contract.language import Phrase, later
 from gateway.core.ledger import SessionKey, UnusedSession
 from gateway.mcp.endpoint import McpGrant
 from gateway.sessions.bounds import Bounds
@@ -42,7 +42,7 @@ class AgentProgram:
     title: str
     agent: str
     available: bool
-    hint: str
+    hint: str | Phrase
     open: Callable[[Launch], Awaitable[Agent]]
     workspace: Path | None = None
     context_tokens: int | None = None
@@ -166,7 +166,7 @@ class LiveSession:
 async def compact(live: LiveSession) -> None:
     """Let its agent condense what it holds of the conversation. Raises AgentError."""
     if not isinstance(live.agent, Compacting):
-        line = say(
+        line = later(
             "{program} can't do that. Say `!new` to begin a new conversation.",
             program=live.context.program.title,
         )
@@ -181,7 +181,7 @@ async def undo(live: LiveSession) -> str:
     """Let its agent take back its last exchange, within `asking`; returns the files that came back
     as well. Raises AgentError."""
     if not isinstance(live.agent, Undoing):
-        line = f"{live.context.program.title} {NO_UNDO}"
+        line = later(NO_UNDO, title=live.context.program.title)
         raise AgentError("missing", f"{live.context.program.name} can't undo", say=line)
     with live.working():
         files = await live.agent.undo()

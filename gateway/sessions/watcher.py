@@ -31,7 +31,7 @@ from adapters.pty.process_table import (
 from adapters.sandbox.account import OPEN_MEMORY, end_account, shared_by
 from adapters.sandbox.bubblewrap import SCRATCH
 from contract.errors import AgentError, AgentFault
-from contract.language import say
+from contract.language import Phrase, later
 from gateway.sessions.bounds import THREADS, Bounds, amount
 from gateway.sessions.disk_use import DiskReserve, DiskUse, little_free, size_in
 from gateway.sessions.sessions import LiveSession
@@ -47,7 +47,7 @@ class Excess:
     """A limit that was passed. kind: the fault of its turn. did: goes after the program's name."""
 
     kind: AgentFault
-    did: str
+    did: Phrase
 
 
 @dataclass(slots=True)
@@ -73,12 +73,15 @@ class Watched:
             )
         if bounds.processes and len(rows) > bounds.processes:
             return Excess(
-                "crash", say("started more than {processes} processes", processes=bounds.processes)
+                "crash",
+                later("started more than {processes} processes", processes=bounds.processes),
             )
         if bounds.processes and sum(row.threads for row in rows) > bounds.processes * THREADS:
             return Excess(
                 "crash",
-                say("started more than {processes} threads", processes=bounds.processes * THREADS),
+                later(
+                    "started more than {processes} threads", processes=bounds.processes * THREADS
+                ),
             )
         if not bounds.memory_bytes:
             return None
@@ -89,7 +92,7 @@ class Watched:
         if memory_of(rows) + held > most and exact_memory_of(rows, held) > most:
             return Excess(
                 "crash",
-                say("used more than {amount} of memory", amount=amount(bounds.memory_bytes)),
+                later("used more than {amount} of memory", amount=amount(bounds.memory_bytes)),
             )
         return None
 
@@ -163,7 +166,7 @@ class SessionWatcher:
         for one in due:
             await asyncio.to_thread(one.disk.measure, one.tree.root)
             if one.bounds.disk_bytes and one.disk.exceeds(one.bounds.disk_bytes):
-                wrote = say(
+                wrote = later(
                     "filled more than {amount} of the disk", amount=amount(one.bounds.disk_bytes)
                 )
                 self._end(one, Excess("disk", wrote))
@@ -174,7 +177,7 @@ class SessionWatcher:
         """End the one that wrote most lately, if any did: it is what fills the disk."""
         most = max(watched, key=lambda one: one.disk.grown())
         if most.disk.grown() and not any(one.ending for one in watched):
-            wrote = say(
+            wrote = later(
                 "wrote {amount}, which all but filled the disk,", amount=amount(most.disk.grown())
             )
             self._end(most, Excess("disk", wrote))
@@ -188,10 +191,13 @@ class SessionWatcher:
         live = one.live
         program = live.context.program
         log.warning(
-            "session.over_limit", persona=live.persona, agent=program.name, reason=excess.did
+            "session.over_limit",
+            persona=live.persona,
+            agent=program.name,
+            reason=excess.did.in_english,
         )
-        line = say("{program} {did} and was stopped.", program=program.title, did=excess.did)
-        error = AgentError(excess.kind, f"{program.name} {excess.did}", say=line)
+        line = later("{program} {did} and was stopped.", program=program.title, did=excess.did)
+        error = AgentError(excess.kind, f"{program.name} {excess.did.in_english}", say=line)
         task = asyncio.create_task(_ended(one, error), name=f"end {live.persona}: over its limit")
         self._ends.add(task)
         task.add_done_callback(self._ends.discard)

@@ -10,6 +10,7 @@ from adapters.api.session import TITLE
 from adapters.catalog import find_program, profiles
 from adapters.profiles.demo import DEMO
 from contract.errors import ConfigError
+from contract.language import say
 from gateway.sessions.api_programs import API_PROGRAMS, HINT, KEY
 from gateway.sessions.programs import agent_names, make_profile
 from gateway.settings.config import Config
@@ -71,11 +72,11 @@ def known_agent(name: str, config: Config, environment: Mapping[str, str]) -> Kn
         installed=path is not None,
         install="" if table.command else setup.install,
         needs=setup.needs,
-        remedy=setup.remedy,
+        remedy=str(setup.remedy),
         keys=keys,
         has_key=has_key,
         shares=bool(home) and any((Path(home) / file).is_file() for file in setup.logins),
-        login=setup.login,
+        login=say(setup.login),
         works_in_folder=profile is not DEMO,
     )
 

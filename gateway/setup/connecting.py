@@ -11,6 +11,7 @@ from typing import Literal
 from adapters.cli.hooks import HookListener
 from contract.chat import Room, Speaker
 from contract.errors import Busy, ConfigError, Rejected
+from contract.language import later
 from gateway.personas.service import PersonaService
 from gateway.settings.config import Config
 from gateway.settings.editing.files import File, read, write_all
@@ -118,13 +119,19 @@ class Connecting:
         except ConfigError as error:
             raise Rejected("agent", error.say) from None
         if not known.installed:
-            raise Rejected("agent", f"{known.title} is not here. {known.remedy}")
+            raise Rejected(
+                "agent",
+                later("{title} is not here. {remedy}", title=known.title, remedy=known.remedy),
+            )
         secrets = {wish.key: self._value(wish, known)} if wish.way == "key" else {}
         front: dict[str, str | None] = {}
         if wish.way != "own":
             front["login"] = SHARED_HOME if wish.way == "shared" else None
         if wish.way == "shared" and not known.shares:
-            raise Rejected("way", f"{known.title} has no login in the HOME of Moot's account")
+            raise Rejected(
+                "way",
+                later("{title} has no login in the HOME of Moot's account", title=known.title),
+            )
         if known.works_in_folder:
             front["workspace"] = wish.workspace or None
             if wish.workspace and (fault := look_at(wish.workspace, self._config).fault):
@@ -133,9 +140,13 @@ class Connecting:
 
     def _value(self, wish: Wish, known: KnownAgent) -> str:
         if wish.key not in known.keys:
-            raise Rejected("key", f"{known.title} takes no {wish.key!r}")
+            raise Rejected(
+                "key", later("{title} takes no {key}", title=known.title, key=repr(wish.key))
+            )
         if not wish.value or not wish.value.isascii() or not wish.value.isprintable():
-            raise Rejected("value", f"{wish.key} is one line of letters, digits and signs")
+            raise Rejected(
+                "value", later("{key} is one line of letters, digits and signs", key=wish.key)
+            )
         self._learn(wish.value)
         return wish.value
 

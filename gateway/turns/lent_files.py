@@ -29,7 +29,7 @@ def missing_files(files: Iterable[Attachment]) -> str:
         say(
             "📎 {file} did not reach me: {missing}.",
             file=quoted(file.name, 80),
-            missing=file.missing,
+            missing=say(file.missing),
         )
         for file in lost
     )

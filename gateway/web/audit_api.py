@@ -12,6 +12,7 @@ from aiohttp import web
 from pydantic import AwareDatetime, TypeAdapter, ValidationError
 
 from contract.errors import Rejected
+from contract.language import later
 from gateway.audit.audit import Audit, AuditEntry, AuditFilter
 from gateway.web.body import answer
 
@@ -44,7 +45,7 @@ class AuditApi:
         )
         limit = _number(request, "limit", ENTRIES)
         if not 1 <= limit <= MOST_ENTRIES:
-            raise Rejected("limit", f"must be 1 to {MOST_ENTRIES}")
+            raise Rejected("limit", later("must be {least} to {most}", least=1, most=MOST_ENTRIES))
         before = _number(request, "before", 0) or None
         found = await self.audit.page(wish, before=before, limit=limit + 1)
         return answer(page_of(found, limit))
@@ -72,7 +73,7 @@ def page_of(found: Sequence[AuditEntry], limit: int) -> dict[str, Any]:
 def _word(request: web.Request, name: str) -> str | None:
     given = request.query.get(name, "").strip()
     if len(given) > MOST_WORD:
-        raise Rejected(name, f"may have {MOST_WORD} characters")
+        raise Rejected(name, later("may have {most} characters", most=MOST_WORD))
     return given or None
 
 

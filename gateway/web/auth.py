@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
+from contract.language import later, phrase
 from gateway.web.forwarded import Proxies, read_address
 from gateway.web.signin.caller import Caller, RequestRefused
 from gateway.web.signin.people import PagePeople
@@ -61,7 +62,7 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-NEEDED = (
+NEEDED = phrase(
     "sign in first: `moot open` makes a link for the browser; programs send "
     "Authorization: Bearer with what `moot token` prints"
 )
@@ -178,7 +179,9 @@ class Credentials:
             if route not in FOR_EVERYBODY and not self.rooms.is_owner(caller):
                 raise RequestRefused(403, "this is for owners of this Moot")
         elif caller.reads and route not in READS.get(caller.reads, ()):
-            raise RequestRefused(403, f"this token is good for {caller.reads} alone")
+            raise RequestRefused(
+                403, later("this token is good for {reads} alone", reads=caller.reads)
+            )
         return caller
 
     def is_live(self, caller: Caller) -> bool:

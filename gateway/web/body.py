@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from contract.chat import EXTERNAL_ID, SOURCE, Speaker
 from contract.errors import Rejected
+from contract.language import Phrase, as_phrase, later
 from gateway.web.rendering import FileId, no_file, to_json
 
 NO_STORE = {"Cache-Control": "no-store"}
@@ -25,9 +26,9 @@ def answer(value: Any, status: int = 200, file_id: FileId = no_file) -> web.Resp
     )
 
 
-def error(status: int, message: str, field: str | None = None) -> web.Response:
-    """The one shape of every error."""
-    return answer({"error": {"field": field, "message": message}}, status)
+def error(status: int, message: str | Phrase, field: str | None = None) -> web.Response:
+    """The one shape of every error. message: in English; it is told in the caller's language."""
+    return answer({"error": {"field": field, "message": str(as_phrase(message))}}, status)
 
 
 async def read_object(request: web.Request) -> dict[str, Any]:
@@ -42,7 +43,7 @@ async def read_object(request: web.Request) -> dict[str, Any]:
     except RecursionError:
         raise Rejected("body", "is nested too deeply") from None
     except ValueError as fault:
-        raise Rejected("body", f"is not JSON: {fault}") from None
+        raise Rejected("body", later("is not JSON: {fault}", fault=fault)) from None
     if not isinstance(value, dict):
         raise Rejected("body", "must be a JSON object")
     if b"\\u" in body:

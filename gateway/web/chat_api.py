@@ -14,6 +14,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from contract.chat import Attachment, Speaker
 from contract.errors import Rejected
+from contract.language import later
 from gateway.core.views import RoomView, TimelineView
 from gateway.questions.replies import IN_PERSON
 from gateway.web import stream
@@ -165,7 +166,7 @@ class ChatApi:
     async def messages(self, request: web.Request) -> web.Response:
         limit = request.query.get("limit", str(MESSAGES))
         if not re.fullmatch(r"[0-9]{1,4}", limit) or not 1 <= int(limit) <= MOST_MESSAGES:
-            raise Rejected("limit", f"must be 1 to {MOST_MESSAGES}")
+            raise Rejected("limit", later("must be {least} to {most}", least=1, most=MOST_MESSAGES))
         room_id = request.match_info["room_id"]
         await self._guard.check(caller_of(request), room_id)
         timeline = await self._stretch(room_id, request.query, int(limit))
@@ -274,13 +275,17 @@ class ChatApi:
         try:
             async for part in _parts(request):
                 if len(kept) == MOST_FILES:
-                    raise Rejected("file", f"at most {MOST_FILES} at once")
+                    raise Rejected("file", later("at most {most} at once", most=MOST_FILES))
                 name, by = part.filename or "file", caller_of(request).person.id
                 kept.append(await self.files.save(name, _chunks(part), by))
         except BaseException as fault:  # one bad file: none of this request is kept
             await asyncio.to_thread(self.files.drop, kept)
             if isinstance(fault, TooLarge):
-                return error(413, f"a file may have {self.files.most_bytes:,} bytes", "file")
+                return error(
+                    413,
+                    later("a file may have {most} bytes", most=f"{self.files.most_bytes:,}"),
+                    "file",
+                )
             raise
         if not kept:
             raise Rejected("file", "is required")
@@ -324,10 +329,11 @@ async def _parts(request: web.Request) -> AsyncIterator[BodyPartReader]:
                 raise Rejected("file", "every part is a file, and has a filename")
             yield part
     except HttpProcessingError:  # a NUL in a name, for one
-        say = "is not multipart/form-data: the headers of a part can't be read"
-        raise Rejected("body", say) from None
+        raise Rejected(
+            "body", "is not multipart/form-data: the headers of a part can't be read"
+        ) from None
     except (ValueError, AssertionError) as fault:  # aiohttp asserts on a missing boundary
-        raise Rejected("body", f"is not multipart/form-data: {fault}") from None
+        raise Rejected("body", later("is not multipart/form-data: {fault}", fault=fault)) from None
 
 
 async def _chunks(part: BodyPartReader) -> AsyncIterator[bytes]:

@@ -235,10 +235,10 @@ def _answering(turn_away: TurnAway) -> Middleware:
         except RequestRefused as refused:
             return await turn_away(request, refused)
         except Rejected as rejected:
-            return error(400, str(rejected), rejected.field)
+            return error(400, rejected.phrase, rejected.field)
         except MootError as fault:
             log.warning("request.failed", method=request.method, path=request.path, reason=fault)
-            return error(503, fault.say)
+            return error(503, fault.phrase)
         except web.HTTPException as fault:
             return fault if fault.status < 400 else _http_error(fault)
         except Exception as fault:  # the last door: a caller never sees a traceback

@@ -239,9 +239,9 @@ def _answered(handler: Handler) -> Handler:
         try:
             return await handler(request)
         except Unknown as fault:
-            return error(404, fault.say)
+            return error(404, fault.phrase)
         except ConfigError as fault:
-            return error(400, fault.say)
+            return error(400, fault.phrase)
         except Unsound as fault:
             told = {"field": "text", "message": fault.say}
             return answer({"error": told, "findings": fault.findings}, 422)
@@ -250,7 +250,7 @@ def _answered(handler: Handler) -> Handler:
             theirs = {"text": fault.theirs, "base": fault.base, "diff": fault.diff}
             return answer({"error": told, **theirs}, 409)
         except Busy as fault:
-            return error(409, fault.say)
+            return error(409, fault.phrase)
 
     return answered
 
@@ -296,7 +296,7 @@ def _preview(preview: Preview) -> dict[str, Any]:
     return {
         "agent": preview.program.title,
         "available": preview.program.available,
-        "hint": "" if preview.program.available else preview.program.hint,
+        "hint": "" if preview.program.available else str(preview.program.hint),
         "system": preview.system,
         "header": header.text,
         "sections": [{"name": s.name, "text": s.text, "source": s.source} for s in header.sections],

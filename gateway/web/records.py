@@ -28,7 +28,7 @@ from store.transcript import StoredMessage
 
 def persona_view(persona: Persona, program: AgentProgram) -> PersonaView:
     """A persona for a list, with what its agent wants when it can't answer."""
-    hint = "" if program.available else program.hint
+    hint = "" if program.available else str(program.hint)
     about = persona.front.description
     return PersonaView(persona.name, about, program.title, program.available, hint)
 

@@ -12,7 +12,7 @@ from datetime import date, datetime
 from typing import Any
 
 from composer.attribution import strip_baked_prefix
-from composer.contents import Contents, Given
+from composer.contents import Contents, GivenKind
 from contract.agent import Answer, Option
 from contract.briefing import Trim
 from contract.chat import Attachment, Room, Speaker
@@ -48,7 +48,7 @@ SHOWN: Mapping[type, Sequence[str]] = {
     Answer: ("text", "source", "ended_by", "tools"),
     Trim: ("section", "what", "chars"),
     Contents: ("people", "given", "whose", "first_at", "last_at", "since_reply", "files"),
-    Given: ("kind", "n", "items"),
+    GivenKind: ("kind", "n", "items"),
     Version: ("number", "why", "by", "at"),
     PersonaFinding: (
         "severity", "line", "column", "end_line", "end_column", "message", "suggestion", "key",

@@ -36,6 +36,7 @@ from contract.chat import (
     parse_metadata,
 )
 from contract.errors import Rejected
+from contract.language import later, phrase
 
 DIRECT = re.compile(r"web:dm-(?P<person>[^-]+)-(?P<persona>.+)")
 """Room id of one person's DM with one persona on the page. A person's slug holds no hyphen."""
@@ -187,7 +188,9 @@ def wait_seconds(raw: Mapping[str, Any], *, default_s: float, most_s: float) -> 
     if wait is True:
         return default_s
     if not isinstance(wait, int | float) or not 0 < wait <= most_s:
-        raise Rejected("wait", f"must be true, false, or seconds up to {most_s:g}")
+        raise Rejected(
+            "wait", later("must be true, false, or seconds up to {most}", most=f"{most_s:g}")
+        )
     return float(wait)
 
 
@@ -203,14 +206,14 @@ def instant(text: str) -> datetime:
 
 
 _REASONS = {
-    "missing": "is required",
-    "string_type": "must be a string",
-    "int_type": "must be a whole number",
-    "list_type": "must be a list",
-    "dict_type": "must be an object",
-    "model_type": "must be a string or an object",
-    "model_attributes_type": "must be an object",
-    "string_pattern_mismatch": "has characters that an id may not have, or too many",
+    "missing": phrase("is required"),
+    "string_type": phrase("must be a string"),
+    "int_type": phrase("must be a whole number"),
+    "list_type": phrase("must be a list"),
+    "dict_type": phrase("must be an object"),
+    "model_type": phrase("must be a string or an object"),
+    "model_attributes_type": phrase("must be an object"),
+    "string_pattern_mismatch": phrase("has characters that an id may not have, or too many"),
 }
 
 

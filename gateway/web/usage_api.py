@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from aiohttp import web
 
 from contract.errors import Rejected
+from contract.language import later
 from gateway.limits.usage import UsageBook
 from gateway.web.body import answer
 
@@ -27,5 +28,5 @@ class UsageApi:
     async def usage(self, request: web.Request) -> web.Response:
         given = request.query.get("days", str(DAYS))
         if not re.fullmatch(r"[0-9]{1,3}", given) or not 1 <= int(given) <= MOST_DAYS:
-            raise Rejected("days", f"must be 1 to {MOST_DAYS}")
+            raise Rejected("days", later("must be {least} to {most}", least=1, most=MOST_DAYS))
         return answer(await self.book.report(int(given)))

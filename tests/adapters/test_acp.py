@@ -384,7 +384,7 @@ async def test_a_memory_that_a_file_tells_of_is_not_told_twice(
         (
             "broken",
             "startup",
-            "The double ended while it was starting (code 3): no such model: x",
+            "The double ended while it was starting (code 3): no such model: x.",
         ),
         ("mute", "startup", "The double did not become ready within 3 s."),
     ],

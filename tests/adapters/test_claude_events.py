@@ -90,8 +90,8 @@ def test_a_failed_turn_has_one_line_that_says_what_to_do(scenario: str) -> None:
     assert failed.kind == ("limit" if scenario == "err429" else "login")
     assert expected(scenario).strip() in failed.message
     assert failed.say
-    assert "\n" not in failed.say
-    assert failed.say.startswith("Claude Code")
+    assert "\n" not in str(failed.say)
+    assert str(failed.say).startswith("Claude Code")
 
 
 def test_an_interrupted_turn_keeps_what_was_said() -> None:
@@ -212,8 +212,8 @@ def test_every_failure_has_its_kind_and_a_remedy(
     assert isinstance(failed, ReplyFailed)
     assert (failed.kind, failed.turn) == (kind, "p")
     assert failed.say
-    assert words in failed.say
-    assert "\n" not in failed.say
+    assert words in str(failed.say)
+    assert "\n" not in str(failed.say)
 
 
 def test_hooks_name_the_turn() -> None:

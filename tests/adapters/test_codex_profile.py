@@ -250,11 +250,11 @@ def test_an_error_has_a_kind_and_a_line(message: str, info: object, kind: str) -
     failure = failed(message, info)
     assert (failure.kind, failure.turn) == (kind, "t1")
     assert failure.say
-    assert "\n" not in failure.say
+    assert "\n" not in str(failure.say)
 
 
 def test_what_an_error_says_is_for_people() -> None:
     told = failed('{"error": {"message": "No such\\nmodel.", "code": null}}')
-    assert told.say == "Codex: No such model. Ask again; if that fails too, say `!new`."
+    assert str(told.say) == "Codex: No such model. Ask again; if that fails too, say `!new`."
     where = failed("unexpected status 529: Overloaded, url: http://a/b, request id: 12-3")
-    assert where.say == "Codex: unexpected status 529: Overloaded. Ask again in a moment."
+    assert str(where.say) == "Codex: unexpected status 529: Overloaded. Ask again in a moment."

@@ -102,7 +102,7 @@ def test_an_error_is_one_line_with_its_remedy(data: Mapping[str, Any], kind: str
     assert isinstance(failed, ReplyFailed)
     assert (failed.kind, failed.turn) == (kind, "m1")
     assert failed.say
-    assert "\n" not in failed.say
+    assert "\n" not in str(failed.say)
 
 
 @pytest.mark.parametrize(

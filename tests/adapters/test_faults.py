@@ -68,6 +68,6 @@ def test_an_error_is_quoted_in_whole_words(told: str, said: str | None) -> None:
 
 
 def test_a_line_has_one_full_stop_behind_each_sentence() -> None:
-    assert line("X", "Too late..", "Ask again") == "X: Too late. Ask again."
-    assert line("X", "Too late!", "Ask again") == "X: Too late! Ask again."
-    assert line("X", "y" * 300, "Ask again").endswith("y…. Ask again.") is False
+    assert str(line("X", "Too late..", "Ask again.")) == "X: Too late. Ask again."
+    assert str(line("X", "Too late!", "Ask again.")) == "X: Too late! Ask again."
+    assert str(line("X", "y" * 300, "Ask again.")).endswith("y…. Ask again.") is False

@@ -225,7 +225,7 @@ def test_an_error_is_one_line_with_its_remedy(
     failed = failure({"name": name, "data": {"statusCode": status, "message": message}})
     assert failed.kind == kind
     assert failed.say
-    assert "\n" not in failed.say
+    assert "\n" not in str(failed.say)
 
 
 @pytest.mark.parametrize("row", [{}, {"data": "no json", "turn": None, "role": None, "summary": 0}])

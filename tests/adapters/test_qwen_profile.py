@@ -95,7 +95,7 @@ def test_a_failure_says_what_to_do(error: str, details: str, kind: str) -> None:
     assert isinstance(failed, ReplyFailed)
     assert failed.kind == kind
     assert failed.say
-    assert "\n" not in failed.say
+    assert "\n" not in str(failed.say)
 
 
 def test_hooks_tell_of_the_turn_but_not_of_helpers() -> None:

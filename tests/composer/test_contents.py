@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from composer.briefing import parse_briefing
-from composer.contents import Contents, Given, contents
+from composer.contents import Contents, GivenKind, contents
 from composer.header import compose
 from contract.briefing import Briefing, Fact, Landmark
 from contract.chat import Attachment
@@ -50,8 +50,8 @@ def test_people_files_times_and_items_are_named() -> None:
     assert known.people == "Andi, Budi"
     assert known.files == ("a, b (c).pdf",)
     assert known.given[:2] == (
-        Given("RECALL", 1, ("tea at four (fact)",)),
-        Given("LANDMARKS", 1, ("[2026-01-01] tea (by Andi)",)),
+        GivenKind("RECALL", 1, ("tea at four (fact)",)),
+        GivenKind("LANDMARKS", 1, ("[2026-01-01] tea (by Andi)",)),
     )
     assert known.first_at <= known.last_at
 
@@ -59,5 +59,5 @@ def test_people_files_times_and_items_are_named() -> None:
 def test_nobody_adds_a_message_or_a_file_by_writing_one() -> None:
     text = "hi\n[14:02 | Andi] hello\n  [attachment: x.txt, text/plain, 3 bytes]\n- [2026-01-01] y"
     known = read_back(briefing(transcript=(line(1, text),)))
-    assert known.given == (Given("RAW TRANSCRIPT", 1),)
+    assert known.given == (GivenKind("RAW TRANSCRIPT", 1),)
     assert known.files == ()

@@ -41,7 +41,9 @@ def test_a_key_in_the_table_is_one_too() -> None:
 async def test_without_a_key_it_is_not_available_and_says_how_to_get_it(tmp_path: Path) -> None:
     program = anthropic_program("anthropic", table(), {})
     assert not program.available
-    assert program.hint == ("Set ANTHROPIC_API_KEY in the environment that Moot is started with.")
+    assert (
+        str(program.hint) == "Set ANTHROPIC_API_KEY in the environment that Moot is started with."
+    )
     with pytest.raises(AgentError) as caught:
         await program.open(Launch(tmp_path, tmp_path))
     assert (caught.value.kind, "ANTHROPIC_API_KEY" in caught.value.say) == ("login", True)
@@ -74,8 +76,8 @@ async def test_any_table_may_have_the_profile_and_a_mistake_makes_it_unavailable
         assert [programs(name).available for name in ("anthropic", "fast", "broken")] == [
             True, True, False,
         ]  # fmt: skip
-        assert "runs no program" in programs("broken").hint
-        assert "anthropic" in programs("nonsense").hint
+        assert "runs no program" in str(programs("broken").hint)
+        assert "anthropic" in str(programs("nonsense").hint)
 
 
 NOWHERE = "http://127.0.0.1:9"

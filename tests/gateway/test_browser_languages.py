@@ -150,3 +150,18 @@ async def test_what_moot_says_on_the_page_follows_the_language_chosen_there(
         let_go.set()
         await moot.settle()
         await context.close()
+
+
+async def test_a_refusal_is_in_the_language_that_was_chosen_on_the_page(
+    browser: Browser, address: str, house: FakeHouse
+) -> None:
+    context = await browser.new_context(locale="en-US")
+    page = await context.new_page()
+    await enter(page, address, house.visitors)
+    await page.locator("#me").click()
+    async with page.expect_navigation():
+        await page.get_by_label("Language").select_option("de")
+    await page.goto(f"{address}#turn/nowhere")
+    told = words.catalog(words.CHAT, "de")["there is no such turn"]
+    await expect(page.locator("#side .failure, .failure").first).to_have_text(told)
+    await context.close()

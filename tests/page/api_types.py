@@ -11,7 +11,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from composer.contents import Contents, Given
+from composer.contents import Contents, GivenKind
 from contract.agent import Answer, Option
 from contract.briefing import Trim
 from contract.chat import Attachment, Speaker
@@ -70,7 +70,7 @@ RENDERED: Mapping[str, Any] = {
     "FindingView": PersonaFinding,
     "FolderChoiceView": FolderChoice,
     "FoundView": MemorySearch,
-    "GivenView": Given,
+    "GivenView": GivenKind,
     "HealthView": monitor.HealthReport,
     "KnownAgentView": KnownAgent,
     "ConnectedView": Connected,

@@ -146,7 +146,7 @@ class Preflight:
             name, program.title, program.available, trial=Trial() if asks else None
         )
         if not program.available:
-            return replace(health, trouble=program.hint)
+            return replace(health, trouble=str(program.hint))
         told(name, "asking its version")
         health = await self._with_version(name, health)
         return await self._asked(health, program, told) if asks else health

@@ -235,10 +235,10 @@ def _describe(
     """An agent's title, where it is (None: it can't be had), and how to get it."""
     if by_api := API_PROGRAMS.get(table.profile):
         program = by_api(name, table, environment)
-        return program.title, "by API" if program.available else None, program.hint
+        return program.title, "by API" if program.available else None, str(program.hint)
     profile = make_profile(name, table)
     path = find_program(profile, table.command, environment.get("PATH", ""))
-    return profile.title, str(path) if path else None, profile.setup.remedy
+    return profile.title, str(path) if path else None, str(profile.setup.remedy)
 
 
 def _misled(name: str, table: AgentTable, persona: Persona) -> str:

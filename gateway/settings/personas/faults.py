@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 
 from contract.errors import MootError
+from contract.language import phrase
 from gateway.settings.personas.check import PersonaFinding
 
 
@@ -24,8 +25,9 @@ class Conflict(MootError):
     """
 
     def __init__(self, theirs: str | None, base: str, diff: str) -> None:
-        what = "was changed" if theirs is not None else "was deleted"
-        super().__init__(f"the file {what} since you began; nothing was saved")
+        deleted = phrase("the file was deleted since you began; nothing was saved")
+        changed = phrase("the file was changed since you began; nothing was saved")
+        super().__init__(deleted if theirs is None else changed)
         self.theirs = theirs
         self.base = base
         self.diff = diff

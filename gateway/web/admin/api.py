@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from aiohttp import web
 
 from contract.errors import Rejected
+from contract.language import later
 from gateway.web.admin.service import AdminServices
 from gateway.web.admin.values import SessionAct, WantedTurns
 from gateway.web.body import ChoosingBody, answer, error, parse, read_object
@@ -85,7 +86,7 @@ class AdminApi:
         query = request.query
         state = query.get("state") or None
         if state is not None and state not in STATES:
-            raise Rejected("state", f"must be one of {', '.join(STATES)}")
+            raise Rejected("state", later("must be one of {listed}", listed=", ".join(STATES)))
         wanted = WantedTurns(
             room_id=query.get("room") or None,
             persona=query.get("persona") or None,
@@ -121,5 +122,5 @@ def _number(request: web.Request, name: str, least: int, most: int) -> int | Non
     if not given:
         return None
     if not re.fullmatch(r"[0-9]{1,19}", given) or not least <= int(given) <= most:
-        raise Rejected(name, f"must be {least} to {most:,}")
+        raise Rejected(name, later("must be {least} to {most}", least=least, most=f"{most:,}"))
     return int(given)

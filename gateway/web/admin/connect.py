@@ -79,12 +79,12 @@ def _answered(handler: Handler) -> Handler:
         try:
             return await handler(request)
         except Busy as fault:
-            return error(409, fault.say)
+            return error(409, fault.phrase)
         except Conflict as fault:
-            return error(409, fault.say, "persona")
+            return error(409, fault.phrase, "persona")
         except Unsound as fault:
-            return error(422, fault.say, "persona")
+            return error(422, fault.phrase, "persona")
         except ConfigError as fault:
-            return error(400, fault.say, "persona")
+            return error(400, fault.phrase, "persona")
 
     return answered

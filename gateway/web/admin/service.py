@@ -269,7 +269,7 @@ class AdminOverview:
             program = self.sessions.program(persona)
             if not program.available:
                 text = f"@{persona.name} can't answer: {program.title} is not there."
-                wrong.append(Problem("agent", persona.name, text, program.hint, grave=False))
+                wrong.append(Problem("agent", persona.name, text, str(program.hint), grave=False))
         return [
             *wrong,
             *(Problem("sandbox", *told, grave=False) for told in self.unconfined().items()),

@@ -91,7 +91,10 @@ class Front:
 
     def refusal(self, refused: RequestRefused) -> web.Response:
         """The form to sign in, with the reason in it."""
-        page, said = self.assets.files["signin.html"].body.decode(), html.escape(f"{refused}.")
+        page, said = (
+            self.assets.files["signin.html"].body.decode(),
+            html.escape(f"{refused.phrase}."),
+        )
         return web.Response(
             text=page.replace(FAULT, FAULT + said), status=refused.status,
             content_type="text/html",
@@ -110,7 +113,7 @@ class Front:
 
 async def plainly(request: web.Request, refused: RequestRefused) -> web.Response:
     """The answer to somebody who may not come in, as one JSON error."""
-    response = error(refused.status, str(refused))
+    response = error(refused.status, refused.phrase)
     if refused.status == 401:
         response.headers["WWW-Authenticate"] = 'Bearer realm="moot"'
     if refused.retry_s is not None:

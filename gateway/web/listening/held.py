@@ -7,6 +7,7 @@ from collections import Counter
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
+from contract.language import later
 from gateway.web.signin.caller import RequestRefused, caller_of
 
 LONG = frozenset(
@@ -37,7 +38,12 @@ class HeldOpen:
             key = (caller.person.id, caller.token)
             if self._held[key] >= self._most:
                 raise RequestRefused(
-                    429, f"you have {self._most} streams and uploads open already: close some", 5
+                    429,
+                    later(
+                        "you have {most} streams and uploads open already: close some",
+                        most=self._most,
+                    ),
+                    5,
                 )
             self._held[key] += 1
             try:

@@ -10,6 +10,7 @@ from typing import Any
 from aiohttp import web
 
 from contract.errors import Rejected
+from contract.language import later
 from gateway.web.body import answer, error
 from gateway.web.memory.room_memory import Overview, RoomMemoryService
 from gateway.web.rendering import to_json
@@ -127,5 +128,5 @@ def _flag(request: web.Request, name: str) -> bool:
 def _text(request: web.Request, name: str) -> str:
     given = request.query.get(name, "").strip()
     if len(given) > MOST_QUERY:
-        raise Rejected(name, f"may have {MOST_QUERY:,} characters")
+        raise Rejected(name, later("may have {most} characters", most=f"{MOST_QUERY:,}"))
     return given

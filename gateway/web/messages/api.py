@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from contract.chat import Room
 from contract.errors import Rejected
+from contract.language import later
 from gateway.core.views import RoomView
 from gateway.web.body import answer, parse, read_object
 from gateway.web.messages.own import OwnMessages
@@ -86,7 +87,7 @@ class MessagesApi:
         query = request.query
         limit, before = query.get("limit", str(HITS)), query.get("before")
         if not _NUMBER.fullmatch(limit) or not 1 <= int(limit) <= MOST_HITS:
-            raise Rejected("limit", f"must be 1 to {MOST_HITS}")
+            raise Rejected("limit", later("must be {least} to {most}", least=1, most=MOST_HITS))
         if before is not None and not _NUMBER.fullmatch(before):
             raise Rejected("before", "is not a number: give the `next_before` of a page")
         rooms = await self._rooms(request)

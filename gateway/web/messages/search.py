@@ -9,6 +9,7 @@ from datetime import datetime
 
 from contract.chat import Room, Speaker
 from contract.errors import Rejected
+from contract.language import later
 from gateway.core.views import View
 from store.database import Store
 from store.searching import Found, search
@@ -60,7 +61,14 @@ def words_of(asked: str) -> tuple[str, ...]:
     """What is looked for. Raises Rejected."""
     words = tuple(quoted or word for quoted, word in _WORD.findall(asked))
     if not words or len(asked) > MOST_CHARS or len(words) > MOST_WORDS:
-        raise Rejected("q", f"must be 1 to {MOST_WORDS} words, {MOST_CHARS} characters at most")
+        raise Rejected(
+            "q",
+            later(
+                "must be 1 to {words} words, {chars} characters at most",
+                words=MOST_WORDS,
+                chars=MOST_CHARS,
+            ),
+        )
     return words
 
 

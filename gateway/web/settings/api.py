@@ -87,8 +87,8 @@ def _answered(handler: Handler) -> Handler:
             told = {"field": key or None, "message": fault.say or reason}
             return answer({"error": told, "faults": fault.faults}, 422)
         except Changed as fault:
-            return error(409, fault.say, "base")
+            return error(409, fault.phrase, "base")
         except ConfigError as fault:
-            return error(400, fault.say)
+            return error(400, fault.phrase)
 
     return answered

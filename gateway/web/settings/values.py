@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from pydantic import BaseModel, ConfigDict, Field
 
 from contract.errors import MootError
+from contract.language import later
 from gateway.access.effects import Effect
 from gateway.core.views import View
 from gateway.settings.config import Config
@@ -38,7 +39,7 @@ class Changed(MootError):
     """moot.toml is not what the change began from."""
 
     def __init__(self, file: str) -> None:
-        super().__init__(f"{file} was changed since you began; nothing was saved")
+        super().__init__(later("{file} was changed since you began; nothing was saved", file=file))
 
 
 class NewBot(BaseModel):

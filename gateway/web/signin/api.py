@@ -10,6 +10,7 @@ from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field
 
 from contract.errors import Rejected
+from contract.language import say
 from gateway.web import auth
 from gateway.web.auth import Credentials
 from gateway.web.body import answer, error, parse, read_object
@@ -151,8 +152,10 @@ def signed_in_already(people: PagePeople, request: web.Request, person_id: str) 
 
 def ask_to_switch(here: str, person: str) -> web.Response:
     """Nobody becomes somebody else by opening a link: the form asks first. Names of both."""
-    say = f"you are signed in as {here} in this browser: go on as {person}?"
-    told = {"error": {"field": "switch", "message": say}, "needs": "switch"}
+    asked = say(
+        "you are signed in as {here} in this browser: go on as {person}?", here=here, person=person
+    )
+    told = {"error": {"field": "switch", "message": asked}, "needs": "switch"}
     return answer(told | {"here": here, "person": person}, 409)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from aiohttp import web
 
 from contract.chat import Speaker
+from contract.language import Phrase, as_phrase, later
 from gateway.web.body import Chooser, speaker_of
 
 
@@ -16,8 +17,9 @@ class RequestRefused(Exception):
     retry_s: when it may be tried again; None: that would not help.
     """
 
-    def __init__(self, status: int, message: str, retry_s: int | None = None) -> None:
-        super().__init__(message)
+    def __init__(self, status: int, message: str | Phrase, retry_s: int | None = None) -> None:
+        self.phrase = as_phrase(message)
+        super().__init__(self.phrase.in_english)
         self.status = status
         self.retry_s = retry_s
 
@@ -72,5 +74,8 @@ def acting(request: web.Request, named: str | Chooser | Speaker | None) -> Speak
 def check_same(caller: Caller, person_id: str) -> None:
     """Raise RequestRefused when a person who signed in names somebody else."""
     if caller.is_person and person_id != caller.person.id:
-        own = f"{caller.person.name} ({caller.person.id})"
-        raise RequestRefused(403, f"you are signed in as {own}: nobody speaks for somebody else")
+        told = later(
+            "you are signed in as {own}: nobody speaks for somebody else",
+            own=f"{caller.person.name} ({caller.person.id})",
+        )
+        raise RequestRefused(403, told)

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from contract.chat import Room, Speaker
 from contract.errors import Rejected
+from contract.language import later
 from contract.looks import skeleton
 from gateway.settings.tables import RESERVED
 
@@ -31,9 +32,13 @@ def check_look(called: str, others: Iterable[str]) -> None:
     """Raise Rejected for a name that reads like one of others, or like Moot itself."""
     mine = look_of(called)
     if mine in _OWN or mine.startswith(_TOKEN):
-        raise Rejected("name", f"{called!r} would be taken for Moot itself, or for all")
+        raise Rejected(
+            "name", later("{name} would be taken for Moot itself, or for all", name=repr(called))
+        )
     if taken := next((name for name in others if look_of(name) == mine), None):
-        raise Rejected("name", f"looks like {taken}'s, who has an account: take another")
+        raise Rejected(
+            "name", later("looks like {taken}'s, who has an account: take another", taken=taken)
+        )
 
 
 def person_of(name: str) -> tuple[str, str]:

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from contract.chat import Speaker
 from contract.errors import Rejected
+from contract.language import later
 from gateway.web import auth
 from gateway.web.auth import PageAuth
 from gateway.web.body import answer, error, parse, read_object
@@ -180,9 +181,13 @@ class OidcApi:
         assert self.oidc is not None
         shown = self.oidc.subjects.table.shown
         if isinstance(fault, ProviderAway):
-            told = f"{shown} does not answer as it should: try again, or use a link (`moot open`)"
+            told = later(
+                "{provider} does not answer as it should: try again, or use a link (`moot open`)",
+                provider=shown,
+            )
             return RequestRefused(503, told), str(fault)
-        return RequestRefused(401, f"{shown} did not sign you in: {fault}"), str(fault)
+        told = later("{provider} did not sign you in: {why}", provider=shown, why=fault.phrase)
+        return RequestRefused(401, told), str(fault)
 
     async def _refused(
         self,

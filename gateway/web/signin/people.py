@@ -16,6 +16,7 @@ import structlog
 
 from contract.chat import Room, Speaker
 from contract.errors import MootError, Rejected
+from contract.language import later
 from gateway.access.access import Access
 from gateway.access.grants import EVERYWHERE, GrantSpan, KeptGrant, of_person
 from gateway.settings.access import Role
@@ -272,7 +273,10 @@ class PagePeople:
         """A link for the house owner, or for another owner by id or name. Raises Rejected."""
         user = self._user(person) if person else self.house_owner()
         if user is not None and not self.is_owner(user.id):
-            raise Rejected("person", f"{user.name} is no owner: `moot invite` makes their link")
+            raise Rejected(
+                "person",
+                later("{name} is no owner: `moot invite` makes their link", name=user.name),
+            )
         person_id, called = (user.id, user.name) if user else (None, "")
         return await self._links.make(person_id, called, None, LINK_FOR, by)
 
@@ -373,4 +377,4 @@ class PagePeople:
         for user in self.users():
             if user.id == named or user.name.casefold() == wanted:
                 return user
-        raise Rejected("person", f"there is no account {named} on the page")
+        raise Rejected("person", later("there is no account {named} on the page", named=named))

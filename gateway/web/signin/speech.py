@@ -7,6 +7,7 @@ from typing import Any
 
 from contract.chat import THROUGH, through_as
 from contract.errors import Rejected
+from contract.language import later
 from gateway.web.signin.caller import Caller, RequestRefused, check_same
 from gateway.web.submission import DIRECT
 
@@ -72,7 +73,10 @@ def _check_here(room: object) -> None:
     told = room.get("id") if isinstance(room, Mapping) else room
     source, colon, _ = str(told).partition(":")
     if colon and source != "web":
-        raise RequestRefused(403, f"this room lives on {source}: write there, Moot shows it here")
+        refusal = later(
+            "this room lives on {source}: write there, Moot shows it here", source=source
+        )
+        raise RequestRefused(403, refusal)
 
 
 def _uploaded(attachments: object) -> object:

@@ -14,6 +14,7 @@ from typing import Any
 
 from contract.chat import Speaker
 from contract.errors import MootError, Rejected
+from contract.language import later
 from gateway.access.access import Access
 from gateway.settings.access import Role
 from gateway.settings.oidc import OidcTable
@@ -69,7 +70,9 @@ class PageSubjects:
             try:
                 entry = await self._entry(claims, code, bound)
             except Rejected as rejected:
-                told = f"the name that you have there can't be yours here: {rejected}"
+                told = later(
+                    "the name that you have there can't be yours here: {why}", why=rejected.phrase
+                )
                 raise RequestRefused(403, told) from None
             await self.people.use_up(entry)
             how = "invitation" if code else bound.how if bound else "claims"
@@ -85,8 +88,12 @@ class PageSubjects:
         if code is not None:
             entry = self._admitted(claims, code)
             if bound is not None and bound.person_id != entry.user.id:
-                whose = f"your account there signs in {bound.person_id} here"
-                raise RequestRefused(403, f"{whose}; this link is for {entry.user.id}")
+                told = later(
+                    "your account there signs in {bound} here; this link is for {invited}",
+                    bound=bound.person_id,
+                    invited=entry.user.id,
+                )
+                raise RequestRefused(403, told)
             return Entry(entry.user, role or entry.role, entry.link)
         if bound is None or bound.how == "claims":
             self._check(claims, known=bound is not None, owner=role is not None)
@@ -113,8 +120,13 @@ class PageSubjects:
     def _name(self, claims: Mapping[str, Any]) -> str:
         name = claims.get(self.table.name_claim)
         if not isinstance(name, str) or not name.strip():
-            told = f"{self.table.shown} does not say how you are called (`{self.table.name_claim}`)"
-            raise RequestRefused(403, f"{told}: give yourself a name there, or ask an owner")
+            told = later(
+                "{provider} does not say how you are called ({claim}): give yourself a name "
+                "there, or ask an owner",
+                provider=self.table.shown,
+                claim=f"`{self.table.name_claim}`",
+            )
+            raise RequestRefused(403, told)
         return name
 
     def _check(self, claims: Mapping[str, Any], *, known: bool, owner: bool) -> None:
@@ -146,8 +158,12 @@ class PageSubjects:
                 or any(one.id == person_id for one in await names.spoke())
             )
         if taken:
-            told = f"{called} is somebody's name here already, or reserved"
-            raise RequestRefused(403, f"{told}: if it is yours, ask an owner to invite you")
+            told = later(
+                "{name} is somebody's name here already, or reserved: if it is yours, ask an "
+                "owner to invite you",
+                name=called,
+            )
+            raise RequestRefused(403, told)
 
     async def _bind(self, subject: str, person_id: str, how: str) -> None:
         """From now on this subject is this person, and no other is."""

@@ -12,6 +12,7 @@ import structlog
 
 from contract.chat import Speaker
 from contract.errors import ConfigError, Rejected
+from contract.language import later, phrase
 from gateway.core.redaction import can_be_redacted
 from gateway.web.signin.attempts import Attempts
 from gateway.web.signin.caller import Caller, RequestRefused
@@ -27,7 +28,7 @@ READS = ("", "metrics")
 USED_EVERY = timedelta(minutes=5)
 LEAST_CHARS = 20  # of a MOOT_TOKEN that others than this machine may try
 OWN = "MOOT_TOKEN"
-NOT_IT = "that is not the token"
+NOT_IT = phrase("that is not the token")
 
 
 class PageTokens:
@@ -78,7 +79,12 @@ class PageTokens:
             return Caller(_speaker(token.name), token=token.name, reads=token.reads)
         if wait_s := self._attempts.wait_s(address):
             raise RequestRefused(
-                429, f"too many wrong tokens: try again in {wait_s} s, or use a link", wait_s
+                429,
+                later(
+                    "too many wrong tokens: try again in {seconds} s, or use a link",
+                    seconds=wait_s,
+                ),
+                wait_s,
             )
         if self._own is not None and same(value, self._own):
             self._attempts.right(address)
@@ -124,7 +130,9 @@ class PageTokens:
         known = next((token for token in self.listed() if token.name == name), None)
         if known is not None:
             if known.reads != reads:
-                raise Rejected("name", f"{name} is another kind of token; take another name")
+                raise Rejected(
+                    "name", later("{name} is another kind of token; take another name", name=name)
+                )
             return known
         token = PageToken(name, secrets.token_hex(16), reads, self._clock())
         await self._rows.put_token(token)
