@@ -19,7 +19,7 @@ from adapters.pty.process_group import OutputTooLarge, run_once
 from adapters.sandbox.account import no_accounts
 from adapters.sandbox.bubblewrap import SYSTEM, SandboxView, wrap
 from contract.errors import AgentError
-from contract.language import later
+from contract.language import later, say
 from gateway.sessions.accounts import SessionAccounts
 from gateway.sessions.api_programs import API_PROGRAMS
 from gateway.settings.config import Config
@@ -116,9 +116,10 @@ class Prospect:
                     f"@{self.persona} runs under an account of each session's own, as {self.reason}"
                 )
             case "open":
-                return (
-                    f'@{self.persona} runs without a sandbox (`sandbox = "off"`): whoever may ask '
-                    "it can have it read and change whatever Moot's own account can"
+                return say(
+                    '@{persona} runs without a sandbox (`sandbox = "off"`): whoever may ask '
+                    "it can have it read and change whatever Moot's own account can",
+                    persona=self.persona,
                 )
         return f"@{self.persona} can't answer: {self.reason}"
 

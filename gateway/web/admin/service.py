@@ -11,6 +11,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from contract.chat import Room, Speaker
+from contract.language import say
 from gateway.alerts.alerts import Alerts
 from gateway.audit.audit import Audit
 from gateway.core.views import RoomView
@@ -238,8 +239,9 @@ class AdminOverview:
     async def _store_refuses(self) -> list[Problem]:
         if (state := await self.activity.store.health.look()) == "ok":
             return []
-        text, remedy = (words[state][0].upper() + words[state][1:] for words in (WHY, REMEDY))
-        return [Problem("database", "database", f"{text}.", f"{remedy}.")]
+        told = (say(words[state]) for words in (WHY, REMEDY))
+        text, remedy = (f"{words[0].upper()}{words[1:]}." for words in told)
+        return [Problem("database", "database", text, remedy)]
 
     def bots(self) -> Sequence[BotView]:
         """Every bot, in the order of the configuration."""
@@ -261,14 +263,18 @@ class AdminOverview:
     def _personas_wrong(self) -> list[Problem]:
         """Files that can't be read as they stand, and agents that aren't there."""
         self.personas.refresh()
+        remedy = say("Fix the file; until then the last good form answers.")
         wrong = [
-            Problem("persona", name, text, "Fix the file; until then the last good form answers.")
-            for name, text in self.personas.problems.items()
+            Problem("persona", name, text, remedy) for name, text in self.personas.problems.items()
         ]
         for persona in self.personas.good.values():
             program = self.sessions.program(persona)
             if not program.available:
-                text = f"@{persona.name} can't answer: {program.title} is not there."
+                text = say(
+                    "@{persona} can't answer: {title} is not there.",
+                    persona=persona.name,
+                    title=program.title,
+                )
                 wrong.append(Problem("agent", persona.name, text, str(program.hint), grave=False))
         return [
             *wrong,
@@ -291,17 +297,18 @@ def _scope(room: Room) -> str:
 
 
 def _bots_down(bots: Sequence[BotView]) -> list[Problem]:
-    remedy = "It is tried again by itself; moot check asks the platform what is missing."
-    return [
-        Problem("bot", bot.name, f"{bot.name} is down: {bot.error or 'it has not started'}", remedy)
-        for bot in bots
-        if bot.state == "down"
-    ]
+    remedy = say("It is tried again by itself; `moot check` asks the platform what is missing.")
+    return [Problem("bot", bot.name, _down(bot), remedy) for bot in bots if bot.state == "down"]
+
+
+def _down(bot: BotView) -> str:
+    why = bot.error or say("it has not started")
+    return say("{bot} is down: {why}", bot=bot.name, why=why)
 
 
 def _disk_low(disk: Disk) -> list[Problem]:
     if disk.free_bytes >= LOW_DISK_BYTES:
         return []
-    text = f"{disk.free_bytes >> 20} MB are free where the data lies."
-    grave = disk.free_bytes < LEAST_DISK_BYTES
-    return [Problem("disk", "disk", text, "Make room: a full disk stops every answer.", grave)]
+    text = say("{mb} MB are free where the data lies.", mb=disk.free_bytes >> 20)
+    remedy = say("Make room: a full disk stops every answer.")
+    return [Problem("disk", "disk", text, remedy, disk.free_bytes < LEAST_DISK_BYTES)]
