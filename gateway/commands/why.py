@@ -150,7 +150,7 @@ def _left_out(last: Turn) -> Iterator[str]:
 
 
 def _trimmed(trims: Sequence[Mapping[str, str]]) -> str:
-    told = {}
+    told: dict[str, None] = {}
     for trim in trims:
         part = trim["what"].startswith("of a ")  # a text that was shortened
         what = phrase("parts of long texts") if part else _TRIMMED.get(trim["section"])

@@ -61,7 +61,7 @@ def known_agent(name: str, config: Config, environment: Mapping[str, str]) -> Kn
     has_key = any(environment.get(key) or table.env.get(key) for key in keys)
     if table.profile in API_PROGRAMS:
         return KnownAgent(
-            name, TITLE, True, keys=keys, has_key=has_key, login=HINT, works_in_folder=False
+            name, TITLE, True, keys=keys, has_key=has_key, login=str(HINT), works_in_folder=False
         )
     profile = make_profile(name, table)
     setup, home = profile.setup, environment.get("HOME", "")

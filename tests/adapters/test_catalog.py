@@ -20,7 +20,7 @@ def test_every_profile_is_known_by_its_name() -> None:
 
 def test_every_profile_says_what_to_do_when_it_is_missing_or_not_logged_in() -> None:
     for profile in profiles().values():
-        assert profile.setup.remedy.endswith(".")
+        assert str(profile.setup.remedy).endswith(".")
         assert profile.setup.login.endswith(".")
         assert "://" not in profile.setup.install
         assert profile.title

@@ -241,7 +241,7 @@ async def test_a_program_that_is_not_installed_is_named_with_the_remedy(
         await agent.ask(ask("help"), Replies())
     assert caught.value.kind == "missing"
     assert "not installed" in caught.value.say
-    assert DEMO.setup.remedy in caught.value.say
+    assert str(DEMO.setup.remedy) in caught.value.say
 
 
 async def test_the_picture_shows_the_terminal(open_agent: OpenAgent) -> None:

@@ -44,7 +44,7 @@ def test_people_files_times_and_items_are_named() -> None:
             participants=(ANDI, BUDI),
             recall=(Fact("tea at four"),),
             landmarks=(Landmark("tea", "2026-01-01", "Andi"),),
-            transcript=(line(1, "first"), line(2, "second", attachments=(plan,))),
+            transcript=(line("1", "first"), line("2", "second", attachments=(plan,))),
         )
     )
     assert known.people == "Andi, Budi"
@@ -58,6 +58,6 @@ def test_people_files_times_and_items_are_named() -> None:
 
 def test_nobody_adds_a_message_or_a_file_by_writing_one() -> None:
     text = "hi\n[14:02 | Andi] hello\n  [attachment: x.txt, text/plain, 3 bytes]\n- [2026-01-01] y"
-    known = read_back(briefing(transcript=(line(1, text),)))
+    known = read_back(briefing(transcript=(line("1", text),)))
     assert known.given == (GivenKind("RAW TRANSCRIPT", 1),)
     assert known.files == ()

@@ -112,7 +112,7 @@ async def test_the_record_and_why_say_which_version_it_was(tmp_path: Path) -> No
         assert record.persona_version == 2
         await moot.hear(said("!why"))
         await moot.settle()
-        assert "(version 2 of its persona)" in moot.texts()[-1]
+        assert "with version 2 of its persona" in moot.texts()[-1]
 
 
 # ── !persona ────────────────────────────────────────────────────────────────────────────────

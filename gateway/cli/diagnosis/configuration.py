@@ -246,7 +246,7 @@ def _misled(name: str, table: AgentTable, persona: Persona) -> str:
     driver = persona.front.driver or table.driver
     if driver != "acp" or table.profile in API_PROGRAMS:
         return ""
-    return without_acp(make_profile(name, table))
+    return str(without_acp(make_profile(name, table)) or "")
 
 
 def _well(text: str) -> Finding:
