@@ -41,16 +41,16 @@ class Seen:
 
 
 @dataclass(slots=True)
-class Proposal:
+class ProposedSettings:
     """settings: of [agents.NAME.settings]. notes: what could not be seen."""
 
     settings: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
 
-def propose(seen: Seen) -> Proposal:
+def propose(seen: Seen) -> ProposedSettings:
     """The settings that fit what was seen."""
-    proposal = Proposal()
+    proposal = ProposedSettings()
     settings = proposal.settings
     chrome = _chrome(seen)
     busy, busy_row = _busy(seen)
@@ -239,7 +239,7 @@ def refusing_keys(seen: Seen) -> bytes:
     return refusals[0] if refusals else KEYS[_interrupt(seen)]
 
 
-def _permission(seen: Seen, chrome: Sequence[str], proposal: Proposal) -> None:
+def _permission(seen: Seen, chrome: Sequence[str], proposal: ProposedSettings) -> None:
     rows = question_rows(seen, chrome)
     asking = next((row for row in reversed(rows) if "?" in row), None)
     if asking is None and not keys_on(rows):

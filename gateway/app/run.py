@@ -45,7 +45,7 @@ from gateway.turns.voice import open_transcriber
 from gateway.web.listening.listener import log_shortage, serving_hooks
 from gateway.web.services import PageSecrets
 from gateway.web.settings.service import Installed
-from gateway.web.settings.values import Trial
+from gateway.web.settings.values import ChangeChecks
 from gateway.web.signin.tokens import check_own
 from llm.client import ApiConnections
 from store.database import Store
@@ -72,7 +72,7 @@ async def run(
     at_once: asyncio.Event | None = None,
     notify: Notify = nobody,
     confirms: Confirms | None = None,
-    trial: Trial | None = None,
+    trial: ChangeChecks | None = None,
 ) -> None:
     """Run Moot until `stop` is set.
 
@@ -93,7 +93,7 @@ async def _run(
     environment: Mapping[str, str],
     serve: Callable[[App], Awaitable[None]],
     redactor: Redactor,
-    trial: Trial | None,
+    trial: ChangeChecks | None,
 ) -> None:
     environment = dict(environment)  # a key that is given on the page comes into it
     _bring_personas(config.gateway.personas_dir)

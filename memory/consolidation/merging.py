@@ -206,14 +206,14 @@ class Supersession(_ProposalEntry):
     later: int
 
 
-class Proposal(_ProposalEntry):
+class ProposedMerges(_ProposalEntry):
     """The model's proposal for a group. No fact is in two entries but as the later one."""
 
     merges: list[Merge]
     superseded: list[Supersession]
 
     @model_validator(mode="after")
-    def _each_once(self) -> Proposal:
+    def _each_once(self) -> ProposedMerges:
         moved = [number for merge in self.merges for number in merge.facts]
         moved += [entry.outdated for entry in self.superseded]
         later = {entry.later for entry in self.superseded}
@@ -227,7 +227,7 @@ class Proposal(_ProposalEntry):
         return found | {n for entry in self.superseded for n in (entry.outdated, entry.later)}
 
 
-async def propose(model: Model, group: Sequence[StoredFact]) -> tuple[Proposal | None, int]:
+async def propose(model: Model, group: Sequence[StoredFact]) -> tuple[ProposedMerges | None, int]:
     """The model's proposal and how many calls it took; None when it can't be used, twice.
 
     Raises ModelError.
@@ -244,11 +244,11 @@ async def propose(model: Model, group: Sequence[StoredFact]) -> tuple[Proposal |
     return None, TRIES
 
 
-def _checked(completion: Completion, size: int) -> Proposal | None:
+def _checked(completion: Completion, size: int) -> ProposedMerges | None:
     if len(completion.calls) != 1 or completion.calls[0].name != TOOL.name:
         return None
     try:
-        proposal = Proposal.model_validate(dict(completion.calls[0].input))
+        proposal = ProposedMerges.model_validate(dict(completion.calls[0].input))
     except ValidationError:
         return None
     return proposal if proposal.numbers() <= set(range(1, size + 1)) else None

@@ -30,7 +30,7 @@ from gateway.web import inbox, monitor
 from gateway.web.admin import values
 from gateway.web.memory.room_memory import MemorySearch
 from gateway.web.messages.reads import Unread
-from gateway.web.messages.search import Hit, Hits
+from gateway.web.messages.search import Hits, MessageHit
 from gateway.web.rendering import INLINE, shown_names
 from gateway.web.settings import values as settings
 from memory.browse.view_rows import (
@@ -75,7 +75,7 @@ RENDERED: Mapping[str, Any] = {
     "KnownAgentView": KnownAgent,
     "ConnectedView": Connected,
     "ContentsView": Contents,
-    "HitView": Hit,
+    "HitView": MessageHit,
     "HitsView": Hits,
     "LandmarkView": LandmarkRow,
     "LeftOutView": views.LeftOut,

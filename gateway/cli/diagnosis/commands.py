@@ -93,11 +93,11 @@ def add_describe(commands: Commands[argparse.ArgumentParser]) -> None:
 
 def run_describe(arguments: argparse.Namespace) -> int:
     """Exit code 1: nothing was written."""
-    from gateway.cli.diagnosis.describe import Wish, describe, name_of
+    from gateway.cli.diagnosis.describe import DescribeOptions, describe, name_of
     from gateway.cli.init.asking import Asker
 
     name = arguments.name or name_of(arguments.command)
-    wish = Wish(name, arguments.command, arguments.prompt, arguments.permission_prompt)
+    wish = DescribeOptions(name, arguments.command, arguments.prompt, arguments.permission_prompt)
     asking = Asker(sys.stdin, sys.stdout, quiet=arguments.yes)
     file = config_file(arguments)
     config, environment = configured(arguments), environment_of(arguments)

@@ -16,7 +16,7 @@ from tomlkit.items import Item
 from adapters.agent import Launch
 from adapters.cli.session import CliAgent
 from adapters.cli_profile import Profile
-from adapters.describing.proposal import Proposal, Seen, propose, refusing_keys
+from adapters.describing.proposal import ProposedSettings, Seen, propose, refusing_keys
 from adapters.describing.watch import Watcher
 from adapters.profiles.generic import GenericSettings, generic_profile
 from adapters.reading.queries import reply_on
@@ -47,7 +47,7 @@ _LAUNCHERS = re.compile(r"python[\d.]*|node|deno|bun|ruby|perl|bash|sh|uv|npx|en
 
 
 @dataclass(frozen=True)
-class Wish:
+class DescribeOptions:
     """A program to describe. prompts: instead of Moot's own; permission: one that makes it ask."""
 
     name: str
@@ -64,7 +64,7 @@ def name_of(command: Sequence[str]) -> str:
 
 
 async def describe(
-    config: Config, environment: Mapping[str, str], file: Path, wish: Wish, asking: Asker
+    config: Config, environment: Mapping[str, str], file: Path, wish: DescribeOptions, asking: Asker
 ) -> int:
     """Watch it, show what would be read, check it, write it after a yes. 1: nothing was written."""
     if wish.name in config.agents:
@@ -79,7 +79,7 @@ async def describe(
 
 
 async def _launch(
-    config: Config, environment: Mapping[str, str], wish: Wish, folder: Path
+    config: Config, environment: Mapping[str, str], wish: DescribeOptions, folder: Path
 ) -> Launch:
     """As an agent is started: its environment, a HOME of its own, the sandbox where one is on."""
     table = AgentTable(profile="generic", command=tuple(wish.command))
@@ -102,7 +102,7 @@ async def _launch(
     )
 
 
-async def _described(launch: Launch, file: Path, wish: Wish, asking: Asker) -> int:
+async def _described(launch: Launch, file: Path, wish: DescribeOptions, asking: Asker) -> int:
     say = asking.say
     seen = await _watched(launch, wish, asking)
     proposal = propose(seen)
@@ -144,8 +144,8 @@ async def _described(launch: Launch, file: Path, wish: Wish, asking: Asker) -> i
     return 0
 
 
-async def _watched(launch: Launch, wish: Wish, asking: Asker) -> Seen:
-    profile = _profile(wish, Proposal())
+async def _watched(launch: Launch, wish: DescribeOptions, asking: Asker) -> Seen:
+    profile = _profile(wish, ProposedSettings())
     asking.say(f"Starting {' '.join(wish.command)} ...")
     async with Watcher.open(profile, launch) as watcher:
         turns = []
@@ -162,7 +162,7 @@ async def _watched(launch: Launch, wish: Wish, asking: Asker) -> Seen:
         return seen
 
 
-def _profile(wish: Wish, proposal: Proposal) -> Profile:
+def _profile(wish: DescribeOptions, proposal: ProposedSettings) -> Profile:
     given = {"command": list(wish.command), **proposal.settings}
     ready = str(proposal.settings.get("ready", ""))
     return generic_profile(wish.name, GenericSettings.model_validate(given), ready)
@@ -171,7 +171,9 @@ def _profile(wish: Wish, proposal: Proposal) -> Profile:
 # ── moot.toml ───────────────────────────────────────────────────────────────────────────
 
 
-def _put(made: tomlkit.TOMLDocument, wish: Wish, proposal: Proposal) -> tomlkit.TOMLDocument:
+def _put(
+    made: tomlkit.TOMLDocument, wish: DescribeOptions, proposal: ProposedSettings
+) -> tomlkit.TOMLDocument:
     """Add the agent's tables."""
     agent, settings = tomlkit.table(), tomlkit.table()
     agent.add("profile", "generic")
@@ -191,7 +193,7 @@ def _item(value: Any) -> Item:
     return tomlkit.string(value, literal=True) if literal else tomlkit.item(value)
 
 
-def _write(file: Path, wish: Wish, proposal: Proposal) -> None:
+def _write(file: Path, wish: DescribeOptions, proposal: ProposedSettings) -> None:
     before = read(file)
     text = tomlkit.dumps(_put(document(before), wish, proposal))
     parse_config(tomlkit.parse(text).unwrap(), file)

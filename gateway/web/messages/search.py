@@ -20,7 +20,7 @@ _WORD = re.compile(r'"([^"]+)"|(\S+)')
 
 
 @dataclass(frozen=True, slots=True)
-class Hit(View):
+class MessageHit(View):
     """A message that was found. text: what stands around the first word that was."""
 
     message_id: str
@@ -37,7 +37,7 @@ class Hits(View):
     there, also where a part without any was looked at; None: all was."""
 
     words: tuple[str, ...]
-    items: tuple[Hit, ...]
+    items: tuple[MessageHit, ...]
     next_before: int | None
 
 
@@ -72,9 +72,9 @@ def words_of(asked: str) -> tuple[str, ...]:
     return words
 
 
-def _hit(found: Found, room_name: str, words: Sequence[str]) -> Hit:
+def _hit(found: Found, room_name: str, words: Sequence[str]) -> MessageHit:
     text = " ".join(found.content.split())
-    return Hit(
+    return MessageHit(
         found.message_id, found.room_id, room_name, found.by, found.sent_at, excerpt(text, words)
     )
 

@@ -30,13 +30,13 @@ from gateway.web.settings.values import (
     BOT_KEYS,
     LIMIT_KEYS,
     Change,
+    ChangeChecks,
     Changed,
-    Draft,
+    DraftedChange,
     NewBot,
     Proposal,
     SettingsView,
     Told,
-    Trial,
     Unfit,
 )
 from store.transcript import Transcript
@@ -52,7 +52,7 @@ class Installed:
     learn: told what is never to be shown."""
 
     environment: Mapping[str, str]
-    trial: Trial
+    trial: ChangeChecks
     learn: Callable[[Iterable[str]], None]
 
     @property
@@ -153,7 +153,7 @@ class SettingsService:
 
     # ── Making the files ────────────────────────────────────────────────────────────────
 
-    def _draft(self, change: Change, base: str, by: Speaker | None) -> Draft:
+    def _draft(self, change: Change, base: str, by: Speaker | None) -> DraftedChange:
         """The change on the file as it is, checked. Raises Unfit, Changed, ConfigError."""
         before = read(self.at.file)
         if _base(before) != base:
@@ -168,12 +168,12 @@ class SettingsService:
                 raise Unfit({"": mistake})
         return draft
 
-    def _drafted(self, change: Change, before: str | None) -> Draft:
+    def _drafted(self, change: Change, before: str | None) -> DraftedChange:
         values, secrets = self._values(change, self._parsed(before), before)
         text = changed(before, values)
         if faults := faults_of(tomllib.loads(text)):
             raise Unfit(faults)
-        return Draft(before, text, self._parsed(text), secrets)
+        return DraftedChange(before, text, self._parsed(text), secrets)
 
     def _values(
         self, change: Change, config: Config, before: str | None
@@ -201,7 +201,7 @@ class SettingsService:
             values["bots"] = tables
         return values, secrets
 
-    def _files(self, draft: Draft) -> list[File]:
+    def _files(self, draft: DraftedChange) -> list[File]:
         """moot.toml, the copy of what it was, and moot.env."""
         file = self.at.file
         mode = stat.S_IMODE(file.stat().st_mode) if file.exists() else 0o644

@@ -75,7 +75,7 @@ class Told(View):
     text: str
 
 
-class Trial(Protocol):
+class ChangeChecks(Protocol):
     """The checks of the command line, and the moot.toml that they are of."""
 
     @property
@@ -170,7 +170,7 @@ class Proposal(View):
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class DraftedChange:
     """A change as the files that it would make. text: of moot.toml."""
 
     before: str | None
