@@ -36,17 +36,7 @@ def compose(briefing: Briefing) -> Header:
     record = Record()
     where = zone(briefing.timezone)
     messages, asked = window(briefing, record)
-    labels = Labels(
-        (
-            briefing.you,
-            briefing.triggered_by,
-            *briefing.participants,
-            *briefing.spoke_since,
-            *(said.by for said in briefing.thread),
-            *(line.by for line in messages),
-        ),
-        briefing.you,
-    )
+    labels = _labels(briefing, messages)
     about_people: tuple[Part, ...] = ()
     if briefing.pins or briefing.recommendations:
         pins, recommendations = about_people = notes(briefing, record)
@@ -77,6 +67,14 @@ def compose(briefing: Briefing) -> Header:
     text = "\n\n".join(section.text for section in sections) + "\n"
     lines, facts = _stayed(messages, said), _stayed(hits, *recalled)
     return Header(text, sections, tuple(record.trims), lines, facts)
+
+
+def _labels(briefing: Briefing, messages: Sequence[TranscriptLine]) -> Labels:
+    """Of everybody whom the header names."""
+    thread = (said.by for said in briefing.thread)
+    present = (*briefing.participants, *briefing.spoke_since, *thread)
+    speakers = (line.by for line in messages)
+    return Labels((briefing.you, briefing.triggered_by, *present, *speakers), briefing.you)
 
 
 def _stayed(items: Sequence[TranscriptLine | Fact], *shown: Part) -> Sequence[str]:

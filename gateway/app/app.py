@@ -95,17 +95,20 @@ class App:
         self.persona_service = make_persona_service(context)
         self.sessions = make_sessions(context, self.memories, programs, hooks, sandboxing)
 
-        self._connecting = None
-        if hooks is not None and environment is not None:
-            learn = context.redactor.learn_one
-            self._connecting = Connecting(
-                context.config, environment, hooks, self.persona_service, learn
-            )
+        self._connecting = self._connects(hooks, environment)
         self._make_way(programs)
         # The page
         self.visitors = make_visitors(context, self.admissions, page_secrets)
         self.services = self._services(installed)
         self._page = make_page_settings(context)
+
+    def _connects(
+        self, hooks: HookListener | None, environment: MutableMapping[str, str] | None
+    ) -> Connecting | None:
+        if hooks is None or environment is None:
+            return None
+        config, learn = self.context.config, self.context.redactor.learn_one
+        return Connecting(config, environment, hooks, self.persona_service, learn)
 
     def _make_way(self, programs: Callable[[str], AgentProgram]) -> None:
         """The way of a message: from the intake through a queue to a session, and back."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from contextlib import aclosing
 from functools import partial
 from pathlib import Path
@@ -81,29 +81,27 @@ async def run(
     redactor: knows the secrets of both; without it none is known. confirms: see `Confirms`.
     trial: checks what the page writes into moot.toml; without it the page can't.
     """
+    speak(config.gateway.language)
     ends = Ends(stop, at_once or asyncio.Event())
     keep_private(config.gateway.data_dir)
     with hold(config.gateway.data_dir):
         serve = partial(App.serve, started=started, ends=ends, notify=notify, confirms=confirms)
-        await _run(config, environment, serve, redactor or Redactor(), trial)
+        known = dict(environment)  # a key that is given on the page comes into it
+        await _run(_with_webhook(config, known), known, serve, redactor or Redactor(), trial)
 
 
 async def _run(
     config: Config,
-    environment: Mapping[str, str],
+    environment: MutableMapping[str, str],
     serve: Callable[[App], Awaitable[None]],
     redactor: Redactor,
     trial: ChangeChecks | None,
 ) -> None:
-    environment = dict(environment)  # a key that is given on the page comes into it
     _bring_personas(config.gateway.personas_dir)
-    speak(config.gateway.language)
-    config = _with_webhook(config, environment)
     personas = Personas(config.gateway.personas_folder, tuple(HEADINGS), agent_names(config.agents))
     access = Access(config.access)
     bots = make_bots(config, environment, personas, access, redactor.learn_one)
     secrets = _page_secrets(config, environment)
-    _prepare_process()
     async with (
         open_model(config, environment) as model,
         Store.open(config.store_url) as store,
@@ -114,10 +112,9 @@ async def _run(
         aclosing(ApiConnections()) as connections,
         open_transcriber(config.transcribe, environment) as transcriber,
     ):
-        redactor.learn((hooks.secret,))
-        sandboxing = Sandboxing(config, environment.get("PATH", ""))
-        await sandboxing.tell(personas.good.values())
-        _prepare_data(config.gateway.data_dir)
+        redactor.learn_one(hooks.secret)
+        sandboxing = await _sandboxing(config, environment, personas)
+        _prepare(config.gateway.data_dir)
         instruments = Instruments(Metrics(), redactor, telemetry)
 
         def make_app(group: asyncio.TaskGroup) -> App:
@@ -154,7 +151,10 @@ def _with_webhook(config: Config, environment: Mapping[str, str]) -> Config:
     return config.model_copy(update={"alerts": alerts})
 
 
-def _prepare_process() -> None:
+def _prepare(data_dir: Path) -> None:
+    """The process and its folder, once all is imported and the libraries have made their files."""
+    keep_versions(data_dir / "versions.json")
+    keep_private(data_dir)
     OPEN_FILES.raise_limit()
     log_shortage(asyncio.get_running_loop())
     gc.freeze()  # what is imported stays: to look through it for garbage takes 80 ms each time
@@ -162,9 +162,12 @@ def _prepare_process() -> None:
     gc.enable()
 
 
-def _prepare_data(data_dir: Path) -> None:
-    keep_versions(data_dir / "versions.json")
-    keep_private(data_dir)  # libraries have made their files by now
+async def _sandboxing(
+    config: Config, environment: Mapping[str, str], personas: Personas
+) -> Sandboxing:
+    made = Sandboxing(config, environment.get("PATH", ""))
+    await made.tell(personas.good.values())
+    return made
 
 
 def _page_secrets(config: Config, environment: Mapping[str, str]) -> PageSecrets:

@@ -57,9 +57,7 @@ def add_init(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     )
     init.add_argument("--listen", default="", metavar="HOST:PORT", help="of the page")
     init.add_argument("--timezone", default="", help="default: this machine's")
-    init.add_argument(
-        "--yes", action="store_true", help="ask nothing; defaults where nothing is said"
-    )
+    init.add_argument("--yes", action="store_true", help="ask nothing, and take the defaults")
     init.add_argument("--no-test", action="store_true", help="try neither platform nor agent")
     init.set_defaults(do=run_init)
 
