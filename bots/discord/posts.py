@@ -18,9 +18,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from bots.discord.api import PAGE, UNKNOWN_MESSAGE, DiscordApi, DiscordRefused
+from bots.discord.buttons import buttons
 from bots.discord.directory import FORUMS, THREADS, Directory
 from bots.discord.events import moment
-from bots.discord.interactions import CHOOSE
 from bots.discord.text import LIMIT, size, written
 from bots.discord.threads import OwnThreads
 from bots.kit.doubt import oldest as oldest_of
@@ -49,10 +49,6 @@ _TOKEN_S = 14 * 60.0  # Discord: an interaction's token is good for 15 minutes
 TOO_LATE = phrase(
     "That was for one person alone, and comes too late to be told so. Please ask again."
 )
-
-# Message components: docs.discord.com, read 2026-11.
-_ROWS, _ROW, _LABEL, _CUSTOM_ID = 5, 5, 80, 100
-_ACTION_ROW, _BUTTON, _SECONDARY, _DANGER = 1, 2, 2, 4
 
 # Whoever may not read the history may not reply either; and some messages can't be replied to.
 _NO_REPLY = {160002, 50035}
@@ -367,30 +363,6 @@ class Posts:
         text = question_markdown(question)
         fitting = text if size(text) <= LIMIT else split(text, LIMIT, size)[0]
         return await self.post(place, written(fitting), key, buttons(question))
-
-
-def buttons(question: Question) -> list[dict[str, Any]]:
-    """Rows of buttons; what Discord has no room for can still be typed."""
-    if len(_custom_id(question, _ROWS * _ROW)) > _CUSTOM_ID:
-        return []
-    made = [_button(question, n) for n in range(min(len(question.options), _ROWS * _ROW))]
-    rows = range(0, len(made), _ROW)
-    return [{"type": _ACTION_ROW, "components": made[row : row + _ROW]} for row in rows]
-
-
-def _button(question: Question, number: int) -> dict[str, Any]:
-    option = question.options[number]
-    label = " ".join(option.label.split()) or f"!{number + 1}"
-    return {
-        "type": _BUTTON,
-        "style": _DANGER if option.refuses else _SECONDARY,
-        "label": label if len(label) <= _LABEL else label[: _LABEL - 1] + "…",
-        "custom_id": _custom_id(question, number),
-    }
-
-
-def _custom_id(question: Question, number: int) -> str:
-    return f"{CHOOSE}{number}:{question.digest}:{question.id}"
 
 
 def nonce_of(key: str) -> str:

@@ -8,7 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bots.discord.bot import DiscordBot
-from bots.discord.posts import buttons, nonce_of
+from bots.discord.buttons import buttons
+from bots.discord.posts import nonce_of
 from bots.kit.slash import SlashCommand
 from contract.agent import Option, Question
 from contract.chat import Destination, Room

@@ -28,15 +28,8 @@ from gateway.core.log_context import (
     subject,
 )
 from gateway.core.redaction import REMOVED, Redactor
-from gateway.observability.logs import (
-    FOREIGN,
-    LONGEST_VALUE,
-    PROSE,
-    Logs,
-    as_json,
-    human,
-    logging_to,
-)
+from gateway.observability.log_lines import as_json, human
+from gateway.observability.logs import FOREIGN, LONGEST_VALUE, PROSE, Logs, logging_to
 from tests.doubles.platform import said
 from tests.doubles.running import gateway
 from tests.gateway.event_table import PAGE, calls, events, sentences, updated
