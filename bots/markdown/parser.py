@@ -6,13 +6,17 @@ It learns formulas, and that signs between words are no emphasis: `2*3*4`, `x**2
 from __future__ import annotations
 
 import re
+from typing import Any, cast
 
-from markdown_it import MarkdownIt
+from markdown_it import MarkdownIt, helpers
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 
 # Nested deeper than this, text is kept as text: the parser recurses once per level.
 MAX_NESTING = 40
+# After so many brackets that nothing closes, a text's other brackets are text: each costs a search.
+MAX_UNCLOSED = 200
+_UNCLOSED = "unclosed"
 
 URL = re.compile(r"https?://[^\s<>`\u3000-\u303f\uff00-\uffef]+", re.IGNORECASE)
 _URL_END = ".,:;!?'\"*_~"
@@ -43,6 +47,24 @@ DUNDER = re.compile(
     r"|(?<=[.'\"/])__[a-z][a-z0-9]*(?:_[a-z0-9]+)*__(?!\w)"
 )
 _STAR = ord("*")
+
+
+class _Helpers:
+    """The library's, but that a text of nothing but opening brackets is not searched from each."""
+
+    parseLinkDestination = staticmethod(helpers.parseLinkDestination)  # noqa: N815
+    parseLinkTitle = staticmethod(helpers.parseLinkTitle)  # noqa: N815
+
+    @staticmethod
+    def parseLinkLabel(state: StateInline, start: int, disableNested: bool = False) -> int:  # noqa: N802, N803
+        """The end of the label that begins at start; -1: none."""
+        unclosed = state.env.get(_UNCLOSED, 0)
+        if unclosed >= MAX_UNCLOSED:
+            return -1
+        end = helpers.parseLinkLabel(state, start, disableNested)
+        if end < 0:
+            state.env[_UNCLOSED] = unclosed + 1
+        return end
 
 
 class _Markdown(MarkdownIt):
@@ -178,6 +200,7 @@ def cells_of(line: str) -> list[str]:
 
 def _markdown() -> MarkdownIt:
     markdown = _Markdown("commonmark", {"html": False, "maxNesting": MAX_NESTING})
+    markdown.helpers = cast(Any, _Helpers)
     markdown.enable(["table", "strikethrough"])
     markdown.disable(["entity", "html_block", "html_inline"])
     markdown.inline.ruler.at("newline", _newline)

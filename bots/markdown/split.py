@@ -171,7 +171,8 @@ class _Cutter:
 def _softened(line: str, ends: list[int]) -> int:
     """The best of the cuts in a line, not far before the last: no link, no word is torn."""
     atoms = [atom.span() for atom in _ATOM.finditer(line)]
-    whole = [end for end in ends if not any(a < end < b for a, b in atoms)] or ends
+    torn = {end for a, b in atoms for end in range(a + 1, b)}
+    whole = [end for end in ends if end not in torn] or ends
     most, allowed = whole[-1], set(whole)
     for pattern in (_SENTENCE_END, _WORD_END):
         cuts = [found.end() for found in pattern.finditer(line, 0, most)]

@@ -193,7 +193,7 @@ AppEvent = (
 SNAPSHOTS = (DraftChanged, WorkChanged)
 """Of a turn: only its newest of each kind is of interest."""
 EPHEMERAL = (DraftChanged, WorkChanged, TypingChanged)
-"""Snapshots that the next one replaces: not kept for a client that comes back."""
+"""What the next one replaces; of snapshots a client that comes back gets the newest."""
 
 
 # ── The bus ─────────────────────────────────────────────────────────────────────────────

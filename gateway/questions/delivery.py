@@ -27,7 +27,7 @@ from store.timestamps import moment
 log = structlog.stdlib.get_logger("moot.delivery")
 
 LONGEST_WAIT_S = 30.0
-QUICK_CHARS = 1_500  # splitting takes about 10 ms for a thousand characters of dense Markdown
+QUICK_CHARS = 200  # splitting takes about 10 ms for a thousand characters of dense Markdown
 
 
 async def pieces(text: str, bot: Bot) -> list[str]:
@@ -47,7 +47,8 @@ async def plan(answer: str, bot: Bot, record: Mapping[str, Any]) -> list[tuple[s
         shown = with_a_file(split, able.max_posts, answer.count("\n") + 1)
         planned = [*(("text", piece) for piece in shown), ("file", answer)]
     elif able.files and not able.nests_fences:
-        planned += [("file", code) for code in with_fences_inside(answer)]
+        inside = await asyncio.to_thread(lambda: [*with_fences_inside(answer)])
+        planned += [("file", code) for code in inside]
     if able.files:
         handed = (json.dumps(values, ensure_ascii=False) for values in record.get("files", ()))
         planned += [("handed", text) for text in handed]

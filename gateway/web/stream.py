@@ -19,7 +19,7 @@ from typing import Any
 import structlog
 from aiohttp import web
 
-from gateway.core.events import EPHEMERAL, SNAPSHOTS, AppEvent, EventBus
+from gateway.core.events import EPHEMERAL, SNAPSHOTS, AppEvent, EventBus, TurnChanged
 
 Picture = Sequence[Sequence[tuple[str, str]]]
 """A terminal: rows of (text, CSS classes) runs."""
@@ -122,6 +122,7 @@ class Hub:
         self._number = 0
         self._kept: deque[_Kept] = deque()
         self._kept_bytes = 0
+        self._snapshots: dict[tuple[str, str], _Kept] = {}  # the newest of turns that run
         self._clients: set[_Client] = set()
         self._leaving: asyncio.TimerHandle | None = None
         self._closed = False
@@ -153,14 +154,18 @@ class Hub:
             for client in self._clients:
                 client.outbox.put(frame("reload", {"reason": "restart"}))
             return
+        key = (event.type, event.turn_id) if isinstance(event, SNAPSHOTS) else None
         if isinstance(event, EPHEMERAL):
-            key = (event.type, event.turn_id) if isinstance(event, SNAPSHOTS) else None
             encoded = frame(event.type, data)
+            if key is not None:
+                self._snapshots[key] = _Kept(self._number, event, encoded)
         else:
-            key = None
             self._number += 1
             encoded = frame(event.type, data, f"{self._epoch}-{self._number}")
             self._keep(_Kept(self._number, event, encoded))
+            if isinstance(event, TurnChanged) and event.turn.state != "running":
+                for kind in SNAPSHOTS:
+                    self._snapshots.pop((kind.type, event.turn.id), None)
         for client in self._clients:
             if client.wants(event):
                 client.outbox.put(encoded, key)
@@ -219,12 +224,14 @@ class Hub:
         oldest = self._kept[0].number if self._kept else self._number + 1
         if not oldest - 1 <= seen <= self._number:
             return None
-        return [kept for kept in self._kept if kept.number > seen]
+        drafts = [kept for kept in self._snapshots.values() if kept.number >= seen]
+        return [*(kept for kept in self._kept if kept.number > seen), *drafts]
 
     def _forget(self) -> None:
         """Nobody can go on where they were."""
         self._kept.clear()
         self._kept_bytes = 0
+        self._snapshots.clear()
         self._epoch = secrets.token_hex(4)
 
 

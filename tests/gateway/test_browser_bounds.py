@@ -150,7 +150,7 @@ async def test_hostile_markdown_does_not_hang_the_page(page: Page, house: FakeHo
     ):  # fmt: skip
         house.say(GENERAL, DEMO, text)
     house.say(GENERAL, DEMO, "the end")
-    await expect(page.get_by_text("the end")).to_be_visible()
+    await expect(page.get_by_text("the end")).to_be_visible(timeout=30_000)
 
 
 async def test_a_copy_button_copies_the_code_alone(

@@ -137,7 +137,9 @@ def test_what_looks_like_a_secret_is_warned_of_and_not_repeated(secret: str) -> 
 
 
 def test_a_bomb_of_brackets_is_a_fault_and_no_crash() -> None:
-    assert "nested too deeply" in one("---\nagent: " + "[" * 50_000 + "\n---\nHi").message
+    for bomb in ("[" * 50_000, "[{a: " * 10_000, "[[]," * 10_000):
+        assert "nested too deeply" in one(f"---\nagent: {bomb}\n---\nHi").message
+    assert faults("---\nagent: demo\nsandbox: {mode: on}\naliases: [[[[cc]]]]\n---\nHi")
 
 
 def test_windows_line_ends_and_a_byte_order_mark_move_nothing() -> None:

@@ -110,6 +110,27 @@ async def test_a_client_that_comes_back_gets_what_it_missed(
             assert message.data["message"]["text"] == "missed"
 
 
+async def test_a_client_that_comes_back_gets_the_newest_draft_of_what_still_runs(
+    client: Client, house: FakeHouse
+) -> None:
+    async with client.get("/api/events") as response:
+        told = events(response)
+        await take(told, 1)
+        turns = [house.queue(house.say(GENERAL, ANA, "?"), "demo", {}).turn.id for _ in "ab"]
+        for turn in turns:
+            house.move(turn, "running")
+        last = (await take(told, 7))[-1].id
+    house.draft(turns[0], "He")
+    house.draft(turns[0], "Hello")
+    house.draft(turns[1], "Bye")
+    house.finish(turns[1], "Bye.")
+    assert last is not None
+    async with client.get("/api/events", params={"after": last}) as response:
+        got = await take(events(response), 5)
+    assert [event.type for event in got] == ["hello", "turn", "message", "turn", "draft"]
+    assert got[-1].data["text"] == "Hello"
+
+
 async def test_a_gap_that_cannot_be_filled_is_told(client: Client) -> None:
     for unknown in ("x", "0-1", "deadbeef-99999999999999999999", "-", "²"):
         async with client.get("/api/events", params={"after": unknown}) as response:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from gateway.settings.mistakes.words import example_of, place_of, reason_of
+from gateway.settings.personas.front_yaml import FrontLoader
 from gateway.settings.tables import reserved
 
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
@@ -117,6 +119,7 @@ class _Page:
     def __init__(self, text: str) -> None:
         self.text = text
         self.findings: list[PersonaFinding] = []
+        self.starts = [0, *(newline.end() for newline in re.finditer("\n", text))]  # of the lines
         self.keys: dict[tuple[str, ...], tuple[int, int]] = {}
         self.values: dict[tuple[str, ...], tuple[int, int]] = {}
 
@@ -137,8 +140,8 @@ class _Page:
         )
 
     def _place(self, at: int) -> tuple[int, int]:
-        before = self.text[:at]
-        return before.count("\n") + 1, at - (before.rfind("\n") + 1) + 1
+        line = bisect_right(self.starts, min(at, len(self.text)))
+        return line, at - self.starts[line - 1] + 1
 
 
 def _no_front_matter(page: _Page) -> None:
@@ -169,7 +172,7 @@ def _read_yaml(page: _Page, source: str, offset: int) -> dict[Any, Any] | None:
     """The mapping that stands there, and in `page` where its keys and values are."""
     loader = None
     try:
-        loader = yaml.SafeLoader(source)
+        loader = FrontLoader(source)
         node = loader.get_single_node()
         if node is None:
             return {}

@@ -11,6 +11,7 @@ import yaml
 
 from contract.errors import ConfigError
 from gateway.settings.personas.check import FRONT_MATTER
+from gateway.settings.personas.front_yaml import FrontLoader
 from gateway.settings.personas.personas import parse_persona
 
 _MODE = "mode"  # what is changed of a `sandbox` that is a table
@@ -75,9 +76,9 @@ def _split(text: str) -> tuple[str, str, str]:
 def _mapping(head: str) -> yaml.MappingNode | None:
     """What stands in the front matter; None: nothing. Raises ConfigError."""
     try:
-        tokens = yaml.scan(head, yaml.SafeLoader)
+        tokens = yaml.scan(head, FrontLoader)
         shared = any(isinstance(token, yaml.AliasToken) for token in tokens)
-        node = yaml.compose(head, yaml.SafeLoader)
+        node = yaml.compose(head, FrontLoader)
     except (yaml.YAMLError, RecursionError):
         node, shared = None, True
     if shared or not isinstance(node, yaml.MappingNode | None):
