@@ -282,6 +282,8 @@ async def test_what_is_private_neither_leaves_nor_comes(
     services.memories.append(memory(4, PRIVATE, user_id="team"))
     async with opened(settings_for(services), tmp_path) as source:
         layer = MemorySources([source], clean=lambda text: text.replace("s3cr3t", "…"))
+        await source.answer()  # it is open
+        services.queries.clear()
         found = await layer.brief(ask("team tea in the kitchen s3cr3t <private>my safe</private>"))
         assert await layer.brief(ask("<private>the team and its tea</private>")) is not None
     assert services.queries == ["team tea in the kitchen …"]  # and of the second question nothing
