@@ -20,6 +20,9 @@ from random import Random
 
 from bench.markup import PLATFORMS
 from bots.markdown.reader import read
+from bots.matrix import text as matrix
+from bots.mattermost import text as mattermost
+from bots.slack import text as slack
 from gateway.settings.personas.personas import check_persona
 
 PIECES = (
@@ -27,7 +30,13 @@ PIECES = (
     "x*2", "`", "``", "`a``b", "```\n", "~", "~~a", "<", "<a ", "<http://", "<@U1> ", "<!--", ">",
     "> ", "> - ", "|a|\n", "||", "a|b\n--|--\n", "\\", "\\[", "\\(", "\\(a\\", "$$a", "#", "&",
     "&amp;", "!", "(", "- ", "  - a\n", "\t- ", "1. a\n", "[a]: b\n", "a\n===\n", "---\n", "\n",
-    "a\n\n", "a ", "@a ", "https://", "__init__ ", "__a", ":a:", "é", "\u3000",
+    "a\n\n", "a ", "@a ", "https://", "__init__ ", "__a", ":a:", "é", "\u3000", "]", "`a", "**",
+    "*a ", "_", "_a ", "~~", "<a", "$$", "|", "| a ", ":)", "@all ", "# ", "http://x.y/_",
+    "[a](b)", "![a](", "[^1]", "word. ", "漢", "\\*", "8) ", "<!here>", "- a\n", "> a\n",
+    "    a\n", "~~~\n", "```a\n", "- ```a\n", "~~~~a\n", "|a|b|\n|-|-|\n", "=\n", "a\n=\n",
+    "\\[\n", "$$\n", "$$a\n", "- [ ] a\n", "@a:b ", "a@b.", "a.b.", "a.* ", "a.b*c ", "a-", "<t:",
+    "[a]:b\n", "**a*", "__a_", "2*3*4 ", "x**2 ", "[[a]", "<a|", "<http://a|b> ", "\\(\\[",
+    "`a``", "`\n", "a`b_", "<a href=x>", "&lt;", "1. a\n\n1. b\n\n", "a  \n", "-\n", "\\_a", "(a",
 )  # fmt: skip
 FRONTS = (
     "[", "{", "- ", "? ", "a: [", "&a ", "!x ", "<<: *a\n", '"', "'", "| ", "a:\n", "a: b\n",
@@ -52,7 +61,9 @@ class Timed:
 def readers() -> dict[str, Callable[[str], object]]:
     """Everything that a text of people or agents goes through, by name."""
     posts: dict[str, Callable[[str], object]] = {one.name: one.posts for one in PLATFORMS}
-    return {**posts, "the reader": read}
+    others = {"Slack's own": slack.mrkdwn, "Matrix without HTML": matrix.plain}
+    others |= {"Mattermost": mattermost.written, "Mattermost's names": mattermost.names}
+    return {**posts, **others, "the reader": read}
 
 
 def front(text: str) -> object:

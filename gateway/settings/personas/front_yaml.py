@@ -14,6 +14,6 @@ class FrontLoader(yaml.SafeLoader):
 
     def fetch_flow_collection_start(self, token_class: Any) -> None:
         """One more bracket or brace is open."""
-        if self.flow_level >= MAX_DEPTH:  # type: ignore[has-type]
+        if self.flow_level >= MAX_DEPTH:
             raise yaml.scanner.ScannerError(None, None, "it is nested too deeply", self.get_mark())
-        super().fetch_flow_collection_start(token_class)  # type: ignore[no-untyped-call]
+        super().fetch_flow_collection_start(token_class)
