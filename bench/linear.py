@@ -61,9 +61,8 @@ class Timed:
 def readers() -> dict[str, Callable[[str], object]]:
     """Everything that a text of people or agents goes through, by name."""
     posts: dict[str, Callable[[str], object]] = {one.name: one.posts for one in PLATFORMS}
-    others = {"Slack's own": slack.mrkdwn, "Matrix without HTML": matrix.plain}
-    others |= {"Mattermost": mattermost.written, "Mattermost's names": mattermost.names}
-    return {**posts, **others, "the reader": read}
+    posts |= {"Slack's own": slack.mrkdwn, "Matrix without HTML": matrix.plain, "the reader": read}
+    return posts | {"Mattermost": mattermost.written, "Mattermost's names": mattermost.names}
 
 
 def front(text: str) -> object:
