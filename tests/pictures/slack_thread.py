@@ -16,6 +16,7 @@ from typing import Any
 from markdown_it import MarkdownIt
 
 Json = Mapping[str, Any]
+SIGNS = {"white_check_mark": "✓", "eyes": "👀", "x": "✗"}
 _STYLE = (Path(__file__).parent / "slack.css").read_text("utf-8")
 
 
@@ -46,8 +47,8 @@ def _message(message: Json, names: Mapping[str, str], zone: Any) -> str:
 
 
 def _reactions(message: Json) -> str:
-    marks = [html.escape(str(name)) for name in message.get("reactions", ())]
-    drawn = "".join(f"<span>:{mark}: 1</span>" for mark in marks)
+    marks = [SIGNS.get(str(name), f":{name}:") for name in message.get("reactions", ())]
+    drawn = "".join(f"<span>{html.escape(mark)} 1</span>" for mark in marks)
     return f'<div class="marks">{drawn}</div>' if marks else ""
 
 
