@@ -62,6 +62,11 @@ class Scene:
         first = next(ts for ts, m in said.items() if QUESTION in m["text"])
         return [m for ts, m in sorted(said.items()) if first in (ts, m.get("thread_ts"))]
 
+    def has(self, *words: str) -> bool:
+        """True if each of these stands somewhere in the thread."""
+        said = [str(message) for message in self.thread()]
+        return all(any(word in one for one in said) for word in words)
+
     def asks(self) -> str:
         """The ts of the open permission question; "": there is none."""
         for ts, message in self.slack.messages[ROOM].items():
@@ -138,9 +143,8 @@ async def take(folder: Path, browser: Browser) -> None:
         await page.set_viewport_size(PHONE)
         await shot(page, "phone-question")
         await slack.press(ROOM, ts, "Yes", OLIVIA)
-        while ANSWER.strip()[:20] not in here.slack.messages[ROOM][here.thread()[-2]["ts"]]["text"]:
+        while not here.has(ANSWER.strip()[:20], "2 tools"):
             await asyncio.sleep(0.2)
-        await asyncio.sleep(2)
         await draw_thread(browser, here, "slack-answer")
         await page.set_viewport_size(DESK)
         await page.goto(f"{here.moot.url}#slack:{ROOM}")
