@@ -4,6 +4,9 @@ Slack and the API are doubles in the bench's own process; the model says at once
 as a row says, the word that it was asked for. Every mention's time is from the event sent to its
 answer at Slack. `own` is what remains beside the model's time; the processor's time is that of
 Moot's process with all that a mention causes, the memory's work afterwards included.
+
+`--lag` adds after each row how long the turns of the loop were (bench/slices.py), which takes some
+of the processor by itself.
 """
 
 from __future__ import annotations
@@ -12,10 +15,11 @@ import argparse
 import asyncio
 import json
 import re
+import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Coroutine, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -24,10 +28,11 @@ from aiohttp import web
 
 from bench.memory import resident_mb
 from bench.rig import TimedSlack, connected, cpu_s, run, share, tokens
+from bench.slices import Slices
 from tests.doubles.api_stage import KEY
 from tests.doubles.model_steps import Message, Text, events
 from tests.doubles.service import Service, service
-from tests.doubles.slack import GENERAL
+from tests.doubles.slack import DM, GENERAL
 
 ASK = "echo word {n}"
 AFTERWARDS_S = 4.0  # the memory learns from a room two seconds after its first turn
@@ -107,6 +112,27 @@ class Rows:
         print(f"{len(rooms)} channels at once, the model takes {after_s:g} s: {taken:.2f} s")
         self._model.after_s = 0.0
 
+    async def burst(self, mentions: int, after_s: float) -> None:
+        """So many questions at once in one direct message, which are answered one by one."""
+        self._model.after_s = after_s
+        took = await self._timed(asyncio.gather(*(self.ask(DM) for _ in range(mentions))))
+        own_ms = (took / mentions - after_s) * 1e3
+        print(
+            f"{mentions} at once in a DM, the model takes {after_s:g} s: {took:.2f} s,"
+            f" own {own_ms:.1f} ms each"
+        )
+        self._model.after_s = 0.0
+
+    async def steady(self, rooms: Sequence[str], rate: float, for_s: float) -> None:
+        """So many mentions a second, one room after the other, whatever becomes of them."""
+        asked, begin = list[asyncio.Task[float]](), time.perf_counter()
+        for number in range(round(rate * for_s)):
+            await asyncio.sleep(max(begin + number / rate - time.perf_counter(), 0))
+            asked.append(asyncio.create_task(self.ask(rooms[number % len(rooms)])))
+        taken = await asyncio.gather(*asked)
+        p50, p99 = (share(taken, part) * 1e3 for part in (0.5, 0.99))
+        print(f"{rate:g}/s over {len(rooms)} channels: p50 {p50:.1f} p99 {p99:.1f} ms")
+
     async def closed_loop(self, rooms: Sequence[str], for_s: float) -> None:
         """One mention under way in every room, all the time."""
         end, taken = time.perf_counter() + for_s, list[float]()
@@ -140,16 +166,35 @@ async def measure(given: argparse.Namespace) -> None:
             first = asyncio.create_task(slack.ask(GENERAL, ASK, 0), name="first")
             begin = time.perf_counter()
             config = CONFIG.format(api_url=slack.api_url)
-            async with service(folder, config, **environment) as moot:
+            async with _moot(folder, config, environment, lag=given.lag) as moot:
                 print(f"start to the first reply in Slack: {(await first).at - begin:.2f} s")
                 await connected(slack)
                 await asyncio.sleep(AFTERWARDS_S)
                 print(f"memory after it: {resident_mb(moot.pid):.0f} MB")
                 rows, rooms = Rows(slack, moot, model), slack.rooms(given.rooms)
-                await rows.paced(given.mentions)
-                await rows.at_once(rooms, 2.0)
-                await rows.closed_loop(rooms, given.seconds)
+                for row in (
+                    rows.paced(given.mentions),
+                    rows.at_once(rooms, 2.0),
+                    rows.steady(rooms, given.rate, given.seconds),
+                    rows.closed_loop(rooms, given.seconds),
+                    rows.burst(given.burst, 0.05),
+                ):
+                    began = time.monotonic()
+                    await row
+                    if given.lag:
+                        told = Slices.read(folder / "slices", began, time.monotonic())
+                        print(*(f"    {line}" for line in told.rows()), sep="\n")
                 print(f"memory at the end: {resident_mb(moot.pid):.0f} MB")
+
+
+def _moot(
+    folder: Path, config: str, environment: dict[str, str], *, lag: bool
+) -> AbstractAsyncContextManager[Service]:
+    """`moot run`, and with `lag` what notes the turns of its loop around it."""
+    if not lag:
+        return service(folder, config, **environment)
+    noted = {**environment, "SLICES": str(folder / "slices")}
+    return service(folder, config, (), sys.executable, "bench.slices", **noted)
 
 
 def main() -> None:
@@ -159,7 +204,10 @@ def main() -> None:
     )
     parser.add_argument("--rooms", type=int, default=50)
     parser.add_argument("--mentions", type=int, default=20)
-    parser.add_argument("--seconds", type=float, default=8.0, help="of the closed loop")
+    parser.add_argument("--seconds", type=float, default=8.0, help="of the last rows but one")
+    parser.add_argument("--rate", type=float, default=100.0, help="mentions a second")
+    parser.add_argument("--burst", type=int, default=200)
+    parser.add_argument("--lag", action="store_true", help="how long the loop's turns were")
     run(measure(parser.parse_args()))
 
 
