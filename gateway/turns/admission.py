@@ -19,7 +19,7 @@ from gateway.access.admissions import Admissions
 from gateway.access.unknown_users import AccessRefusal, UnknownUsers
 from gateway.access.visibility import Rosters
 from gateway.core.ledger import Accepted, Also, Turn, TurnRequest
-from gateway.core.reading import pins_in, worth_pinning
+from gateway.core.reading import Reading, pins_in, worth_pinning
 from gateway.core.sql_ledger import SqlLedger
 from gateway.limits.accounting import Accounting
 from gateway.turns.lent_files import missing_files
@@ -220,9 +220,12 @@ class Suggestions:
         self._enabled = enabled
         self._told: dict[str, datetime] = {}
 
-    async def after(self, turn: Turn) -> str | None:
-        """The line to be said after an agent's answer, or None."""
+    async def after(self, turn: Turn, reading: Reading | None) -> str | None:
+        """The line to be said after an agent's answer, or None. reading: of its question when it
+        came, of which nearly none is worth a look at the message."""
         if not self._enabled or turn.fault:
+            return None
+        if reading is not None and worth_pinning(reading.content) is None:
             return None
         told = self._told.get(turn.room.id)
         if told is not None and self._clock() - told < SUGGEST_EVERY:
@@ -252,15 +255,16 @@ class HandOver:
     accounting: Accounting
     suggestions: Suggestions
 
-    async def requests(self, turn: Turn, bot: Bot) -> list[TurnRequest]:
+    async def requests(self, turn: Turn, bot: Bot, reading: Reading | None) -> list[TurnRequest]:
         """Find what follows from an answer: turns of the peers that it addresses, and at most
-        one line of Moot's own."""
+        one line of Moot's own. reading: of its question when it came."""
         found: list[TurnRequest] = []
         said = turn.answer or ""
         # every mention has an @; who repeats the header names all who are in it, and addresses none
         if not turn.fault and "@" in said and not quoted(said):
             found = await self.accounting.hand_over(turn, await self.peers(turn, bot))
-        line = await self.suggestions.after(turn) if all(one.persona for one in found) else None
+        alone = all(one.persona for one in found)
+        line = await self.suggestions.after(turn, reading) if alone else None
         if line is not None:
             found.append(
                 TurnRequest(uuid4().hex, "", turn.bot, turn.thread_id, turn.hop, "notice", line)

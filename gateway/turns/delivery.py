@@ -292,7 +292,9 @@ class Delivery:
         if keeps_times:
             turn.record["timings"] = run.step.ms
         by = persona_speaker(turn.persona) if turn.was_asked else MOOT
-        wanted = await self._hand_over.requests(turn, run.bot) if turn.was_asked else []
+        wanted = []
+        if turn.was_asked:
+            wanted = await self._hand_over.requests(turn, run.bot, run.reading)
         done, seq, more = await self._ledger.posted(turn, sent, by, wanted, self._clock())
         if seq is not None:
             self._stored("bot")
