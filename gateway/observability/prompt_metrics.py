@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -80,6 +81,8 @@ class HeaderMetrics:
         )
         self._all_chars = 0
         self._chars_of = dict.fromkeys(headings.HEADINGS, 0)
+        for name in headings.HEADINGS:
+            self._share.labels(name).set_function(partial(self._share_of, name))
 
     def measure(self, header: str, record: dict[str, Any]) -> None:
         """Take in a header with the record of how it was made."""
@@ -90,12 +93,13 @@ class HeaderMetrics:
         for name, text in shown.items():
             self._section_chars.labels(name).observe(len(text))
             self._chars_of[name] += len(text)
-        for name, chars in self._chars_of.items():
-            self._share.labels(name).set(chars / self._all_chars)
         for name in _LISTS:
             self._items.labels(name).observe(shown.get(name, "").count("\n"))
         for trim in record.get("trims", []):
             self._trim(trim["section"], trim["chars"])
+
+    def _share_of(self, name: str) -> float:
+        return self._chars_of[name] / max(self._all_chars, 1)
 
     def _trim(self, section: str, chars: int) -> None:
         if section in headings.HEADINGS:
