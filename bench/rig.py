@@ -78,7 +78,8 @@ class TimedSlack(SlackDouble):
     _waiting: dict[int, asyncio.Future[Arrival]] = field(default_factory=dict)
 
     def answer(self, method: str, args: dict[str, Any], token: str) -> dict[str, Any]:
-        found = _NUMBERED.search(str(args.get("text"))) if method.startswith("chat.") else None
+        said = str(args.get("text") or args.get("chunks"))  # what took long is streamed
+        found = _NUMBERED.search(said) if method.startswith("chat.") else None
         waiting = self._waiting.pop(int(found[1]), None) if found else None
         if waiting is not None and not waiting.done():
             payload = (args.get("metadata") or {}).get("event_payload") or {}
