@@ -42,6 +42,7 @@ CONFIG = """
 listen = "127.0.0.1:0"
 [access]
 rooms = "open"
+dms = "open"
 [[bots]]
 platform = "slack"
 personas = ["claude"]
