@@ -35,7 +35,7 @@ def test_an_error_has_its_kind_and_says_what_to_do(text: str, kind: str, do: str
     assert fault is not None
     assert fault.kind == kind
     assert do in fault.remedy
-    assert not fault.remedy.endswith(".")
+    assert fault.remedy.endswith(".")
 
 
 @pytest.mark.parametrize(

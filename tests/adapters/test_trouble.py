@@ -312,7 +312,7 @@ async def test_a_program_that_tries_for_ever_is_interrupted(open_agent: OpenAgen
     tries = DialogRule(
         re.compile(r"^! (?P<seen>.+) \[attempt 3\]", re.MULTILINE),
         fault="api",
-        say="The double: {0}.",
+        say="{title}: {seen}",
         when="turn",
         breaks=True,
     )
