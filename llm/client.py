@@ -118,8 +118,7 @@ class AnthropicClient:
 
     async def _sent(self, request: Json) -> aiohttp.ClientResponse:
         """The response to a request that the API took; its body is still to be read."""
-        text = json.dumps(request, ensure_ascii=False, separators=(",", ":"))
-        data = text.encode(errors="replace")
+        data = _body(request)
         http, url = self._connections.http(), f"{self._base_url.rstrip('/')}/v1/messages"
         for attempt in range(self._max_retries + 1):
             last, wait_s = attempt == self._max_retries, 0.0
@@ -157,6 +156,28 @@ class AnthropicClient:
 
     def _malformed(self) -> ApiError:
         return ApiError("malformed", f"{self._base_url}: not an Anthropic API")
+
+
+class KeptJson(dict[str, Any]):
+    """A message that goes out again and again as it is: its JSON is made once."""
+
+    text = ""
+
+
+def _body(request: Json) -> bytes:
+    rest = {name: value for name, value in request.items() if name != "messages"}
+    said = ",".join(map(_json_of, request["messages"]))
+    return f'{_json(rest)[:-1]},"messages":[{said}]}}'.encode(errors="replace")
+
+
+def _json_of(message: Json) -> str:
+    if not isinstance(message, KeptJson):
+        return _json(message)
+    message.text = message.text or _json(message)
+    return message.text
+
+
+_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def _proxy_of(base_url: str) -> Mapping[str, Any]:

@@ -31,7 +31,7 @@ SESSION_ID = re.compile(r"[A-Za-z0-9-]{1,64}")  # it becomes a file's name
 Role = Literal["user", "assistant"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class ConversationMessage:
     """The words of one side in one go: its text blocks, none of them blank, and the pictures."""
 

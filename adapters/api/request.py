@@ -12,10 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from adapters.api.conversation import ConversationMessage
 from adapters.images import Picture
 from contract.chat import Attachment
+from llm.client import KeptJson
 
 Json = Mapping[str, Any]
 
@@ -47,8 +49,9 @@ def make_request(
     sentence that stands for one.
     """
     messages = [_message(one, pictures) for one in said] + [dict(message) for message in since]
-    for message in (messages[0], messages[-1]):
-        message["content"] = [message["content"][0] | EPHEMERAL, *message["content"][1:]]
+    for place in (0, -1):
+        first, *others = messages[place]["content"]
+        messages[place] = {**messages[place], "content": [first | EPHEMERAL, *others]}
     request: dict[str, Any] = {
         "model": frame.model,
         "max_tokens": frame.max_tokens,
@@ -71,10 +74,18 @@ def tool_result(use_id: str, text: str, *, failed: bool) -> dict[str, Any]:
     return block | ({"is_error": True} if failed else {})
 
 
+_KEPT: WeakKeyDictionary[ConversationMessage, KeptJson] = WeakKeyDictionary()
+"""What was said before goes out with every question of its session."""
+
+
 def _message(
     said: ConversationMessage, pictures: Mapping[Attachment, Picture | str]
 ) -> dict[str, Any]:
+    if (kept := _KEPT.get(said)) is not None:
+        return kept
     texts = [_text(text) for text in said.texts]
+    if not said.pictures:
+        return _KEPT.setdefault(said, KeptJson(role=said.role, content=texts))
     shown = [_picture(pictures[one]) for one in said.pictures]
     return {"role": said.role, "content": [*texts[:1], *shown, *texts[1:]]}
 

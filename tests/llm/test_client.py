@@ -9,7 +9,7 @@ import anthropic
 import pytest
 from aiohttp import web
 
-from llm.client import VERSION, AnthropicClient
+from llm.client import VERSION, AnthropicClient, KeptJson
 from llm.errors import ApiError
 from tests.doubles.api_stage import BareAPI
 from tests.doubles.model_steps import Fault, Message, Text, Thinking, ToolUse
@@ -91,6 +91,20 @@ async def test_it_asks_as_the_sdk_asks(api: BareAPI) -> None:
     same = ("authorization", "content-type", "anthropic-version")
     assert [ours.headers[name] for name in same] == [theirs.headers[name] for name in same]
     assert ours.headers["anthropic-version"] == VERSION
+
+
+async def test_a_message_that_is_kept_goes_out_as_it_is_each_time(api: BareAPI) -> None:
+    kept = KeptJson(role="user", content='漢字 "quoted" \n \ud83d')
+    more = {"role": "assistant", "content": "ok"}
+    asked = client(api)
+    for messages in ([kept], [kept, more, kept]):
+        await asked.create({**ASKED, "messages": messages})
+    await asked.close()
+    sent = {"role": "user", "content": '漢字 "quoted" \n ?'}  # half a pair is no character
+    assert [request.body for request in api.requests] == [
+        {**ASKED, "messages": [sent]},
+        {**ASKED, "messages": [sent, more, sent]},
+    ]
 
 
 async def test_a_proxy_of_the_environment_is_used_but_not_for_what_it_leaves_out(
