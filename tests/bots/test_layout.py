@@ -27,7 +27,8 @@ UNIFORM = {
     "wire",
 }
 EXTRAS = {
-    "discord": {"cursors", "interactions", "threads"},  # one cursor a channel, menus, own threads
+    # a question's buttons, one cursor a channel, menus, own threads
+    "discord": {"buttons", "cursors", "interactions", "threads"},
     # end-to-end encryption, whom it follows, and a sign-in without passwords
     "matrix": {"encryption", "invites", "keys", "oauth"},
     "rocketchat": {"ddp", "escapes"},  # a protocol of its own, and a parser that misreads much

@@ -218,7 +218,7 @@ async def test_what_failed_stands_in_the_figures_the_record_and_why(tmp_path: Pa
         assert "insights" in turn.record["memory"]["ms"]
         await moot.hear(said("@demo !why"))
         await moot.settle()
-        assert "\n- left out: recall (failed)\n" in moot.texts()[-1]
+        assert "\n- Left out of what is remembered: facts (failed)\n" in moot.texts()[-1]
 
 
 async def test_what_waits_to_be_learned_from_is_told(tmp_path: Path) -> None:
