@@ -136,7 +136,7 @@ async def test_three_tools_and_an_edit_are_shown_while_they_run_and_with_the_ans
         async with (
             service(tmp_path, config, **secrets, ANTHROPIC_API_KEY=KEY) as moot,
             program_at(moot.url) as client,
-            asyncio.timeout(90),
+            asyncio.timeout(180),
         ):
             await slack.delivery.connected()
             pressing = asyncio.create_task(allow_all(slack))
