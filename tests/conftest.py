@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import tomllib
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 
@@ -31,6 +33,21 @@ for _number, _handler in (
         signal.signal(_number, _handler)
 
 pytest.register_assert_rewrite("tests.every_agent.stage")  # a failure in it tells the values
+
+LONG = tomllib.loads((Path(__file__).parent / "long.toml").read_text("utf-8"))
+SAMPLE = 2  # cases of a matrix
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what tests/long.toml names."""
+    cases = Counter[str]()
+    for item in items:
+        name = item.nodeid.partition("[")[0]
+        cases[name] += 1
+        if name in LONG["left_out"] or (name in LONG["sampled"] and cases[name] > SAMPLE):
+            item.add_marker(pytest.mark.long)
+
 
 NewUrl = Callable[[str], Awaitable[str]]
 
