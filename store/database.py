@@ -14,12 +14,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import structlog
 from sqlalchemy import Connection, Engine, inspect, text
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -392,4 +392,4 @@ def _version(connection: Connection) -> str | None:
 
 def insert_of(store: Store) -> Any:
     """The dialect's INSERT, which knows ON CONFLICT."""
-    return import_module(f"sqlalchemy.dialects.{store.dialect}").insert
+    return postgresql.insert if store.dialect == "postgresql" else sqlite.insert
