@@ -52,12 +52,6 @@ class HeaderMetrics:
             buckets=_SECTION_CHARS,
             registry=registry,
         )
-        self._share = Gauge(
-            "moot_header_section_share",
-            "A section's part of all characters of all headers since the start, from 0 to 1",
-            ["section"],
-            registry=registry,
-        )
         self._items = Histogram(
             "moot_header_section_items",
             "How many hits, notes, landmarks or titles a header showed",
@@ -81,8 +75,7 @@ class HeaderMetrics:
         )
         self._all_chars = 0
         self._chars_of = dict.fromkeys(headings.HEADINGS, 0)
-        for name in headings.HEADINGS:
-            self._share.labels(name).set_function(partial(self._share_of, name))
+        self._show_shares(registry)
 
     def measure(self, header: str, record: dict[str, Any]) -> None:
         """Take in a header with the record of how it was made."""
@@ -97,6 +90,16 @@ class HeaderMetrics:
             self._items.labels(name).observe(shown.get(name, "").count("\n"))
         for trim in record.get("trims", []):
             self._trim(trim["section"], trim["chars"])
+
+    def _show_shares(self, registry: CollectorRegistry) -> None:
+        share = Gauge(
+            "moot_header_section_share",
+            "A section's part of all characters of all headers since the start, from 0 to 1",
+            ["section"],
+            registry=registry,
+        )
+        for name in self._chars_of:
+            share.labels(name).set_function(partial(self._share_of, name))
 
     def _share_of(self, name: str) -> float:
         return self._chars_of[name] / max(self._all_chars, 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,9 +32,12 @@ QUICK_CHARS = 200  # splitting takes about 10 ms for a thousand characters of de
 
 async def pieces(text: str, bot: Bot) -> list[str]:
     """A text as pieces that each fit one post; a long one is split off the loop."""
-    if len(text) <= QUICK_CHARS:
-        return bot.split(text)
-    return await asyncio.to_thread(bot.split, text)
+    return await _beside(text, bot.split)
+
+
+async def _beside(text: str, read: Callable[[str], list[str]]) -> list[str]:
+    """What is read of a text; of a long one off the loop."""
+    return read(text) if len(text) <= QUICK_CHARS else await asyncio.to_thread(read, text)
 
 
 async def plan(answer: str, bot: Bot, record: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -47,7 +50,7 @@ async def plan(answer: str, bot: Bot, record: Mapping[str, Any]) -> list[tuple[s
         shown = with_a_file(split, able.max_posts, answer.count("\n") + 1)
         planned = [*(("text", piece) for piece in shown), ("file", answer)]
     elif able.files and not able.nests_fences:
-        inside = await asyncio.to_thread(lambda: [*with_fences_inside(answer)])
+        inside = await _beside(answer, lambda text: [*with_fences_inside(text)])
         planned += [("file", code) for code in inside]
     if able.files:
         handed = (json.dumps(values, ensure_ascii=False) for values in record.get("files", ()))
