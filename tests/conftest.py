@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import tomllib
-from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 
@@ -15,6 +13,7 @@ from hypothesis import settings
 from gateway.observability.logs import log_plainly
 from store.database import Store
 from tests.doubles import postgres, synapse
+from tests.doubles.matrix import mark_long
 from tests.doubles.migrated import migrated
 from tests.doubles.synapse import Synapse
 
@@ -34,19 +33,11 @@ for _number, _handler in (
 
 pytest.register_assert_rewrite("tests.every_agent.stage")  # a failure in it tells the values
 
-LONG = tomllib.loads((Path(__file__).parent / "long.toml").read_text("utf-8"))
-SAMPLE = 2  # cases of a matrix
-
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what tests/long.toml names."""
-    cases = Counter[str]()
-    for item in items:
-        name = item.nodeid.partition("[")[0]
-        cases[name] += 1
-        if name in LONG["left_out"] or (name in LONG["sampled"] and cases[name] > SAMPLE):
-            item.add_marker(pytest.mark.long)
+    mark_long(items)
 
 
 NewUrl = Callable[[str], Awaitable[str]]

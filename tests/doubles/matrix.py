@@ -1,9 +1,16 @@
 """Long matrices, of which every test run has a sample and `make test-long` the rest."""
 
+import tomllib
+from collections import Counter
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+LONG = tomllib.loads((Path(__file__).parents[1] / "long.toml").read_text("utf-8"))
+SAMPLED, LEFT_OUT = frozenset(LONG["sampled"]), frozenset(LONG["left_out"])
+SAMPLE = 2  # cases of a matrix that the table names
 
 
 def sampled(cells: Iterable[str], *sample: str) -> list[Any]:
@@ -13,3 +20,13 @@ def sampled(cells: Iterable[str], *sample: str) -> list[Any]:
     return [
         cell if cell in sample else pytest.param(cell, marks=pytest.mark.long) for cell in listed
     ]
+
+
+def mark_long(items: Iterable[pytest.Item]) -> None:
+    """Mark what the table names as long: all of a test, or all cases but the first ones."""
+    cases = Counter[str]()
+    for item in items:
+        name = item.nodeid.partition("[")[0]
+        cases[name] += 1
+        if name in LEFT_OUT or (name in SAMPLED and cases[name] > SAMPLE):
+            item.add_marker(pytest.mark.long)
