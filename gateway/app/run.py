@@ -72,14 +72,14 @@ async def run(
     at_once: asyncio.Event | None = None,
     notify: Notify = nobody,
     confirms: Confirms | None = None,
-    trial: ChangeChecks | None = None,
+    checks: ChangeChecks | None = None,
 ) -> None:
     """Run Moot until `stop` is set.
 
     Turns that run then may go on for `[gateway] shutdown_s`, or until `at_once` is set; what is not
     over is taken up again by the next start. notify: see gateway/app/service_manager.py.
     redactor: knows the secrets of both; without it none is known. confirms: see `Confirms`.
-    trial: checks what the page writes into moot.toml; without it the page can't.
+    checks: of what the page writes into moot.toml; without it the page can't.
     """
     speak(config.gateway.language)
     ends = Ends(stop, at_once or asyncio.Event())
@@ -87,7 +87,7 @@ async def run(
     with hold(config.gateway.data_dir):
         serve = partial(App.serve, started=started, ends=ends, notify=notify, confirms=confirms)
         known = dict(environment)  # a key that is given on the page comes into it
-        await _run(_with_webhook(config, known), known, serve, redactor or Redactor(), trial)
+        await _run(_with_webhook(config, known), known, serve, redactor or Redactor(), checks)
 
 
 async def _run(
@@ -95,7 +95,7 @@ async def _run(
     environment: MutableMapping[str, str],
     serve: Callable[[App], Awaitable[None]],
     redactor: Redactor,
-    trial: ChangeChecks | None,
+    checks: ChangeChecks | None,
 ) -> None:
     _bring_personas(config.gateway.personas_dir)
     personas = Personas(config.gateway.personas_folder, tuple(HEADINGS), agent_names(config.agents))
@@ -126,7 +126,7 @@ async def _run(
                 hooks=hooks,
                 environment=environment,
                 sandboxing=sandboxing,
-                installed=Installed(environment, trial, redactor.learn) if trial else None,
+                installed=Installed(environment, checks, redactor.learn) if checks else None,
             )
 
         await _serve(make_app, serve)

@@ -75,7 +75,7 @@ def run_moot(arguments: argparse.Namespace) -> int:
                 notify=service_manager(os.environ),
                 redactor=redactor,
                 confirms=confirms_on(sys.stdin),
-                trial=PageTrial(written.file or config_file(arguments), written),
+                checks=PageTrial(written.file or config_file(arguments), written),
             )
 
         try:

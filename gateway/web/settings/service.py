@@ -52,18 +52,18 @@ class Installed:
     learn: told what is never to be shown."""
 
     environment: Mapping[str, str]
-    trial: ChangeChecks
+    checks: ChangeChecks
     learn: Callable[[Iterable[str]], None]
 
     @property
     def file(self) -> Path:
         """It need not be there."""
-        return self.trial.file
+        return self.checks.file
 
     @property
     def config(self) -> Config:
         """What it said when Moot started."""
-        return self.trial.config
+        return self.checks.config
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ class SettingsService:
         self.at.learn(new.secrets.values())
         draft = self._drafted(Change(new_bot=new), read(self.at.file))
         environment = {**self.at.environment, **draft.secrets}
-        return await self.at.trial.ask(draft.config, len(draft.config.bots) - 1, environment)
+        return await self.at.checks.ask(draft.config, len(draft.config.bots) - 1, environment)
 
     # ── Making the files ────────────────────────────────────────────────────────────────
 
@@ -162,8 +162,8 @@ class SettingsService:
         if by is not None:
             self._refuse_lockout(draft.config.access, by)
         environment = {**self.at.environment, **draft.secrets}
-        known = set(self.at.trial.mistakes(self._parsed(before), self.at.environment))
-        for mistake in self.at.trial.mistakes(draft.config, environment):
+        known = set(self.at.checks.mistakes(self._parsed(before), self.at.environment))
+        for mistake in self.at.checks.mistakes(draft.config, environment):
             if mistake not in known:
                 raise Unfit({"": mistake})
         return draft
