@@ -10,46 +10,39 @@ from __future__ import annotations
 import asyncio
 import os
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import structlog
 from sqlalchemy import Connection, Engine, inspect, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from contract.errors import ConfigError, MootError
+from store.commits import begin_commit
 from store.engines import engine_of, only_read, plain_engine_of
-from store.health import StoreHealth, StoreRefusal, try_writing
+from store.health import StoreHealth, StoreRefusal, refusal_of, try_writing
 from store.opening import opening_fault, parsed_address
+from store.patience import patience, wait_s, waiting
+from store.writer import CommitInDoubt, T, Work, Writer
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
 
 log = structlog.stdlib.get_logger("moot.memory")
 
-T = TypeVar("T")
-Work = Callable[[Connection], T]
-
-HEAD = "0016"  # the newest file in migrations/versions; Alembic is imported only to get there
+HEAD = "0017"  # the newest file in migrations/versions; Alembic is imported only to get there
 READERS = 2
-LATER_S = 0.05
+LOOK_S = 0.2  # between tries of a read that waits for the database
 
 
 class StoreError(MootError):
     """The database could not do what it was asked for."""
-
-
-@dataclass(slots=True)
-class _Job:
-    work: Work[Any]
-    done: asyncio.Future[Any]
-    later: bool = False  # nobody waits for it
 
 
 class Store(ABC):
@@ -58,30 +51,31 @@ class Store(ABC):
     def __init__(self, dialect: str) -> None:
         """dialect: "sqlite" or "postgresql"."""
         self.dialect = dialect
-        self.health = StoreHealth(lambda: self.write(self._try), remote=dialect != "sqlite")
+        remote = dialect != "sqlite"
+        self.health = StoreHealth(self._try, remote=remote)
         self._file: Path | None = None  # SQLite's
         self._opened: tuple[int, int] | None = None  # it, as it was then
-        self._jobs: asyncio.Queue[_Job] = asyncio.Queue()
-        self._later: list[_Job] = []
-        self._hurrying: asyncio.TimerHandle | None = None
+        self._writer = Writer(self._transact, self.health, holds=remote)
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, url: str, *, read_only: bool = False) -> AsyncIterator[Store]:
+    async def open(
+        cls, url: str, *, read_only: bool = False, patience_s: float = 0.0
+    ) -> AsyncIterator[Store]:
         """Open and bring up to date the database at `url`; closes it when left.
 
-        read_only: nothing in it is changed, so it must be up to date already. Raises ConfigError
-        when it can't be opened.
+        read_only: nothing in it is changed, so it must be up to date already. patience_s: so long
+        a server may be away, see store/patience.py. Raises ConfigError when it can't be opened.
         """
         address = parsed_address(url)
         store = await _opened(address, read_only=read_only)
         store._know_file(address)
-        writer = asyncio.create_task(store._write_for_all(), name="store writer")
+        store._writer.patience_s = patience_s
+        writer = asyncio.create_task(store._writer.run(), name="store writer")
         try:
             yield store
         finally:
-            store._hurry()
-            await store._jobs.join()
+            await store._writer.finish()
             writer.cancel()
             await asyncio.wait([writer])
             await store._close()
@@ -91,20 +85,28 @@ class Store(ABC):
 
         small: some dozen recent rows by an index; to change threads would take SQLite longer.
         """
-        try:
-            return await self._read(work, small=small)
-        except Exception as error:
-            if (told := self.health.failed(error)) is error:
-                raise
-            raise told from error
+        patient_s = wait_s(patience(), self._writer.patience_s)
+        began = asyncio.get_running_loop().time() if patient_s else 0.0
+        while True:
+            try:
+                return await self._read(work, small=small)
+            except Exception as error:
+                if (told := self.health.failed(error)) is error:
+                    raise
+                if not patient_s or asyncio.get_running_loop().time() - began >= patient_s:
+                    raise told from error
+            await asyncio.sleep(LOOK_S)
 
     @abstractmethod
     async def _read(self, work: Work[T], *, small: bool = False) -> T:
         """Read, and raise what the driver raises."""
 
     @abstractmethod
-    def _transact(self, works: Sequence[Work[Any]]) -> Awaitable[list[Any]]:
-        """Run works one after the other in a transaction of their own; never two at a time."""
+    def _transact(self, works: Sequence[Work[Any]], number: str = "") -> Awaitable[list[Any]]:
+        """Run works one after the other in a transaction of their own; never two at a time.
+
+        number: the commit's, which a server keeps. Raises CommitInDoubt, CommittedBefore.
+        """
 
     @abstractmethod
     async def _rewrite(self) -> None:
@@ -120,26 +122,23 @@ class Store(ABC):
         Works of callers that wait at the same time share one commit, in the order of their
         calls. `work` may run a second time, alone, when a neighbour's failed.
         """
-        if self._later:
-            self._hurry()
-        job = _Job(work, asyncio.get_running_loop().create_future())
-        self._jobs.put_nowait(job)
-        return job.done
+        return self._writer.write(work)
 
     def _know_file(self, url: URL) -> None:
         if self.dialect == "sqlite" and url.database and Path(url.database).is_file():
             self._file = Path(url.database).absolute()
             self._opened = _identity(self._file)
 
-    def _try(self, connection: Connection) -> None:
-        try_writing(connection, self._file)
+    def _try(self) -> asyncio.Future[None]:
+        with waiting("none"):
+            return self.write(partial(try_writing, file=self._file))
 
     async def scrub(self) -> None:
         """Write the database's files again, so that no byte of what was deleted stays in them.
 
         Takes as long as copying them. Raises StoreError when somebody else uses the database.
         """
-        await self._jobs.join()
+        await self._writer.written()
         try:
             await self._rewrite()
         except SQLAlchemyError as error:
@@ -151,57 +150,7 @@ class Store(ABC):
 
         For what nobody waits for; the future is done when it is on disk. A failure is logged.
         """
-        loop = asyncio.get_running_loop()
-        job = _Job(work, loop.create_future(), later=True)
-        self._later.append(job)
-        self._hurrying = self._hurrying or loop.call_later(LATER_S, self._hurry)
-        return job.done
-
-    def _hurry(self) -> None:
-        if self._hurrying is not None:
-            self._hurrying.cancel()
-            self._hurrying = None
-        for job in self._later:
-            self._jobs.put_nowait(job)
-        self._later.clear()
-
-    async def _write_for_all(self) -> None:
-        while True:
-            jobs = [await self._jobs.get()]
-            while not self._jobs.empty() and len(jobs) < 256:
-                jobs.append(self._jobs.get_nowait())
-            try:
-                results = await self._transact([job.work for job in jobs])
-            except Exception as error:  # noqa: BLE001 - what a caller's work raises is that caller's
-                await self._write_each(jobs, error)
-            else:
-                self._wrote()
-                for job, result in zip(jobs, results, strict=True):
-                    if not job.done.done():
-                        job.done.set_result(result)
-            finally:
-                for _ in jobs:
-                    self._jobs.task_done()
-
-    def _wrote(self) -> None:
-        self.health.known_at = asyncio.get_running_loop().time()
-        if self.health.trouble is not None:
-            self.health.recovered()
-
-    async def _write_each(self, jobs: Sequence[_Job], error: Exception) -> None:
-        """A commit failed: whoever is not at fault gets one of their own."""
-        if len(jobs) == 1:
-            _fail(jobs[0], self.health.failed(error))
-            return
-        for job in jobs:
-            try:
-                [result] = await self._transact([job.work])
-            except Exception as own:  # noqa: BLE001 - see above
-                _fail(job, self.health.failed(own))
-            else:
-                self._wrote()
-                if not job.done.done():
-                    job.done.set_result(result)
+        return self._writer.write_later(work)
 
 
 class ThreadStore(Store):
@@ -210,7 +159,7 @@ class ThreadStore(Store):
     def __init__(self, engine: Engine) -> None:
         super().__init__(engine.dialect.name)
         self._engine = engine
-        self._writer = ThreadPoolExecutor(1, "store-write")
+        self._thread = ThreadPoolExecutor(1, "store-write")
         self._written: Connection | None = None  # the writer thread's, taken from the pool once
         self._glanced: Connection | None = None  # the loop's own, likewise
         self._readers = ThreadPoolExecutor(READERS, "store-read")
@@ -228,7 +177,7 @@ class ThreadStore(Store):
                 connection.rollback()  # the next one sees what was written since
         return await asyncio.get_running_loop().run_in_executor(self._readers, run)
 
-    def _transact(self, works: Sequence[Work[Any]]) -> Awaitable[list[Any]]:
+    def _transact(self, works: Sequence[Work[Any]], number: str = "") -> Awaitable[list[Any]]:
         def run() -> list[Any]:
             if self._file is not None and _identity(self._file) != self._opened:
                 raise StoreRefusal("away", f"{self._file} was moved, removed or replaced")
@@ -236,21 +185,21 @@ class ThreadStore(Store):
             with connection.begin():
                 return [work(connection) for work in works]
 
-        return asyncio.get_running_loop().run_in_executor(self._writer, run)
+        return asyncio.get_running_loop().run_in_executor(self._thread, run)
 
     async def _rewrite(self) -> None:
         def run() -> None:
             with self._engine.connect() as connection:
                 _scrub(connection.execution_options(isolation_level="AUTOCOMMIT"))
 
-        await asyncio.get_running_loop().run_in_executor(self._writer, run)
+        await asyncio.get_running_loop().run_in_executor(self._thread, run)
 
     async def _close(self) -> None:
         if self._glanced is not None:
             self._glanced.close()
         if self._written is not None:
-            self._writer.submit(self._written.close)
-        self._writer.shutdown()
+            self._thread.submit(self._written.close)
+        self._thread.shutdown()
         self._readers.shutdown()
         self._engine.dispose()
 
@@ -266,9 +215,22 @@ class AsyncStore(Store):
         async with self._engine.connect() as connection:
             return await connection.run_sync(work)
 
-    async def _transact(self, works: Sequence[Work[Any]]) -> list[Any]:
-        async with self._engine.begin() as connection:
-            return [await connection.run_sync(work) for work in works]
+    async def _transact(self, works: Sequence[Work[Any]], number: str = "") -> list[Any]:
+        async with self._engine.connect() as connection:
+            return await connection.run_sync(partial(self._commit, works, number))
+
+    def _commit(self, works: Sequence[Work[Any]], number: str, connection: Connection) -> list[Any]:
+        numbered = bool(number) and self.dialect == "postgresql"
+        if numbered:
+            begin_commit(connection, number)
+        results = [work(connection) for work in works]
+        try:
+            connection.commit()
+        except DBAPIError as error:
+            if not numbered or refusal_of(error, remote=True) is None:
+                raise
+            raise CommitInDoubt(results) from error
+        return results
 
     async def _rewrite(self) -> None:
         async with self._engine.connect() as connection:
@@ -298,15 +260,6 @@ def _scrub(connection: Connection) -> None:
             raise StoreError("the database is in use: what was deleted still lies in its log")
     else:
         connection.exec_driver_sql("VACUUM FULL")
-
-
-def _fail(job: _Job, error: Exception) -> None:
-    if job.done.done():  # whoever waited was cancelled
-        return
-    job.done.set_exception(error)
-    if job.later:
-        job.done.exception()  # seen, or asyncio would log it as well
-        log.error("store.late_write_failed", reason=str(error))
 
 
 async def _opened(address: URL, *, read_only: bool) -> Store:

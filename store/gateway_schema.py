@@ -271,3 +271,20 @@ page_tokens = Table(  # of programs; the value follows from the owner's secret a
     Column("created_at", BigInteger, nullable=False),
     Column("used_at", BigInteger),
 )
+
+house = Table(  # the gateway that leads, where several know one database: one row
+    "house",
+    metadata,
+    Column("id", Integer, primary_key=True),  # 1
+    Column("epoch", BigInteger, nullable=False),  # one more each time that another one leads
+    Column("holder", String, nullable=False),  # its name, for people
+    Column("seen_at", BigInteger, nullable=False),  # by the database's clock
+)
+
+commits = Table(  # the last ones of a server: who lost the connection in one looks for it here
+    "commits",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("at", BigInteger, nullable=False),
+    Index("ix_commits_at", "at"),
+)

@@ -8,6 +8,7 @@ import sqlite3
 import tempfile
 from collections import Counter
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -67,8 +68,8 @@ def sentence(state: Refused) -> str:
 
 class StoreHealth:
     """Told of every failure. known_at: when there was one, or a commit, by the loop's clock; None:
-    never. trouble: why nothing is taken now; None: it is. refusals: how often something was
-    refused, by the reason."""
+    never. trouble: why nothing is taken now; None: it is. since: when that began. on_recovery: told
+    when something is taken again. refusals: how often something was refused, by the reason."""
 
     def __init__(self, attempt: Callable[[], asyncio.Future[Any]], *, remote: bool) -> None:
         """attempt: begins a write that stands for any other. remote: the database is a server."""
@@ -77,6 +78,8 @@ class StoreHealth:
         self.known_at: float | None = None
         self._pending: asyncio.Future[Any] | None = None
         self.trouble: StoreRefusal | None = None
+        self.since: datetime | None = None
+        self.on_recovery: Callable[[], None] = lambda: None
         self.refusals: Counter[Refused] = Counter()
 
     @property
@@ -86,8 +89,9 @@ class StoreHealth:
 
     def recovered(self) -> None:
         """A commit is on disk again."""
-        self.trouble = None
+        self.trouble = self.since = None
         log.info("store.well")
+        self.on_recovery()
 
     def failed(self, error: Exception) -> Exception:
         """Note what the database answered; returns what its caller is to be given."""
@@ -97,6 +101,13 @@ class StoreHealth:
         self.refusals[refusal.state] += 1
         self._note(refusal)
         return refusal
+
+    async def recovery(self) -> None:
+        """Return when the database takes something."""
+        while True:
+            if await self.look() == "ok":
+                return
+            await asyncio.sleep(AGAIN_S)
 
     async def look(self) -> StoreState:
         """The state now. A write is tried where none has succeeded lately, one at a time."""
@@ -116,6 +127,7 @@ class StoreHealth:
     def _note(self, refusal: StoreRefusal) -> None:
         if refusal.state != self.state:
             log.error("store.refused", state=refusal.state, reason=refusal.reason)
+            self.since = datetime.now(UTC)
         self.trouble = refusal
 
 

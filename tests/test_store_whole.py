@@ -43,7 +43,12 @@ async def becomes(moot: Service, state: str) -> None:
             await asyncio.sleep(0.1)
     told = await health(moot)
     assert (told[0], told[1]["ok"]) == (status, state == "ok")
-    assert await health(moot, signed=False) == (status, {"ok": state == "ok"})
+    status, plain = await health(moot, signed=False)
+    assert (status, plain["ok"]) == (told[0], state == "ok")
+    if state == "ok":
+        assert "store" not in plain
+    else:
+        assert re.fullmatch(rf"{state} since \d{{4}}-\d\d-\d\dT[\d:]{{8}}Z", str(plain["store"]))
 
 
 async def get(moot: Service, path: str) -> str:

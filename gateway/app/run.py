@@ -104,7 +104,7 @@ async def _run(
     secrets = _page_secrets(config, environment)
     async with (
         open_model(config, environment) as model,
-        Store.open(config.store_url) as store,
+        Store.open(config.store_url, patience_s=config.store.patience_s) as store,
         open_configured(config) as index,
         open_sources(config, environment) as sources,
         open_telemetry(config.telemetry, environment, redactor) as telemetry,

@@ -49,7 +49,10 @@ def make_queues(context: Context) -> tuple[TurnQueues, TurnProgress]:
         measure=context.metrics.ended,
         show=context.config.turns.show,
     )
-    queues = TurnQueues(context.group, context.ledger, context.transcript, progress, context.bots)
+    queues = TurnQueues(
+        context.group, context.store, context.ledger, context.transcript, progress, context.bots
+    )
+    context.store.health.on_recovery = queues.take_up
     return queues, progress
 
 

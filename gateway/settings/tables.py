@@ -173,6 +173,7 @@ class StoreTable(Table):
     """[store]"""
 
     url: str | None = None  # default: moot.db in the data directory
+    patience_s: Annotated[float, Field(ge=0)] = 60.0
 
     @field_validator("url")
     @classmethod

@@ -35,6 +35,7 @@ from gateway.questions.questions import Questions
 from gateway.turns.admission import HandOver
 from gateway.turns.progress import TurnProgress, TurnRun
 from gateway.turns.work import ShownWork
+from store.health import StoreRefusal
 
 log = structlog.stdlib.get_logger("moot.turn")
 
@@ -209,7 +210,7 @@ class LiveReply:
                     return
             if self._post.platform_id is not None:
                 await self._bot.redraft(self._place, self._post.platform_id, draft)
-        except PlatformError as error:
+        except (PlatformError, StoreRefusal) as error:
             log.info("draft.failed", turn=self._turn.id, reason=str(error))
 
 

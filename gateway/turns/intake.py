@@ -240,6 +240,7 @@ class Intake:
             self._queues.coming -= 1
         if not accepted.turns and admitted.requests:
             self._admission.give_back(route, admitted)
+            self._queues.take_up()  # who brought it first may not know that it is on disk
         self._on_disk[asked] = accepted.seq
         self._deliveries[delivery] = given, accepted.seq
         await self._dispatch(route, admitted, accepted, received_ns)

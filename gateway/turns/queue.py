@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import structlog
 
+from bots.kit.recent import Recent
 from contract.chat import stands
 from contract.language import speaking
 from contract.work import Work
@@ -18,7 +19,11 @@ from gateway.core.ledger import SessionKey, Turn
 from gateway.core.log_context import SessionLogContexts, turn_log_context
 from gateway.core.reading import Reading, reading_of
 from gateway.core.sql_ledger import SqlLedger
+from gateway.core.sql_rows import OPEN
 from gateway.turns.progress import TurnProgress, TurnRun
+from store.database import Store
+from store.health import StoreRefusal
+from store.patience import waiting
 from store.transcript import Transcript
 
 log = structlog.stdlib.get_logger("moot.rooms")
@@ -26,6 +31,7 @@ log = structlog.stdlib.get_logger("moot.rooms")
 # While more messages than this are on their way to the disk, no turn begins for a while: platforms
 # want each acknowledged within seconds, and an agent takes its time anyway.
 _CROWD, _CROWD_S, _LOOK_S = 20, 1.5, 0.05
+_REMEMBERED = 1_000  # turns that ended
 
 
 class Runner(Protocol):
@@ -68,6 +74,7 @@ class TurnQueues:
     def __init__(
         self,
         group: asyncio.TaskGroup,
+        store: Store,
         ledger: SqlLedger,
         transcript: Transcript,
         progress: TurnProgress,
@@ -75,6 +82,7 @@ class TurnQueues:
     ) -> None:
         """bots: names; a turn of another one is left alone."""
         self._group = group
+        self._store = store
         self._ledger = ledger
         self._transcript = transcript
         self._progress = progress
@@ -82,6 +90,9 @@ class TurnQueues:
         self._queues: dict[SessionKey, _Queue] = {}
         self._contexts = SessionLogContexts()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._begun: set[str] = set()  # ids of turns that wait or run
+        self._ended: Recent[str, None] = Recent(_REMEMBERED)
+        self._taking_up = False
         self.coming = 0  # messages on their way to the disk
         self.stopping = False  # no turn begins any more; what waits is on disk
 
@@ -104,13 +115,26 @@ class TurnQueues:
         if turn.bot not in self._bots:
             return
         run = self._progress.run(turn, message_id, reading, received_ns)
-        if turn.state == "answered":
-            self._spawn(self._alone(run), f"answer {turn.id}")
-        else:
+        if turn.state != "answered":
             self._begin(run)
+        elif self._is_new(turn):
+            self._spawn(self._alone(run), f"answer {turn.id}")
+
+    def _is_new(self, turn: Turn) -> bool:
+        """True for the first who begins it: the ledger may tell of it as well."""
+        if turn.id in self._begun or turn.id in self._ended:
+            return False
+        self._begun.add(turn.id)
+        return True
+
+    def _end(self, turn: Turn) -> None:
+        self._begun.discard(turn.id)
+        self._ended[turn.id] = None
 
     def _begin(self, run: TurnRun, *, waited: bool = False) -> None:
         turn = run.turn
+        if not self._is_new(turn):
+            return
         if run.command is not None and not run.command.in_order:
             self._spawn(self._alone(run), f"command {turn.id}")
             return
@@ -178,6 +202,7 @@ class TurnQueues:
                 await self._runner.withdraw(running)
             for run in gone:
                 await self._runner.drop(run)
+                self._end(run.turn)
 
     async def _alone(self, run: TurnRun) -> None:
         """A turn that waits for no other one."""
@@ -185,22 +210,45 @@ class TurnQueues:
             await self._guarded(run)
 
     async def _guarded(self, run: TurnRun, *, waited: bool = False) -> None:
-        """One turn; its failure is that session's alone. waited: its message may be gone by now,
-        or say something else."""
+        """One turn; its failure is that session's alone. It waits for a database that is away, and
+        where that takes too long it is taken again afterwards. waited: its message may be gone by
+        now, or say something else."""
+        with waiting("some"):
+            more = await self._taken(run, waited=waited)
+            while more is None:
+                run = await self._put_aside(run)
+                more = await self._taken(run, waited=True) if run.turn.state in OPEN else ()
+        self._end(run.turn)
+        for handed_over in more:
+            self._begin(self._progress.run(handed_over, after=run.turn.id))
+
+    async def _taken(self, run: TurnRun, *, waited: bool) -> Sequence[Turn] | None:
+        """Take a turn; return those that it hands over to. None: nothing could be stored."""
         turn = run.turn
         try:
             if waited:
                 await self._look(run)
             with speaking(turn.language):
-                more = await self._runner.run(run)
+                return await self._runner.run(run)
+        except StoreRefusal:
+            return None
         except Exception:  # a session's worker isolates whatever a turn raises
             log.exception("turn.crashed", turn=turn.id)
             if turn.state != "answered":
                 await self._apologise(run)
             self._progress.reactions.ended(turn.id, "failed")  # where nothing else could say so
-            return
-        for handed_over in more:
-            self._begin(self._progress.run(handed_over, after=turn.id))
+            return ()
+
+    async def _put_aside(self, run: TurnRun) -> TurnRun:
+        """Wait until something is stored again; return the turn as it is on disk then."""
+        log.warning("turn.put_aside", turn=run.turn.id)
+        with waiting("all"):
+            await self._store.health.recovery()
+            turn = await self._ledger.turn(run.turn.id) or run.turn
+            if turn.state == "running":
+                await self._runner.close_questions(run)
+        log.info("turn.taken_up", turn=turn.id, state=turn.state)
+        return replace(run, turn=turn)
 
     async def _apologise(self, run: TurnRun) -> None:
         try:
@@ -219,6 +267,24 @@ class TurnQueues:
                 continue
             await self._recover(turn)
         return len(turns)
+
+    def take_up(self) -> None:
+        """Begin turns that are on disk and that nobody knows of: the database was away while their
+        message was stored, and whoever stored it was told that it isn't."""
+        if not self._taking_up and not self.stopping:
+            self._taking_up = True
+            self._group.create_task(self._take_up(), name="turns that nobody knows of")
+
+    async def _take_up(self) -> None:
+        try:
+            with waiting("all"):
+                for turn in await self._ledger.open_turns():
+                    known = turn.id in self._begun or turn.id in self._ended
+                    if turn.bot in self._bots and not known:
+                        log.info("turn.taken_up", turn=turn.id, state=turn.state)
+                        await self._recover(turn)
+        finally:
+            self._taking_up = False
 
     async def _recover(self, turn: Turn) -> None:
         asked = await self._transcript.get(turn.message_seq)

@@ -29,6 +29,7 @@ from gateway.turns.progress import TurnProgress, TurnRun, destination_of
 from gateway.turns.prompt import MessageGone, Prompt, Prompts
 from gateway.turns.steps import AgentStep
 from memory.layers import AnsweredTurn
+from store.patience import waiting
 
 log = structlog.stdlib.get_logger("moot.turn")
 
@@ -189,7 +190,8 @@ class TurnRunner:
         if run.command is not None:
             answered = await self._commands.run(run)
             if answered is not None:
-                await self._delivery.answer(answered)
+                with waiting("all"):
+                    await self._delivery.answer(answered)
             else:
                 self._progress.reactions.ended(run.turn.id, "failed")
             return ()
@@ -207,7 +209,8 @@ class TurnRunner:
         if outcome is None or withdrawn:
             await self._delivery.drop(replace(run, turn=outcome.turn) if outcome else run)
             return ()
-        more = await self._delivery.answer(replace(run, turn=outcome.turn), keeps_times=True)
+        with waiting("all"):  # an answer that is there is not thrown away
+            more = await self._delivery.answer(replace(run, turn=outcome.turn), keeps_times=True)
         if outcome.lesson is not None:
             self._remember(outcome.lesson)
         return more
@@ -232,7 +235,8 @@ class TurnRunner:
                 self._progress.reactions.goes_on(turn.id)
                 await stack.enter_async_context(session.asking)
                 outcome = await self._caller.call(run, persona, session, self._withdrawn)
-                await self._sessions.keep(session)
+                with waiting("all"):
+                    await self._sessions.keep(session)
                 return outcome
         except MessageGone:
             return None

@@ -233,6 +233,7 @@ declare namespace Api {
   interface HealthView {
     ok: boolean;
     detail: Record<string, string>;
+    store: string;
   }
 
   interface HitView {
@@ -348,7 +349,6 @@ declare namespace Api {
     agent: string;
     available: boolean;
     hint: string;
-    accounts: Array<string>;
   }
 
   interface PlacedView {

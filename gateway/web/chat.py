@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -29,23 +28,18 @@ LOOKED_BACK = 50  # messages: a conversation's latest
 
 @dataclass(frozen=True, slots=True)
 class AgentService:
-    """The personas and their agents' living sessions. bots: by name, the page's own among them."""
+    """The personas and their agents' living sessions. web: the page's own bot."""
 
     sessions_here: SessionPool
     known: Personas
-    bots: Mapping[str, Bot]
+    web: Bot
 
     async def personas(self) -> Sequence[PersonaView]:
         """Every persona, available or not; the one that answers by default first."""
         self.known.refresh()
-        accounts = defaultdict[str, set[str]](set)
-        for bot in self.bots.values():
-            accounts[next(iter(bot.personas), "")] |= bot.own_ids
         return [
-            records.persona_view(
-                persona, self.sessions_here.program(persona), sorted(accounts[persona.name])
-            )
-            for persona in self.known.of(self.bots["web"].personas)
+            records.persona_view(persona, self.sessions_here.program(persona))
+            for persona in self.known.of(self.web.personas)
         ]
 
     async def sessions(self) -> Sequence[SessionView]:

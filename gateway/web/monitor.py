@@ -19,10 +19,12 @@ from store.health import StoreHealth
 
 @dataclass(frozen=True, slots=True)
 class HealthReport(View):
-    """ok: messages are taken and turns run. detail: a word for each part, no secrets."""
+    """ok: messages are taken and turns run. detail: a word for each part, no secrets. store: for
+    everybody who asks, since when nothing can be stored, and why; "": it can."""
 
     ok: bool
     detail: Mapping[str, str] = field(default_factory=dict)
+    store: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +57,14 @@ class Monitor:
     async def health(self) -> HealthReport:
         """The state of Moot, in words. Its database must take what is written."""
         store = await self.store.look()
+        since = self.store.since
+        told = f"{store} since {since:%Y-%m-%dT%H:%M:%SZ}" if since is not None else ""
         problems = dict(self.personas.problems)
         detail = {"store": store, "personas": "; ".join(problems.values()) or "ok"}
         detail |= {f"bot {name}": health.state for name, health in self.bots.items()}
         if self.queues.stopping:
-            return HealthReport(False, {**detail, "gateway": "stopping"})
-        return HealthReport(store == "ok", {**detail, "gateway": "ok"})
+            return HealthReport(False, {**detail, "gateway": "stopping"}, told)
+        return HealthReport(store == "ok", {**detail, "gateway": "ok"}, told)
 
 
 def _load(live: LiveSession, taken: Taken) -> Load:

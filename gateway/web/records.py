@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Literal
 
 from contract.agent import Answer
@@ -27,11 +26,11 @@ from store.timestamps import moment
 from store.transcript import StoredMessage
 
 
-def persona_view(persona: Persona, program: AgentProgram, accounts: Iterable[str]) -> PersonaView:
+def persona_view(persona: Persona, program: AgentProgram) -> PersonaView:
     """A persona for a list, with what its agent wants when it can't answer."""
     hint = "" if program.available else str(program.hint)
     about = persona.front.description
-    return PersonaView(persona.name, about, program.title, program.available, hint, tuple(accounts))
+    return PersonaView(persona.name, about, program.title, program.available, hint)
 
 
 def session(live: LiveSession) -> SessionView:

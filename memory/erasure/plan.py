@@ -14,8 +14,10 @@ from sqlalchemy import Column, Connection, Row, Table, select, tuple_
 
 from store.gateway_schema import (
     audit,
+    commits,
     figures,
     grants,
+    house,
     page_links,
     page_reads,
     page_sessions,
@@ -55,7 +57,7 @@ COVERED: tuple[Table, ...] = (
     page_links, page_reads, page_sessions, page_subjects, page_tokens, page_users,
     posts, decisions, tool_uses, observations, insights, landmarks, episodes, staging,
     fact_speakers, facts, sessions, agent_sessions, pointers, model_calls, turns, messages, rooms,
-    tombstones,
+    tombstones, house, commits,
 )  # fmt: skip
 """Every table there is, in the order in which rows may go."""
 

@@ -80,21 +80,51 @@ def stopped_server(vectors: bool = False) -> Iterator[str]:
 @contextmanager
 def running(folder: str, vectors: bool = False) -> Iterator[None]:
     """Run the server whose data is in `folder` until the block ends; it may run again."""
-    data = Path(folder) / "data"
-    command = [str(_program("postgres", vectors)), "-D", str(data), "-k", folder, "-h", "", "-F"]
-    process = subprocess.Popen(
-        command,
-        env=_ENV,
-        user=_user(),
-        cwd=folder,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    one = Server(folder, vectors)
+    one.start()
     try:
         yield
     finally:
-        process.send_signal(signal.SIGQUIT)  # at once: nobody reads it again
-        process.wait(20)
+        one.stop()
+
+
+class Server:
+    """The server whose data is in `folder`: it is started, killed, and started again."""
+
+    def __init__(self, folder: str, vectors: bool = False) -> None:
+        """folder: see stopped_server."""
+        self._folder = folder
+        self._vectors = vectors
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it."""
+        folder = self._folder
+        data = Path(folder) / "data"
+        (data / "postmaster.pid").unlink(missing_ok=True)  # of one that was killed
+        program = str(_program("postgres", self._vectors))
+        self._process = subprocess.Popen(
+            [program, "-D", str(data), "-k", folder, "-h", "", "-F"],
+            env=_ENV,
+            user=_user(),
+            cwd=folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+    def kill(self) -> None:
+        """`kill -9` of all its processes."""
+        if self._process is not None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self.stop()
+
+    def stop(self) -> None:
+        """End it at once: nobody reads it again."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.send_signal(signal.SIGQUIT)
+            process.wait(20)
 
 
 async def new_database(folder: str) -> str:

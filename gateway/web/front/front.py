@@ -76,12 +76,13 @@ class Front:
     async def health(self, request: web.Request) -> web.Response:
         health = await self.monitor.health()
         status = 200 if health.ok else 503
+        told = {"store": health.store} if health.store else {}
         try:
             caller = self.credentials.caller(request, "GET /healthz detail")
         except RequestRefused:
-            return answer({"ok": health.ok}, status)
+            return answer({"ok": health.ok, **told}, status)
         set_caller(request, caller)
-        return answer(health, status)
+        return answer({"ok": health.ok, **told, "detail": health.detail}, status)
 
     async def metrics(self, request: web.Request) -> web.Response:
         if not self.tells_metrics:

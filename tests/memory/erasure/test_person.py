@@ -133,6 +133,8 @@ HANGS: dict[str, list[dict[str, Any]]] = {
     "room_settings": [{"scope": DM}],
     "schedules": [{"by_id": ANDI}],
     "tombstones": [],  # of who was deleted before
+    "house": [],  # of gateways
+    "commits": [],
 }
 """How a row of each table can hang on Andi."""
 
@@ -175,6 +177,8 @@ STAYS: dict[str, dict[str, Any]] = {
     "room_settings": {"scope": ELSEWHERE},
     "schedules": {"by_id": BUDI},
     "tombstones": {},
+    "house": {},
+    "commits": {},
 }  # fmt: skip
 """A row of each table beside it that is Budi's."""
 

@@ -25,7 +25,6 @@ import {
 import { definition } from "./links.js";
 import { formulaLines } from "./maths.js";
 import { t } from "./i18n.js";
-import { withNames } from "./tokens.js";
 
 /**
  * @typedef {import("./inline.js").Mentions} Mentions
@@ -37,7 +36,7 @@ const DEEPEST = 10;
 const UNDERLINE = /^ {0,3}(=+|--+) *$/;
 
 /**
- * A fragment for a text.
+ * A fragment for a text. `mentions`: lower-case names to a class.
  * @param {string} text
  * @param {Mentions} [mentions]
  */
@@ -83,10 +82,10 @@ class UsedMap extends Map {
 /**
  * The text without its marks, on one line: for previews.
  * @param {string} text
- * @param {Mentions} mentions
  */
-export function plainText(text, mentions) {
-  return withNames(text.slice(0, 2_000), mentions)
+export function plainText(text) {
+  return text
+    .slice(0, 2_000)
     .replace(/```\w*/g, " ")
     .replace(/[*_`~#>|]+/g, "")
     .replace(/\s+/g, " ")

@@ -1,0 +1,211 @@
+"""One task writes for everybody who waits, and holds works while the database is away."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+from uuid import uuid4
+
+import structlog
+from sqlalchemy import Connection
+
+from store.health import StoreHealth, StoreRefusal
+from store.patience import Patience, patience, wait_s
+
+log = structlog.stdlib.get_logger("moot.memory")
+
+T = TypeVar("T")
+Work = Callable[[Connection], T]
+
+LATER_S = 0.05
+AT_ONCE = 256  # works in a commit
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 1.0  # between tries of what is held
+
+
+class CommitInDoubt(Exception):
+    """The connection was lost while it committed. results: of the works, if they are on disk."""
+
+    def __init__(self, results: list[Any]) -> None:
+        super().__init__("the connection was lost in a commit")
+        self.results = results
+
+
+class CommittedBefore(Exception):
+    """The commit of this id is on disk."""
+
+
+@dataclass(slots=True, eq=False)
+class _Job:
+    work: Work[Any]
+    done: asyncio.Future[Any]
+    later: bool = False  # nobody waits for it
+    patience: Patience = field(default_factory=patience)
+    until: float | None = None  # by the loop's clock: held so long; None: it wasn't tried yet
+
+
+@dataclass(slots=True, eq=False)
+class _Commit:
+    """Works of one transaction. results: set when its outcome is not known."""
+
+    jobs: list[_Job]
+    id: str = field(default_factory=lambda: uuid4().hex)
+    results: list[Any] | None = None
+
+
+class Writer:
+    """Takes works in the order of their calls.
+
+    A work that the database could not take, as it was away, is held as long as its caller has
+    patience, and made again before all that came later. A commit whose outcome is not known is
+    made again under its own id, which the database takes once.
+    """
+
+    def __init__(
+        self,
+        transact: Callable[[Sequence[Work[Any]], str], Awaitable[list[Any]]],
+        health: StoreHealth,
+        *,
+        holds: bool,
+    ) -> None:
+        """transact: commits works under an id, never two at a time. holds: it holds works; what
+        fails is else tried once again alone, and no longer."""
+        self._transact = transact
+        self._health = health
+        self._holds = holds
+        self.patience_s = 0.0
+        self._jobs: asyncio.Queue[_Job] = asyncio.Queue()
+        self._held: list[_Commit] = []
+        self._later: list[_Job] = []
+        self._hurrying: asyncio.TimerHandle | None = None
+        self._pause_s = FIRST_PAUSE_S
+
+    def write(self, work: Work[T]) -> asyncio.Future[T]:
+        """See Store.write."""
+        if self._later:
+            self._hurry()
+        job = _Job(work, asyncio.get_running_loop().create_future())
+        self._jobs.put_nowait(job)
+        return job.done
+
+    def write_later(self, work: Work[T]) -> asyncio.Future[T]:
+        """See Store.write_later."""
+        loop = asyncio.get_running_loop()
+        job = _Job(work, loop.create_future(), later=True)
+        self._later.append(job)
+        self._hurrying = self._hurrying or loop.call_later(LATER_S, self._hurry)
+        return job.done
+
+    def _hurry(self) -> None:
+        if self._hurrying is not None:
+            self._hurrying.cancel()
+            self._hurrying = None
+        for job in self._later:
+            self._jobs.put_nowait(job)
+        self._later.clear()
+
+    async def written(self) -> None:
+        """Return when everything is on disk or has failed."""
+        await self._jobs.join()
+
+    async def finish(self) -> None:
+        """The same, and nothing is held any more."""
+        self._holds = False
+        self._hurry()
+        await self.written()
+
+    async def run(self) -> None:
+        """Write, for ever."""
+        while True:
+            commits = await self._next()
+            for number, commit in enumerate(commits):
+                if not await self._take(commit):
+                    self._wait_or_fail(commits[number + 1 :])
+                    break
+
+    async def _next(self) -> list[_Commit]:
+        """What is held, then what is new: it waits for that, but not for long while it holds."""
+        commits, self._held = self._held, []
+        jobs: list[_Job] = []
+        try:
+            async with asyncio.timeout(self._pause_s if commits else None):
+                jobs.append(await self._jobs.get())
+        except TimeoutError:
+            pass
+        while not self._jobs.empty() and len(jobs) < AT_ONCE:
+            jobs.append(self._jobs.get_nowait())
+        if commits:
+            self._pause_s = min(self._pause_s * 2, LONGEST_PAUSE_S)
+        return [*commits, _Commit(jobs)] if jobs else commits
+
+    async def _take(self, commit: _Commit) -> bool:
+        """Commit; False: the database is away, and whoever has patience is held."""
+        try:
+            results = await self._transact([job.work for job in commit.jobs], commit.id)
+        except CommittedBefore:
+            assert commit.results is not None
+            results = commit.results
+        except Exception as error:  # noqa: BLE001 - what a caller's work raises is that caller's
+            return await self._failed(commit, error)
+        self._pause_s = FIRST_PAUSE_S
+        self._wrote()
+        for job, result in zip(commit.jobs, results, strict=True):
+            if not job.done.done():
+                job.done.set_result(result)
+            self._jobs.task_done()
+        return True
+
+    def _wrote(self) -> None:
+        self._health.known_at = asyncio.get_running_loop().time()
+        if self._health.trouble is not None:
+            self._health.recovered()
+
+    async def _failed(self, commit: _Commit, error: Exception) -> bool:
+        """Whoever is not at fault gets a commit of their own, or waits."""
+        if isinstance(error, CommitInDoubt):
+            commit.results = error.results
+            error = error.__cause__ if isinstance(error.__cause__, Exception) else error
+        told = self._health.failed(error)
+        if self._holds and isinstance(told, StoreRefusal) and told.state == "away":
+            self._wait_or_fail([commit])
+            return False
+        if len(commit.jobs) == 1:
+            self._fail(commit.jobs[0], told)
+            return True
+        for number, job in enumerate(commit.jobs):
+            if not await self._take(_Commit([job])):
+                self._wait_or_fail([_Commit([left]) for left in commit.jobs[number + 1 :]])
+                return False
+        return True
+
+    def _wait_or_fail(self, commits: Sequence[_Commit]) -> None:
+        """Hold what somebody still waits for; the others are told why."""
+        now, trouble = asyncio.get_running_loop().time(), self._health.trouble
+        refusal = trouble or StoreRefusal("away", "it does not answer")
+        for commit in commits:
+            in_doubt = commit.results is not None
+            gone = [job for job in commit.jobs if not self._still_waits(job, now, in_doubt)]
+            if in_doubt and len(gone) < len(commit.jobs):
+                gone = []  # it is made again as a whole, or not at all
+            for job in gone:
+                self._fail(job, refusal)
+            commit.jobs = [job for job in commit.jobs if job not in gone]
+            if commit.jobs:
+                self._held.append(commit)
+
+    def _still_waits(self, job: _Job, now: float, in_doubt: bool) -> bool:
+        """True for a work that is held. Its caller may not be told that it failed in doubt."""
+        if job.until is None:
+            how = "some" if in_doubt and job.patience == "none" else job.patience
+            job.until = now + wait_s(how, self.patience_s)
+        return self._holds and now < job.until
+
+    def _fail(self, job: _Job, error: Exception) -> None:
+        self._jobs.task_done()
+        if job.done.done():  # whoever waited was cancelled
+            return
+        job.done.set_exception(error)
+        if job.later:
+            job.done.exception()  # seen, or asyncio would log it as well
+            log.error("store.late_write_failed", reason=str(error))
