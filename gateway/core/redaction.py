@@ -9,7 +9,9 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
-from itertools import islice
+from functools import partial
+from itertools import chain, islice
+from operator import attrgetter
 from typing import Any, TextIO, TypeVar, cast
 from urllib.parse import unquote
 
@@ -204,15 +206,13 @@ class Redactor:
         waiting: list[object] = [value]
         while waiting:
             item = waiting.pop()
-            if isinstance(item, str):
+            kind = type(item)
+            if kind is str:
+                texts.append(cast(str, item))
+            elif (parts := _PARTS[kind]) is not None:
+                waiting += parts(item)
+            elif isinstance(item, str):
                 texts.append(item)
-            elif isinstance(item, tuple | list):
-                waiting += item
-            elif isinstance(item, dict):
-                waiting += item
-                waiting += item.values()
-            else:
-                waiting += [getattr(item, name) for name in _FIELDS[type(item)]]
         text = "\0".join(texts)  # looked through as one, as nearly none holds a secret
         if not self._spans(text):
             return value
@@ -235,16 +235,32 @@ class Redactor:
         return value
 
 
-class _FieldNames(dict[type, tuple[str, ...]]):
-    """By its class the fields of a dataclass, looked up once; none of anything else."""
+class _Parts(dict[type, Callable[[Any], Iterable[object]] | None]):
+    """By a class what its values are made of, looked up once; None: of nothing that is looked
+    through, or it is a text."""
 
-    def __missing__(self, kind: type) -> tuple[str, ...]:
-        names = tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
-        self[kind] = names
-        return names
+    def __missing__(self, kind: type) -> Callable[[Any], Iterable[object]] | None:
+        parts: Callable[[Any], Iterable[object]] | None = None
+        if issubclass(kind, tuple | list):
+            parts = iter
+        elif issubclass(kind, dict):
+            parts = _keys_and_values
+        elif is_dataclass(kind):
+            names = [field.name for field in fields(kind)]
+            parts = attrgetter(*names) if len(names) > 1 else partial(_attributes, names)
+        self[kind] = parts
+        return parts
 
 
-_FIELDS = _FieldNames()
+def _keys_and_values(item: dict[object, object]) -> Iterable[object]:
+    return chain(item, item.values())
+
+
+def _attributes(names: Sequence[str], item: object) -> Iterable[object]:
+    return [getattr(item, name) for name in names]
+
+
+_PARTS = _Parts()
 
 
 class CleanStream(io.TextIOBase):
