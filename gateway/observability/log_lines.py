@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from typing import TextIO
 
 from structlog.dev import Column, ConsoleRenderer, KeyValueColumnFormatter, plain_traceback
-from structlog.processors import JSONRenderer
 from structlog.typing import EventDict, Processor, WrappedLogger
 
 from gateway.settings.logs import LogFormat
@@ -25,8 +24,10 @@ _COLOURS = {
 }
 _DIM, _BOLD, _CYAN, _RESET = "\x1b[2m", "\x1b[1m", "\x1b[36m", "\x1b[0m"
 
-as_json = JSONRenderer(json.dumps)
-"""One object, in ASCII: no character of it ends a line for anybody."""
+
+def as_json(_logger: WrappedLogger, _method: str, event: EventDict) -> str:
+    """One object, in ASCII: no character of it ends a line for anybody."""
+    return json.dumps(event)
 
 
 def for_people(form: LogFormat, stream: TextIO) -> bool:

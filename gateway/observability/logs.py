@@ -13,15 +13,18 @@ import os
 import queue
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
+from dataclasses import dataclass, field
+from datetime import datetime
 from types import TracebackType
-from typing import Any, TextIO
+from typing import Any, NoReturn, TextIO
 
 import structlog
+from structlog.exceptions import DropEvent
 from structlog.processors import format_exc_info
-from structlog.stdlib import BoundLogger, ProcessorFormatter, filter_by_level
+from structlog.stdlib import BoundLogger, filter_by_level
 from structlog.typing import EventDict, Processor, WrappedLogger
 
 from gateway.core.log_context import subject
@@ -86,14 +89,11 @@ def log_plainly() -> None:
     )
 
 
-def _log_fields() -> None:
+def _log_fields(logs: Logs) -> None:
+    """Hand events to the thread that writes, without a record of the standard library's for each:
+    to make one takes longer than all the rest."""
     log_plainly()
-    _processors[:] = [
-        filter_by_level,
-        _as_values,
-        format_exc_info,
-        ProcessorFormatter.wrap_for_formatter,
-    ]
+    _processors[:] = [filter_by_level, _as_values, format_exc_info, logs.take]
 
 
 def _as_values(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
@@ -125,31 +125,54 @@ def _cut(text: str, most: int = LONGEST_VALUE) -> str:
 # ── The thread that writes ──────────────────────────────────────────────────────────────
 
 
+@dataclass(slots=True)
+class _Line:
+    """What was logged, as it was then. at: seconds since 1970. said: an event with its fields, or
+    another library's record. about: what its task was about."""
+
+    at: float
+    level: str
+    logger: str
+    said: EventDict | logging.LogRecord
+    about: Mapping[str, str] = field(default_factory=dict)
+
+
 class Logs(logging.Handler):
-    """Takes every record, as it was when it was logged, and lets a thread write it."""
+    """Takes every event and every record, and lets a thread write it."""
 
     def __init__(self, stream: TextIO, redactor: Redactor, render: Processor) -> None:
         super().__init__()
         self._stream = stream
         self._redactor = redactor
-        self._waiting: queue.SimpleQueue[logging.LogRecord | None] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[_Line | None] = queue.SimpleQueue()
         self._lost = 0
         self._closing = threading.Event()
         self.show(render)
         self._thread = threading.Thread(target=self._write, name="moot logs", daemon=True)
         self._thread.start()
 
+    def take(self, logger: WrappedLogger, method: str, event: EventDict) -> NoReturn:
+        """structlog's last processor: an event of ours."""
+        if not (self._quiet and method == "info" and event["event"] in _STEPS):
+            level = _LEVELS.get(method, method)
+            self._put(_Line(time.time(), level, logger.name, event, subject().told()))
+        raise DropEvent
+
     def emit(self, record: logging.LogRecord) -> None:
-        """Hand it over. When too many wait, it is left out and counted."""
-        if self._quiet and record.levelno == logging.INFO and _event(record) in _STEPS:
-            return
-        if self._waiting.qsize() >= _HELD:
-            self._lost += 1
-            return
+        """A record of another library's."""
         try:
-            self._waiting.put(_as_it_is(record))
+            said = _without_arguments(record)
+            level = record.levelname.lower()
+            self._put(_Line(record.created, level, record.name, said, subject().told()))
         except Exception:  # noqa: BLE001 - a line, whatever is wrong with it, must not end the work that logged it
             self._lost += 1
+
+    def _put(self, line: _Line) -> None:
+        """Hand it over. When too many wait, it is left out and counted."""
+        if self._waiting.qsize() >= _HELD:
+            self._lost += 1
+        else:
+            self._waiting.put(line)
 
     def show(self, render: Processor, *, quiet: bool = False) -> None:
         """Write what comes from now on in another way. quiet: one line of each question."""
@@ -167,14 +190,15 @@ class Logs(logging.Handler):
     def _write(self) -> None:
         going_on = True
         while going_on:
-            records = [self._waiting.get()]
-            while len(records) < _BATCH and not self._waiting.empty():
-                records.append(self._waiting.get_nowait())
-            going_on = None not in records
+            taken = [self._waiting.get()]
+            while len(taken) < _BATCH and not self._waiting.empty():
+                taken.append(self._waiting.get_nowait())
+            going_on = None not in taken
             if lost := self._lost:
                 self._lost -= lost
-                records.append(_lines_lost(lost))
-            lines = self._lines([record for record in records if record is not None])
+                event = {"event": "logs.lost", "lines": lost}
+                taken.append(_Line(time.time(), "warning", "moot.logs", event))
+            lines = self._lines([line for line in taken if line is not None])
             try:
                 self._stream.write("".join(lines))
                 self._stream.flush()
@@ -187,35 +211,26 @@ class Logs(logging.Handler):
                     _abandon(self._stream)
             self._closing.wait(_REST_S)
 
-    def _lines(self, records: Sequence[logging.LogRecord]) -> list[str]:
+    def _lines(self, taken: Sequence[_Line]) -> list[str]:
         """Looked through for secrets all at once, as nearly none of them holds one."""
-        told = self._redactor.clean([_in_order(record, _fields_of(record)) for record in records])
+        told = self._redactor.clean([_in_order(line) for line in taken])
         return [
-            f"{self._render(None, record.levelname.lower(), line)!s}\n"
-            for line, record in zip(told, records, strict=True)
+            f"{self._render(None, line.level, shown)!s}\n"
+            for shown, line in zip(told, taken, strict=True)
         ]
 
 
-def _event(record: logging.LogRecord) -> object:
-    """The name of an event of ours; None: it is a library's line."""
-    return record.msg.get("event") if isinstance(record.msg, dict) else None
+_LEVELS = {"warn": "warning", "exception": "error", "fatal": "critical"}
 
 
-def _as_it_is(record: logging.LogRecord) -> logging.LogRecord:
-    """The record with its context; that of a library no longer refers to its arguments."""
+def _without_arguments(record: logging.LogRecord) -> logging.LogRecord:
+    """The record; that of a library no longer refers to its arguments."""
     if record.args:
         record = copy.copy(record)
         with suppress(TypeError, ValueError, KeyError):  # else they don't fit: the text without
             record.msg = record.getMessage()
         record.args = ()
-    record.subject = subject().told()
     return record
-
-
-def _lines_lost(count: int) -> logging.LogRecord:
-    line = {"event": "logs.lost", "lines": count}
-    known = {"name": "moot.logs", "levelno": logging.WARNING, "levelname": "WARNING"}
-    return logging.makeLogRecord({**known, "msg": line, "_logger": None, "_name": "warning"})
 
 
 def _abandon(stream: TextIO) -> None:
@@ -228,28 +243,29 @@ def _abandon(stream: TextIO) -> None:
         return
 
 
-def _fields_of(record: logging.LogRecord) -> EventDict:
-    """The event of a record and its fields; a record that structlog did not make is prose."""
-    if hasattr(record, "_logger") and isinstance(record.msg, dict):
-        return dict(record.msg)
-    ours = record.name.partition(".")[0] == "moot"
-    event: EventDict = {"event": PROSE if ours else FOREIGN, "message": _cut(record.getMessage())}
-    if record.exc_info:
-        event["exc_info"] = record.exc_info
-    return format_exc_info(None, record.levelname.lower(), event)
+def _fields_of(said: EventDict | logging.LogRecord) -> EventDict:
+    """An event and its fields; a record that structlog did not make is prose."""
+    if not isinstance(said, logging.LogRecord):
+        return said
+    ours = said.name.partition(".")[0] == "moot"
+    event: EventDict = {"event": PROSE if ours else FOREIGN, "message": _cut(said.getMessage())}
+    if said.exc_info:
+        event["exc_info"] = said.exc_info
+    return format_exc_info(None, said.levelname.lower(), event)
 
 
-def _in_order(record: logging.LogRecord, event: EventDict) -> EventDict:
+def _in_order(said: _Line) -> EventDict:
     """Time, level, logger and event first, then the event's fields, then what its task is about."""
-    at = datetime.fromtimestamp(record.created, UTC).astimezone()
+    event = _fields_of(said.said)
+    at = datetime.fromtimestamp(said.at).astimezone()
     line: EventDict = {
         "time": at.isoformat(timespec="milliseconds"),
-        "level": record.levelname.lower(),
-        "logger": record.name,
+        "level": said.level,
+        "logger": said.logger,
         "event": event.pop("event"),
     }
     exception = event.pop("exception", None)
-    for fields in (event, getattr(record, "subject", {})):
+    for fields in (event, said.about):
         for name, value in fields.items():
             line.setdefault(name, value)
     if exception is not None:
@@ -278,7 +294,7 @@ def logging_to(
     root = logging.getLogger()
     root.addHandler(logs)
     logging.captureWarnings(True)
-    _log_fields()
+    _log_fields(logs)
     change("INFO", "auto")
     atexit.register(logs.close)
     try:
