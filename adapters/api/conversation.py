@@ -24,6 +24,7 @@ from contract.chat import Attachment
 log = structlog.stdlib.get_logger("moot.conversation")
 
 MOST_BYTES = 4 << 20  # of a file before it is rewritten: about 70 of the longest prompts
+_APPENDED = os.O_WRONLY | os.O_APPEND | os.O_CREAT
 FOLDER = Path(".moot", "conversations")
 PICTURE_CHARS = 5_000  # it takes as many tokens as a text of so many
 SESSION_ID = re.compile(r"[A-Za-z0-9-]{1,64}")  # it becomes a file's name
@@ -152,8 +153,7 @@ class Conversation:
         """
         data = b"\n" * self.failed + json.dumps(line).encode() + b"\n"  # behind half a line, too
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            descriptor = self._opened()
             try:
                 self.failed = self.failed or os.write(descriptor, data) < len(data)
             finally:
@@ -161,6 +161,13 @@ class Conversation:
         except OSError as error:
             self.failed = True
             log.warning("conversation.not_kept", file=self._path.name, error=str(error))
+
+    def _opened(self) -> int:
+        try:
+            return os.open(self._path, _APPENDED, 0o600)
+        except FileNotFoundError:
+            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            return os.open(self._path, _APPENDED, 0o600)
 
     def _read(self) -> None:
         if not self._path.exists():

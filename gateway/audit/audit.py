@@ -117,6 +117,7 @@ class Audit:
         self._clean = clean
         self._logged_at: datetime | None = None
         self._head = ""  # of the row that was appended last
+        self._later = ""  # likewise, of one that is on disk and not yet told to `committed`
         self._began_at = micros(clock())  # a loss of the anchor is told once for each of us
 
     async def note(
@@ -204,23 +205,34 @@ class Audit:
         return known_head(self._anchor, self._began_at) if self._anchor is not None else ""
 
     def _later_committed(self, written: asyncio.Future[str]) -> None:
-        if not written.cancelled() and written.exception() is None:  # else the store says so
-            self.committed(written.result())
+        """Rows of one commit are told one after the other; the anchor needs the last of them."""
+        if written.cancelled() or written.exception() is not None:  # the store says so
+            return
+        if not self._later:
+            asyncio.get_running_loop().call_soon(self._all_later_committed)
+        self._later = written.result()
+
+    def _all_later_committed(self) -> None:
+        head, self._later = self._later, ""
+        self.committed(head)
 
     def committed(self, head: str) -> None:
         """The row that was appended last is on disk; "": none was. Whoever takes it away must also
         change the anchor, and the log."""
         if not head:
             return
-        now, self._head = self._clock(), head
+        now, self._head, self._later = self._clock(), head, ""
         if self._anchor is not None:
-            try:
-                write_anchor(self._anchor, head)
-            except OSError as error:
-                log.error("audit.no_anchor", file=self._anchor, reason=error.strerror)
+            self._write_anchor(self._anchor, head)
         if self._logged_at is None or now - self._logged_at >= LOG_EVERY:
             self._logged_at = now
             log.info("audit.head", hash=head)
+
+    def _write_anchor(self, anchor: Path, head: str) -> None:
+        try:
+            write_anchor(anchor, head)
+        except OSError as error:
+            log.error("audit.no_anchor", file=anchor, reason=error.strerror)
 
     async def page(
         self, wish: AuditFilter, *, before: int | None, limit: int

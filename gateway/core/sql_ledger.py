@@ -94,6 +94,7 @@ class SqlLedger(SqlSessions, SqlPosts):
             .returning(turns.c.seq)
         )
         self._put_figure = put_figure(store)
+        self._begun: dict[str, Turn] = {}  # whose agents were asked, until that is on disk
 
     # ── Turns ───────────────────────────────────────────────────────────────────────────
 
@@ -175,14 +176,22 @@ class SqlLedger(SqlSessions, SqlPosts):
     def running(self, turn: Turn, header: str, record: dict[str, Any], now: datetime) -> Turn:
         """The agent is about to be asked: on disk soon, and before anything else of the turn."""
         changed = entered(replace(turn, header=header, record=record), "running", now)
-        self._store.write_later(partial(save, turn=changed))
+        self._begun[turn.id] = changed
+        written = self._store.write_later(partial(self._save_begun, turn_id=turn.id))
+        written.add_done_callback(lambda _: self._begun.pop(turn.id, None))
         return changed
+
+    def _save_begun(self, connection: Connection, turn_id: str) -> None:
+        """A quick answer comes before that was written, and says it all."""
+        if (begun := self._begun.get(turn_id)) is not None:
+            save(connection, begun)
 
     async def answered(
         self, outcome: Turn, plan: Sequence[tuple[str, str]], now: datetime
     ) -> tuple[Turn, list[Post]]:
         """Record the answer, and as (kind, text) the posts that will carry it."""
         changed = entered(outcome, "answered", now)
+        self._begun.pop(outcome.id, None)
 
         def work(connection: Connection) -> list[Post]:
             save(connection, changed)
