@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import socket
 from collections.abc import Mapping
 
 SAYS: Mapping[int, str] = {
@@ -27,6 +28,8 @@ SAYS: Mapping[int, str] = {
     errno.EADDRNOTAVAIL: "this machine has no such address; name one of its own",
     errno.ECONNREFUSED: "nothing listens there; start what you want to reach, or correct the "
     "address",
+    socket.EAI_NONAME: "there is no machine of that name; correct the address, or see whether this "
+    "machine is on the network",
     errno.ETIMEDOUT: "it doesn't answer; see whether it runs and can be reached",
     errno.EHOSTUNREACH: "no way leads there; see whether this machine is on the network",
     errno.ENETUNREACH: "no way leads there; see whether this machine is on the network",

@@ -19,7 +19,7 @@ from discord.http import HTTPClient, Route
 from yarl import URL
 
 from bots.discord.wire import WireChannel, WireThreadList
-from bots.kit.http_pool import HttpPool, file_errors, read_file, reason_of
+from bots.kit.http_pool import HttpPool, file_errors, read_file, reason_of, unreachable
 from bots.kit.retry import retry_after_s
 from contract.errors import PlatformError
 
@@ -277,7 +277,7 @@ def _raise_for(what: str, error: Exception) -> NoReturn:
     if isinstance(error, HTTPException):
         _raise_for_status(what, error)
     if isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError):
-        raise PlatformError(f"Discord can't be reached: {error}", outcome="retry") from error
+        raise unreachable("Discord", error) from error
     raise PlatformError(f"Discord: {what}: {reason_of(error)}", outcome="unknown") from error
 
 

@@ -37,7 +37,11 @@ def _make(setup: BotSetup, table: DiscordTable, host: Host) -> Bot:
 
 
 _FORM = SetupForm(
-    logins=(Login("a bot token", (SecretField("DISCORD_TOKEN", "the bot's token"),)),),
+    logins=(
+        Login(
+            "a bot token", (SecretField("DISCORD_TOKEN", "the bot's token, without Bot before it"),)
+        ),
+    ),
     prefix="discord",
     person="discord:80351110224678912 — Settings, Advanced, Developer Mode; then right-click "
     "your name, Copy User ID",

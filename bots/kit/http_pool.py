@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import aiohttp
 
 from contract.errors import PlatformError
+from contract.refusals import why
 
 # A connection that isn't there after this time was never made: nothing was sent.
 CONNECT_S = 5.0
@@ -42,7 +43,7 @@ def call_errors(server: str, what: str) -> Iterator[None]:
     try:
         yield
     except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
-        raise PlatformError(f"{server} can't be reached: {error}", outcome="retry") from error
+        raise unreachable(server, error) from error
     except (aiohttp.ClientError, OSError) as error:
         raise PlatformError(f"{what}: {reason_of(error)}", outcome="unknown") from error
 
@@ -59,6 +60,11 @@ def file_errors(what: str = "a file can't be read") -> Iterator[None]:
 def reason_of(error: Exception) -> str:
     """A failure in a few words that name no address."""
     return "no answer in time" if isinstance(error, TimeoutError) else type(error).__name__
+
+
+def unreachable(server: str, error: OSError) -> PlatformError:
+    """The error about a server to which there is no connection. server: begins the sentence."""
+    return PlatformError(f"{server} can't be reached: {why(error)}", outcome="retry")
 
 
 def too_large(max_bytes: int) -> PlatformError:

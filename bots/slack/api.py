@@ -14,7 +14,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 from yarl import URL
 
-from bots.kit.http_pool import HttpPool, file_errors, read_file, reason_of
+from bots.kit.http_pool import HttpPool, file_errors, read_file, reason_of, unreachable
 from bots.kit.retry import retry_after_s
 from contract.errors import PlatformError
 
@@ -115,7 +115,7 @@ class SlackApi:
                 self._closed_until[place] = self._now() + failed.retry_after_s
             raise failed from error
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
-            raise PlatformError(f"Slack can't be reached: {error}", outcome="retry") from error
+            raise unreachable("Slack", error) from error
         except (aiohttp.ClientError, SlackClientError, OSError) as error:
             why = f"Slack: {method}: {reason_of(error)}"
             raise PlatformError(why, outcome="unknown") from error

@@ -19,7 +19,7 @@ from gateway.core.addressing import named
 from gateway.core.command_spec import Argument
 from gateway.core.command_table import TABLE
 from gateway.settings.access import EVERYBODY
-from gateway.settings.config import Config, located, own_secret, secret
+from gateway.settings.config import Config, located, own_key, own_secret, secret
 from gateway.settings.personas.personas import Persona, Personas
 
 
@@ -79,6 +79,7 @@ def make_bots(
     access = access or Access(config.access)
     bots: dict[str, Bot] = {"web": WebBot(personas.names)}
     mistakes: dict[str, None] = {}
+    logins: dict[tuple[str | None, ...], str] = {}
     for number, table in enumerate(config.bots):
         name, spec = table.name or table.platform, SPECS[table.platform]
         if name in bots:
@@ -88,6 +89,13 @@ def make_bots(
         setup = _setup(name, table, config, personas, learned)
         commands = ArgumentSuggestions(personas, access, table.personas).commands()
         host = _host(name, spec, config, environment, access, commands)
+        login = _login(table, spec, host.secrets)
+        if (other := logins.setdefault(login, name)) != name:
+            where = located(config, ("bots", number))
+            mistakes[f"{where}: {name!r} has the login of {other!r}: {_own_login(host, name)}"] = (
+                None
+            )
+            continue
         try:
             bots[name] = spec.make(setup, table, host)
         except ConfigError as error:  # the others' are told as well
@@ -95,6 +103,21 @@ def make_bots(
     if mistakes:
         raise ConfigError("\n".join(mistakes))
     return bots
+
+
+def _login(table: BotTable, spec: PlatformSpec, secrets: Secrets) -> tuple[str | None, ...]:
+    """As whom a bot logs in, and where. Without any secret it is one of its own."""
+    found = tuple(secrets.find(key) for key in sorted(secrets.fields))
+    where = getattr(table, spec.form.url_key or "", None)
+    alone = None if any(found) else table.name
+    return (table.platform, str(where), alone, *found)
+
+
+def _own_login(host: Host, name: str) -> str:
+    key = own_key(next(iter(host.secrets.fields), "TOKEN"), name)
+    return (
+        f"give it an account of its own, {key}=… in moot.env, or let one bot have all the personas"
+    )
 
 
 async def sign_in(

@@ -42,18 +42,17 @@ def _no_data_folder(data_dir: Path, error: OSError) -> ConfigError:
     within = [one for one in (data_dir, *data_dir.absolute().parents) if os.path.lexists(one)]
     if within and not within[0].is_dir():
         what = "it is a file" if within[0] == data_dir else f"{within[0]} is a file"
-        why = f"{what}, no folder: move it away"
+        why = f"{what}, no folder: move it away, or"
     elif error.errno in (errno.ENOSPC, errno.EDQUOT):
-        why = "its disk is full: make room"
+        why = "its disk is full: make room, or"
     elif error.errno == errno.EROFS:
-        why = "its disk is read-only"
+        why = "its disk is read-only:"
     elif isinstance(error, PermissionError):
-        why = f"this account may not write to {within[0] if within else data_dir}: let it"
+        why = f"this account may not write to {within[0] if within else data_dir}: let it, or"
     else:
-        why = f"{error.strerror}"
+        why = f"no folder can be made in {within[0] if within else data_dir}:"
     return ConfigError(
-        f"[gateway] data_dir: {data_dir} can't be used, as {why}, or name another folder in "
-        "moot.toml"
+        f"[gateway] data_dir: {data_dir} can't be used, as {why} name another folder in moot.toml"
     )
 
 

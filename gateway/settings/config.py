@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tomllib import TOMLDecodeError
@@ -95,7 +96,7 @@ def load_config(path: Path | None, *, base: Path) -> Config:
     Relative paths are relative to its folder. Raises ConfigError: a sentence for each mistake.
     """
     file = path or base / "moot.toml"
-    if path is None and not file.exists():
+    if path is None and not os.path.lexists(file):
         return _anchored(Config(), base)
     text = _text_of(file)
     toml = read_toml(text)
@@ -111,11 +112,15 @@ def _text_of(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
+        if file.is_symlink():
+            raise ConfigError(
+                f"{file}: this is a link to {file.readlink()}, and there is no such file"
+            ) from None
         raise ConfigError(f"{file}: there is no such file; see moot.toml.example") from None
     except IsADirectoryError:
-        raise ConfigError(
-            f"{file}: this is a folder; name the file in it: {file}/moot.toml"
-        ) from None
+        inside = file / "moot.toml"
+        hint = "move it away" if file.name == inside.name else f"name the file in it: {inside}"
+        raise ConfigError(f"{file}: this is a folder; {hint}") from None
     except OSError as error:
         raise ConfigError(f"{file}: {why(error)}") from None
     except UnicodeDecodeError:

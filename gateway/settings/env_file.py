@@ -35,7 +35,7 @@ def with_secrets(
     """
     file = env_file(config_file, base)
     try:
-        if file.stat().st_mode & _OTHERS:
+        if file.stat().st_mode & _OTHERS and not file.is_dir():
             raise ConfigError(f"{file}: others on this machine may read it; run: chmod 600 {file}")
         kept = parse_env(file.read_text(encoding="utf-8-sig"), str(file))
     except FileNotFoundError:

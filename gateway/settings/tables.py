@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from datetime import time
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
@@ -18,9 +18,11 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    ValidationInfo,
     field_validator,
     model_validator,
 )
+from pydantic_core import PydanticKnownError
 
 from adapters.agent import Mode
 from contract.briefing import Budget
@@ -36,6 +38,19 @@ class Table(BaseModel):
     """Unknown keys are mistakes."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_truth_for_a_number(cls, value: Any, info: ValidationInfo) -> Any:
+        """Pydantic reads true as 1."""
+        field = cls.model_fields[info.field_name or ""].annotation
+        kinds = {field, *get_args(field)}
+        if isinstance(value, bool) and bool not in kinds:
+            if int in kinds:
+                raise PydanticKnownError("int_type")
+            if float in kinds:
+                raise PydanticKnownError("float_type")
+        return value
 
 
 SHIPPED_PERSONAS = Path(__file__).parents[2] / "personas"
@@ -95,6 +110,8 @@ class GatewayTable(Table):
             raise ValueError(f"{value!r} is not an address, e.g. https://moot.example.org")
         if parts.path.strip("/") or parts.query or parts.fragment:
             raise ValueError(f"{value!r} has a path; Moot needs a name of its own")
+        if parts.username is not None:
+            raise ValueError("has a user in it: leave out what stands before the @")
         return value
 
     @field_validator("hosts")

@@ -54,6 +54,14 @@ FILE = [
     toml("nothing behind the equals sign", "[gateway]\npublic_url =\n", ":2: there is no value behind the ="),
     toml("a comment as in C", "// mine\n", ":1: a comment begins with #"),
     toml("a comma in a number", "[turns]\ntimeout_s = 1,5\n", ":2: a number has a point, no comma", "1.5"),
+    toml("a blank that is none", '[gateway]\n\u00a0timezone = "UTC"\n', ":2: ", "U+00A0 (no-break space): type this line again"),
+    toml("a letter that looks like another", "[gatewаy]\n", ":1: ", "U+0430 (cyrillic small letter a)"),
+    toml("an equals sign of another script", '[gateway]\ntimezone ＝ "UTC"\n', ":2: ", "U+FF1D (fullwidth equals sign)"),
+    toml("a character that no text has", '[gateway]\ntimezone = "U\x00TC"\n', ":2: ", "U+0000"),
+    toml("a key behind its table", '[gateway] timezone = "UTC"\n', ":1: [gateway] stands on a line of its own"),
+    toml("JSON", '{"gateway": {}}\n', ":1: this is JSON, and moot.toml is TOML"),
+    toml("YAML", "gateway:\n", ":1: this is YAML, and moot.toml is TOML: write [gateway]"),
+    toml("a merge that was not ended", "[gateway]\n<<<<<<< HEAD\n", ":2: a merge conflict is left here: keep one side"),
     toml("a backslash", '[gateway]\ndata_dir = "C:\\Users\\moot"\n', ":2: ", "stands twice"),
 ]  # fmt: skip
 
@@ -96,6 +104,9 @@ TABLES = [
     toml("a price without its half", "[prices.opus]\ninput = 3\n", ":1: prices.opus.output is missing", "add output = 15.0"),
     toml("a folder that is no path", '[sandbox]\nmounts = ["src"]\n', ":2: sandbox.mounts: 'src' is not an absolute path"),
     toml("another program's file", "a:b:c\nd:e:f\ng:h:i\nj:k:l\nm:n:o\n", "this is no moot.toml; see moot.toml.example"),
+    toml("a truth for a number", "[turns]\nmax_hops = true\n", ":2: turns.max_hops: must be a whole number"),
+    toml("a truth for seconds", "[turns]\ntimeout_s = true\n", ":2: turns.timeout_s: must be a number"),
+    toml("a password in the address", '[gateway]\npublic_url = "https://a:b@moot.example.org"\n', ":2: gateway.public_url: has a user in it"),
     toml("the way of a database", '[store]\nurl = "postgres://a:b@h/m"\n', ":2: store.url", "postgresql+asyncpg://"),
 ]  # fmt: skip
 
@@ -105,6 +116,11 @@ SOUND = [
     Mistake("a rule for a persona that is not there", ("access.personas.dmo: there is no dmo.md",), toml='[access.personas.dmo]\ninvoke = "owner"\n'),
     Mistake("a folder to work in that is not there", ("moot.toml:2: agents.demo.workspace: there is no folder /nope; make it first",), toml='[agents.demo]\nworkspace = "/nope"\nprofile = "demo"\n'),
     Mistake("an agent that is none", ("agents.x.profile: there is no 'clod'; known: ",), toml='[agents.x]\nprofile = "clod"\n'),
+    Mistake("a persona's agent that is none", ("ada.md: agent: there is no agent 'clause-code'; did you mean claude-code?",), persona="---\nagent: clause-code\n---\nHi\n"),
+    Mistake("a folder to show that is not there", ("moot.toml:2: sandbox.mounts: there is no /nope; make it",), toml='[sandbox]\nmounts = ["/nope"]\n'),
+    Mistake("an agent's program that is not there", ("moot.toml:3: agents.x.command: there is no program /nope/claude",), toml='[agents.x]\nprofile = "claude-code"\ncommand = "/nope/claude"\n'),
+    Mistake("two bots with one login", ("moot.toml:5: bots.1: 'b' has the login of 'slack'", "SLACK_BOT_TOKEN_B=…"), toml=SLACK + '\n[[bots]]\nname = "b"\nplatform = "slack"\npersonas = ["demo"]\n', environment=TOKENS),
+    Mistake("a word before the token", ("DISCORD_TOKEN looks wrong: ", "without Bot before it"), toml=SLACK.replace("slack", "discord"), environment={"DISCORD_TOKEN": "Bot abcdefgh"}),
     Mistake("no tokens", ("bots (slack): set SLACK_BOT_TOKEN", "moot.env"), toml=SLACK, environment={"SLACK_APP_TOKEN": "xapp-1-abcdefgh"}),
     Mistake("a token of another form", ("SLACK_BOT_TOKEN looks wrong: it is the bot token, xoxb-",), toml=SLACK, environment={**TOKENS, "SLACK_BOT_TOKEN": "abcdefgh12345"}),
     Mistake("two tokens mixed up", ("SLACK_APP_TOKEN looks wrong: it is the app-level token, xapp-",), toml=SLACK, environment={**TOKENS, "SLACK_APP_TOKEN": "xoxb-1-abcdefgh"}),
@@ -189,6 +205,32 @@ def test_all_mistakes_of_a_file_are_told_at_once_in_its_order(typed: Typed, tmp_
     code, told = typed("check", "--offline")
     assert code == 2
     assert [line.partition("moot.toml:")[2][:1] for line in mistakes(told)] == list("23569")
+
+
+def test_a_link_to_nothing_is_no_reason_to_begin_without_the_file(
+    typed: Typed, tmp_path: Path
+) -> None:
+    (tmp_path / "moot.toml").symlink_to("/nowhere/moot.toml")
+    code, told = typed("check", "--offline")
+    assert code == 2
+    [line] = mistakes(told)
+    assert "moot.toml: this is a link to /nowhere/moot.toml, and there is no such file" in line
+
+
+def test_a_folder_for_the_secrets_is_no_question_of_rights(typed: Typed, tmp_path: Path) -> None:
+    (tmp_path / "moot.env").mkdir(mode=0o755)
+    code, told = typed("check", "--offline")
+    assert code == 2
+    assert "moot.env: this is a folder, not a file" in told
+
+
+def test_what_works_and_surprises_is_warned_of(typed: Typed, tmp_path: Path) -> None:
+    (tmp_path / "personas").mkdir()
+    (tmp_path / "personas" / "demo.md").write_text("---\nagent: demo\nworkspace: ~\n---\nHi\n")
+    (tmp_path / "moot.toml").write_text('[access]\nowners = ["slcak:U1"]\n')
+    _, told = typed("check", "--offline")
+    assert 'workspace: there is no value (YAML reads ~ as nothing: write "~" in quotes' in told
+    assert "slcak:U1: there is no platform 'slcak'; did you mean slack?" in told
 
 
 def test_files_of_other_programs_are_read_as_well(typed: Typed, tmp_path: Path) -> None:

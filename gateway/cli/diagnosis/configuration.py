@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import difflib
+import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from adapters.catalog import find_program
 from bots import PLATFORMS
 from composer.headings import HEADINGS
+from contract.chat import SOURCE_ALIASES
 from contract.errors import ConfigError
 from gateway.access.claims import OPEN_MINUTES
 from gateway.app.page import page_auth
@@ -18,12 +20,13 @@ from gateway.cli.diagnosis.finding import Finding, Installation, Mark
 from gateway.core.redaction import can_be_redacted, names_a_secret, secrets_in
 from gateway.remembering.models import describe_model
 from gateway.sessions.api_programs import API_PROGRAMS
-from gateway.sessions.programs import make_profile, without_acp
+from gateway.sessions.programs import agent_names, make_profile, without_acp
 from gateway.sessions.sandbox import Sandboxing, dated
 from gateway.settings.config import Config, located
 from gateway.settings.env_file import env_file
 from gateway.settings.mistakes.words import KeyPath
 from gateway.settings.personas.personas import Persona, Personas
+from gateway.settings.sandbox import OwnSandboxTable, parse_mount
 from gateway.settings.tables import AgentTable
 from gateway.turns.voice import check_transcribe
 from gateway.web.signin.tokens import check_own
@@ -85,7 +88,7 @@ def check(
     findings += _agents(config, environment, personas)
     findings += _access(config)
     findings += _named_personas(config, personas)
-    findings += _folders(config)
+    findings += _folders(config) + _programs(config) + _sources(config)
     for part in (
         lambda: make_bots(config, environment, personas),
         lambda: check_own(environment, beyond=page_auth(config).is_beyond),
@@ -140,7 +143,43 @@ def _folders(config: Config) -> list[Finding]:
         for name, table in config.agents.items()
         if table.workspace is not None and not table.workspace.is_dir()
     )
-    return [_wrong(f"{key}: there is no folder {folder}; make it first") for key, folder in missing]
+    gone = [_wrong(f"{key}: there is no folder {folder}; make it first") for key, folder in missing]
+    own = [(("agents", name), table.sandbox) for name, table in config.agents.items()]
+    tables: list[tuple[KeyPath, OwnSandboxTable | None]] = [(("sandbox",), config.sandbox), *own]
+    for path, sandbox in tables:
+        for text in sandbox.mounts if sandbox else ():
+            if not (place := parse_mount(text).path).exists():
+                key = located(config, (*path, "mounts"))
+                gone.append(_wrong(f"{key}: there is no {place}; make it, or leave it out"))
+    return gone
+
+
+def _programs(config: Config) -> list[Finding]:
+    """Programs that moot.toml names by their path, and that are not there."""
+    return [
+        _wrong(f"{located(config, ('agents', name, 'command'))}: there is no program {path}")
+        for name, table in config.agents.items()
+        for path in table.command[:1]
+        if os.path.isabs(path) and not os.access(path, os.X_OK)
+    ]
+
+
+def _sources(config: Config) -> list[Finding]:
+    """Ids of people of a platform that there is not."""
+    access, known = config.access, {*PLATFORMS, *SOURCE_ALIASES.values(), "web"}
+    named = access.owners | access.approvers | access.people
+    where = located(config, ("access",))
+    return [
+        _warns(f"{where}: {id_}: there is no platform {source!r}{_near(source, known)}")
+        for id_ in sorted(named)
+        if (source := id_.partition(":")[0]) not in known
+    ]
+
+
+def _near(word: str, known: Collection[str]) -> str:
+    """A hint of what was meant."""
+    near = difflib.get_close_matches(word, sorted(known), 1)
+    return f"; did you mean {near[0]}?" if near else f"; known: {', '.join(sorted(known))}"
 
 
 def _meant(name: str, personas: Personas) -> str:
@@ -212,8 +251,9 @@ def _agents(config: Config, environment: Mapping[str, str], personas: Personas) 
             title, place, hint = _describe(agent, table, environment)
         except ConfigError:
             if agent not in config.agents:
+                near = _near(agent, agent_names(config.agents))
                 findings.append(
-                    _well(f"@{persona.name} can't answer: no agent {agent!r}; add [agents.{agent}]")
+                    _wrong(f"{persona.name}.md: agent: there is no agent {agent!r}{near}")
                 )
             continue
         if reason := _misled(agent, table, persona):

@@ -16,7 +16,7 @@ async def serve_database(config: Config, persona: str | None, scope: str) -> Non
     try:
         gate = Gate(frozenset({check_scope(scope)}))
     except ScopeError as error:
-        raise ConfigError(f"--scope: {error}; e.g. room:slack:C06RY3YBSLE") from None
+        raise ConfigError(f"--scope: {error}") from None
     reader = WorkReader(gate, None if persona is None else frozenset({persona}))
     async with Store.open(config.store_url, read_only=True) as store:
         tools = MemoryTools(WorkLog(store), None, config.gateway.zone)

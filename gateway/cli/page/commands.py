@@ -124,7 +124,11 @@ async def _sessions(arguments: argparse.Namespace) -> int:
             if not arguments.id:
                 raise ConfigError("say which: `moot sessions` lists their ids")
             done = await desk.end(arguments.id)
-            _say("signed out" if done else f"there is no session {arguments.id}")
+            _say(
+                "signed out"
+                if done
+                else f"there is no session {arguments.id}: `moot sessions list` shows them"
+            )
             return 0 if done else 1
         found = await desk.sessions()
     if arguments.json:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+import unicodedata
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,9 @@ _TWICE = re.compile(r"Cannot (?:declare|overwrite|mutate)")
 _TRUTHS = {"yes": "true", "on": "true", "no": "false", "off": "false"}
 _NOTHING = frozenset({"none", "null", "nil", "~"})
 _STATEMENT = re.compile(r"\s*(?:[\w.-]+\s*=|\[)")
+_CONFLICT = ("<<<<<<<", "=======", ">>>>>>>")
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
+_QUOTED_OR_SAID = re.compile(r"\"(?:\\.|[^\"])*\"|'[^']*'|#.*")
 _MOST = 20  # told at once
 
 
@@ -108,6 +112,10 @@ def _words(line: str, message: str) -> str:
     said = line.strip()
     if _CURLY.search(said):
         return 'the quotes are curly: write straight ones, "…"'
+    if said.startswith(_CONFLICT):
+        return "a merge conflict is left here: keep one side, and delete its marks"
+    if odd := _odd_character(line):
+        return f"there is a character here that TOML can't use, {odd}: type this line again"
     if said.startswith("["):
         return _of_header(said, message)
     key, equals, value = (part.strip() for part in said.partition("="))
@@ -120,6 +128,20 @@ def _words(line: str, message: str) -> str:
     return _of_value(key, value, message)
 
 
+def _odd_character(line: str) -> str:
+    """The first character that can stand nowhere in TOML, or not outside of quotes; "": none."""
+    if found := _CONTROL.search(line):
+        return f"U+{ord(found[0]):04X}"
+    bare = _QUOTED_OR_SAID.sub("", line)
+    key = bare.partition("=")[0]
+    for character in bare:
+        hidden = unicodedata.category(character)[0] in "ZC" and character not in " \t"
+        if hidden or (character in key and not character.isascii()):
+            name = unicodedata.name(character, "without a name").lower()
+            return f"U+{ord(character):04X} ({name})"
+    return ""
+
+
 def _of_header(said: str, message: str) -> str:
     inside = said.strip("[] ").partition("]")[0].strip()
     if _TWICE.search(message):
@@ -127,6 +149,8 @@ def _of_header(said: str, message: str) -> str:
             f"[{inside}] stands here a second time: put its keys below the first one, or write "
             f"[[{inside}]] each time where there are several"
         )
+    if re.match(r"\[+[^\[\]]+\]+\s*[^\s\]#]", said):
+        return f"[{inside}] stands on a line of its own: write its keys below it"
     left, right = said.count("["), said.partition("#")[0].count("]")
     if left != right or left > 2:
         return f"the brackets don't match: write [{inside}], or [[{inside}]] for one of several"
@@ -137,6 +161,10 @@ def _without_equals(said: str, message: str) -> str:
     if said.startswith(("//", ";", "--", "/*")):
         return "a comment begins with #"
     key, colon, value = (part.strip() for part in said.partition(":"))
+    if said.startswith(("{", "}")):
+        return "this is JSON, and moot.toml is TOML: write [table], and key = value below it"
+    if colon and not value and re.fullmatch(r"[\w-]+", key):
+        return f"this is YAML, and moot.toml is TOML: write [{key}], and key = value below it"
     if colon and re.fullmatch(r"[\w-]+", key):
         return f"write = instead of the colon: {key} = {_quoted(value)}"
     if _TWICE.search(message):

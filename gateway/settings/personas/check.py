@@ -36,6 +36,9 @@ _SECRETS = {
     r"[\"']?(?=\S*[0-9])[^\s\"'<>{}]{8,}",
 }
 
+_PATHS = frozenset({"workspace", "login"})
+_NO_VALUE = 'YAML reads ~ as nothing: write "~" in quotes, or leave the line out'
+
 Severity = Literal["error", "warning"]
 Front = TypeVar("Front", bound=BaseModel)
 
@@ -160,6 +163,10 @@ def _read_front(page: _Page, match: re.Match[str], model: type[Front]) -> Front 
     raw = _read_yaml(page, match[1], match.start(1))
     if raw is None:
         return None
+    for key in [key for key, value in raw.items() if value is None and str(key) in _PATHS]:
+        page.add(
+            "error", *page.values[(str(key),)], f"{key}: there is no value", _NO_VALUE, str(key)
+        )
     try:
         return model.model_validate(raw)
     except ValidationError as error:

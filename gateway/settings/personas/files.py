@@ -8,6 +8,7 @@ import stat
 from pathlib import Path
 
 from contract.errors import ConfigError
+from contract.refusals import why
 from gateway.settings.personas.check import NAME
 from gateway.settings.whole_file import put
 
@@ -27,10 +28,10 @@ def read_bytes(folder: Path, name: str) -> bytes:
         data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise ConfigError(
-            f"{name}.md: is not UTF-8: byte {error.start} begins no character"
+            f"{name}.md: is not UTF-8: byte {error.start} begins no character; save it as UTF-8"
         ) from None
     except OSError as error:
-        raise ConfigError(f"{name}.md: can't be read: {error.strerror}") from None
+        raise ConfigError(f"{name}.md: can't be read: {why(error)}") from None
     if len(data) > MOST_BYTES:
         raise ConfigError(f"{name}.md: {_too_large()}")
     return data
