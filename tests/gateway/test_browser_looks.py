@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, Page, Route, expect
 
 from contract.chat import Room, Speaker
 from gateway.core.views import PersonaView
+from tests.doubles.admin_answers import ACCESS
 from tests.doubles.axe import faults
 from tests.doubles.browser import enter
 from tests.doubles.house import FakeHouse
+from tests.doubles.running import until
+from tests.gateway.test_accessible import with_answers
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 GENERAL = Room("web:general", "general")
 ANA = Speaker("web:ana", "Ana")
+AT = "2026-04-21T12:00:00+00:00"
 DEMO = Speaker("bot:demo", "demo", "bot")
 MARKS = """marks => marks.map(mark => [
     getComputedStyle(mark).backgroundColor, mark.querySelector("path").getAttribute("d")])"""
@@ -134,3 +139,62 @@ async def test_a_file_alone_can_be_sent(page: Page) -> None:
     file = {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"hello"}
     await page.locator("#files").set_input_files(file)  # type: ignore[arg-type]
     await expect(page.locator("#send")).to_have_class("send ready")
+
+
+async def test_a_link_that_is_put_into_the_same_tab_is_used(browser: Browser, address: str) -> None:
+    codes: list[str] = []
+
+    async def refuse(route: Route) -> None:
+        if route.request.method == "POST":
+            codes.append(route.request.post_data_json["code"])
+        error = {"code": "unauthorized", "message": "this link was used: `moot open` makes another"}
+        await route.fulfill(status=401, json={"error": error})
+
+    context = await browser.new_context()
+    page = await context.new_page()
+    page.set_default_timeout(10_000)
+    await page.route("**/api/sign-in", refuse)
+    await page.goto(f"{address}sign-in#first")
+    fault = page.get_by_role("alert")
+    await expect(fault.locator("code")).to_have_text("moot open")
+    await expect(fault).not_to_contain_text("`")
+    await page.evaluate("location.hash = 'second'")
+    await until(lambda: codes == ["first", "second"])
+    await context.close()
+
+
+async def test_whoever_speaks_to_the_browser_says_what_a_button_shows(page: Page) -> None:
+    claim = {"person_id": "slack:U1", "person_name": "Olivia", "persona": "demo", "at": AT}
+    await with_answers(page)
+    await page.route("**/api/access", lambda route: route.fulfill(json={**ACCESS, "claim": claim}))
+    await page.evaluate("location.hash = 'admin'")
+    await expect(page.get_by_text("Olivia mentioned @demo: is that you?")).to_be_visible()
+    assert await faults(page, "label-content-name-mismatch") == []
+
+
+async def test_a_found_message_is_shown_without_the_signs_of_its_form(
+    page: Page, house: FakeHouse
+) -> None:
+    text = "The expiry is in **two** places, see [the docs](https://example.org): ```py\nx\n```"
+    hit = {"message_id": "web:1", "room_id": GENERAL.id, "room_name": "general", "at": AT}
+    hit |= {"by": {"id": "web:ana", "name": "Ana", "kind": "person"}, "text": text}
+    found = {"items": [hit], "words": ["expiry"], "next_before": None}
+    await page.route("**/api/search?*", lambda route: route.fulfill(json=found))
+    await page.keyboard.press("Control+k")
+    await page.keyboard.type("expiry")
+    shown = page.locator(".hit-text")
+    await expect(shown).to_have_text(re.compile(r"^The expiry is in two places, see the docs: x"))
+    await expect(shown.locator("mark")).to_have_text("expiry")
+
+
+async def test_the_figures_of_a_plot_stand_inside_of_it(page: Page, house: FakeHouse) -> None:
+    house.admin.fill()
+    await page.set_viewport_size({"width": 390, "height": 844})
+    await page.evaluate("location.hash = 'admin/plots'")
+    await expect(page.locator(".plot-text").first).to_be_attached()
+    assert (
+        await page.locator(".plot-text").evaluate_all(
+            "texts => Math.min(...texts.map(text => text.getBBox().x))"
+        )
+        >= 0
+    )

@@ -3,6 +3,7 @@
 // code is taken out of the address at once, so that neither the history nor whoever looks at the
 // screen keeps it.
 
+import { withCode } from "./lib/dom.js";
 import { t, translateDocument } from "./lib/i18n.js";
 
 /** @param {string} id */
@@ -61,7 +62,8 @@ function askToSwitch({ here, person }, then) {
 
 /** @param {string} message */
 function fail(message) {
-  part("fault").textContent = message.charAt(0).toUpperCase() + message.slice(1) + (/[.!?]$/.test(message) ? "" : ".");
+  const said = message.charAt(0).toUpperCase() + message.slice(1) + (/[.!?。！？]$/.test(message) ? "" : ".");
+  part("fault").replaceChildren(.../** @type {(Node | string)[]} */ (withCode(said)));
 }
 
 async function signIn() {
@@ -136,6 +138,8 @@ function begin(label) {
   } else field("token").focus();
 }
 
+// Another link that is put into the same tab changes no more than what is behind the #.
+window.addEventListener("hashchange", () => location.hash && location.reload());
 part("oidc").addEventListener("click", goToProvider);
 part("stay").addEventListener("click", () => location.replace("/"));
 part("form").addEventListener("submit", (event) => {

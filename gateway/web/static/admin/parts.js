@@ -145,6 +145,14 @@ export const figure = (name, value, more = "") =>
   );
 
 /**
+ * The name of a button for those who don't see what it stands beside. It begins with what the button shows:
+ * whoever speaks to the browser says that.
+ * @param {string} label
+ * @param {string} name
+ */
+const labelled = (label, name) => (name.startsWith(label) ? name : `${label}: ${name}`);
+
+/**
  * A button that sends something, and says what came of it beside itself. `key` finds it again after a redraw.
  * @param {string} key
  * @param {string} label
@@ -152,7 +160,11 @@ export const figure = (name, value, more = "") =>
  * @param {{ css?: string, name?: string | null, sure?: (() => Promise<boolean>) | null }} [given]
  */
 export function action(key, label, run, { css = "", name = null, sure = null } = {}) {
-  const button = h("button", { type: "button", class: `button ${css}`, "data-key": key, "aria-label": name }, label);
+  const button = h(
+    "button",
+    { type: "button", class: `button ${css}`, "data-key": key, "aria-label": name && labelled(label, name) },
+    label,
+  );
   button.addEventListener("click", async () => {
     if (sure && !(await sure())) return;
     const box = button.closest("[data-acts]") ?? button.parentElement;

@@ -4,7 +4,7 @@
 import * as api from "../lib/api.js";
 import { address, empty, exactly, folded, money, roomTitle, short, stateMark, stepLegend, timeBar } from "./parts.js";
 import { FilteredList } from "./filtered.js";
-import { byKey, filledIn, h, targetOf } from "../lib/dom.js";
+import { byKey, filledIn, h, targetOf, withCode } from "../lib/dom.js";
 import { state } from "../lib/store.js";
 import { duration } from "../lib/words.js";
 import { showWhy } from "../chat/why.js";
@@ -157,6 +157,6 @@ export function turnRow(turn, most) {
           timeBar(turn, most * 1.02) ?? h("span", {}),
           h("span", { class: "soft" }, [duration(turn.total_ms), ...spent].join(" · ")),
         ),
-    turn.error ? h("p", { class: "bad-text" }, turn.error) : null,
+    turn.error ? h("p", { class: "bad-text" }, ...withCode(turn.error)) : null,
   );
 }

@@ -162,9 +162,15 @@ function jump(hit, words) {
     name: hit.by.name,
     more: `${room ? roomLabel(room) : hit.room_name} · ${dated(hit.at)}`,
     mark: avatar(hit.by, "small"),
-    text: marked(hit.text, words),
+    text: marked(unmarked(hit.text), words),
   };
 }
+
+/**
+ * A piece of a message without the signs of its form: it is cut anywhere, and is no Markdown any more.
+ * @param {string} text
+ */
+const unmarked = (text) => text.replace(/```\w*\s?|\*\*|~~|`/g, "").replace(/\[([^\]\n]+)\]\([^)\s]+\)/g, "$1");
 
 /**
  * A text with the words in it marked.

@@ -3,6 +3,7 @@
 
 import { $, fill, h, withCode } from "../lib/dom.js";
 import { personaOf, roomLabel, state, tell } from "../lib/store.js";
+import { sentence } from "../lib/words.js";
 import { t } from "../lib/i18n.js";
 
 const TRY = {
@@ -18,6 +19,9 @@ const TRY = {
   ],
 };
 
+/** @param {string} text */
+const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
 /**
  * @param {Page.Room} room
  * @param {import("./conversation.js").Conversation} conversation
@@ -30,16 +34,21 @@ export function drawWelcome(room, conversation) {
   fill(
     $("welcome"),
     h("h2", {}, direct ? t("You and {name}", { name: direct.name }) : t("This is {room}", { room: roomLabel(room) })),
-    h(
-      "p",
-      {},
-      direct
-        ? `${direct.description} ${t("What you say here stays between you and {name}.", { name: direct.name })}`
-        : t(
-            "People and agents talk here together. " +
-              "Mention an agent with @ and it answers in the room; everybody sees it work.",
+    ...(direct
+      ? [
+          direct.description ? h("p", {}, capital(sentence(direct.description))) : null,
+          h("p", {}, t("What you say here stays between you and {name}.", { name: direct.name })),
+        ]
+      : [
+          h(
+            "p",
+            {},
+            t(
+              "People and agents talk here together. " +
+                "Mention an agent with @ and it answers in the room; everybody sees it work.",
+            ),
           ),
-    ),
+        ]),
     ...(direct && !direct.available ? [install(direct)] : []),
     direct ? null : connectCard(),
     chips(direct),

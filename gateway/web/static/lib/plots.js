@@ -10,7 +10,7 @@ import { locale, t } from "./i18n.js";
  */
 
 const HEIGHT = 168;
-const LEFT = 44;
+const LEFT = 44; // at least: for the figures of the axis
 const RIGHT = 8;
 const TOP = 10;
 const BOTTOM = 24;
@@ -76,6 +76,7 @@ class Plot {
     this.kind = kind;
     this.format = format;
     this.width = 0;
+    this.left = LEFT;
     this.at = days.length - 1;
     this.top = ceiling(
       Math.max(
@@ -188,7 +189,7 @@ class Plot {
   /** @param {PointerEvent} event */
   point(event) {
     const box = this.area.getBoundingClientRect();
-    const share = (event.clientX - box.left - LEFT) / (box.width - LEFT - RIGHT);
+    const share = (event.clientX - box.left - this.left) / (box.width - this.left - RIGHT);
     this.at = Math.max(0, Math.min(this.days.length - 1, Math.floor(share * this.days.length)));
     this.read();
   }
@@ -207,12 +208,12 @@ class Plot {
   // ── Drawing ───────────────────────────────────────────────────────────────────────────
 
   get step() {
-    return Math.max(1, (this.width - LEFT - RIGHT) / this.days.length);
+    return Math.max(1, (this.width - this.left - RIGHT) / this.days.length);
   }
 
   /** @param {number} day */
   x(day) {
-    return LEFT + day * this.step;
+    return this.left + day * this.step;
   }
 
   /** @param {number} value */
@@ -223,6 +224,7 @@ class Plot {
   draw() {
     this.width = this.area.clientWidth;
     if (!this.width) return;
+    this.left = this.room();
     this.canvas.setAttribute("width", String(this.width));
     this.canvas.replaceChildren(
       s("rect", { class: "plot-cursor", x: this.x(this.at), y: TOP, width: this.step, height: HEIGHT - TOP - BOTTOM }),
@@ -231,10 +233,26 @@ class Plot {
     );
   }
 
+  /** What the widest figure of the axis takes, in pixels. */
+  room() {
+    const figures = this.figures.map((value) => s("text", { class: "plot-text" }, this.format(value)));
+    this.canvas.replaceChildren(...figures);
+    const widths = figures.map((figure) => /** @type {SVGTextElement} */ (figure).getComputedTextLength());
+    return Math.max(LEFT, Math.ceil(Math.max(...widths)) + 8);
+  }
+
+  get figures() {
+    return [0, this.top / 2, this.top];
+  }
+
   axes() {
-    const lines = [0, this.top / 2, this.top].flatMap((value) => [
-      s("line", { class: "plot-grid", x1: LEFT, x2: this.width - RIGHT, y1: this.y(value), y2: this.y(value) }),
-      s("text", { class: "plot-text", x: LEFT - 6, y: this.y(value) + 4, "text-anchor": "end" }, this.format(value)),
+    const lines = this.figures.flatMap((value) => [
+      s("line", { class: "plot-grid", x1: this.left, x2: this.width - RIGHT, y1: this.y(value), y2: this.y(value) }),
+      s(
+        "text",
+        { class: "plot-text", x: this.left - 6, y: this.y(value) + 4, "text-anchor": "end" },
+        this.format(value),
+      ),
     ]);
     const every = Math.max(1, Math.ceil(64 / this.step));
     const ticks = this.days

@@ -5,6 +5,7 @@ import { h } from "../lib/dom.js";
 import { dated, datedRange, full, word } from "../lib/words.js";
 import { phrase, t } from "../lib/i18n.js";
 
+const LONG = 400; // characters of a fact beyond which it is folded
 const SURE_MS = 4_000; // how long a button that deletes waits for the second press
 
 /** @param {string} at */
@@ -76,7 +77,7 @@ function sure(button, row, text) {
   const name = button.getAttribute("aria-label") ?? "";
   button.classList.add("sure");
   button.textContent = t("Press again to forget");
-  button.setAttribute("aria-label", t("{what}: press again", { what: name }));
+  button.setAttribute("aria-label", `${button.textContent}: ${name}`);
   setTimeout(() => {
     if (button.disabled) return;
     button.classList.remove("sure");
@@ -111,6 +112,19 @@ export function landmarkRow({ seq, kind, text, by_name, message_id, at }, row) {
 }
 
 /**
+ * A text; a long one shows its first line, and the rest when somebody wants it.
+ * @param {string} key
+ * @param {string} text
+ * @param {boolean} replaced
+ */
+function heldText(key, text, replaced) {
+  const words = replaced ? h("s", {}, text) : text;
+  if (text.length <= LONG) return h("p", { class: "held-text" }, words);
+  const [beginning] = text.trimStart().split("\n", 1);
+  return h("details", { class: "held-text", "data-key": key }, h("summary", {}, beginning), words);
+}
+
+/**
  * @param {Api.FactView} given
  * @param {Page.RowActions} row
  */
@@ -120,7 +134,7 @@ export function factRow({ seq, kind, text, person_name, origin, shared, said_at,
   return h(
     "li",
     { class: replaced ? "replaced" : null },
-    h("p", { class: "held-text" }, replaced ? h("s", {}, text) : text),
+    heldText(`fact-${seq}`, text, replaced),
     foot(
       about(
         number(seq),
