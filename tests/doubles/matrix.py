@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 LONG = tomllib.loads((Path(__file__).parents[1] / "long.toml").read_text("utf-8"))
-SAMPLED, LEFT_OUT = frozenset(LONG["sampled"]), frozenset(LONG["left_out"])
-SAMPLE = 2  # cases of a matrix that the table names
+SAMPLED, THINNED, LEFT_OUT = (frozenset(LONG[kind]) for kind in ("sampled", "thinned", "left_out"))
+SAMPLE, STEP = 2, 3  # so many cases of a matrix that the table names, or every third
 
 
 def sampled(cells: Iterable[str], *sample: str) -> list[Any]:
@@ -23,10 +23,13 @@ def sampled(cells: Iterable[str], *sample: str) -> list[Any]:
 
 
 def mark_long(items: Iterable[pytest.Item]) -> None:
-    """Mark what the table names as long: all of a test, or all cases but the first ones."""
+    """Mark what the table names as long: all of a test, or all cases but the first ones, or
+    two of three."""
     cases = Counter[str]()
     for item in items:
         name = item.nodeid.partition("[")[0]
         cases[name] += 1
-        if name in LEFT_OUT or (name in SAMPLED and cases[name] > SAMPLE):
+        beyond = name in SAMPLED and cases[name] > SAMPLE
+        between = name in THINNED and cases[name] % STEP != 1
+        if name in LEFT_OUT or beyond or between:
             item.add_marker(pytest.mark.long)
