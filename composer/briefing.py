@@ -9,10 +9,11 @@ from typing import Any, NoReturn
 from pydantic import TypeAdapter, ValidationError
 
 from composer.cuts import cut_end
-from composer.guard import flat, whole
+from composer.guard import flat
 from composer.scene import zone
 from contract.briefing import Briefing
 from contract.errors import ConfigError
+from contract.storable import whole
 
 PATH_CHARS = 200
 

@@ -17,6 +17,7 @@ import regex
 from composer.cuts import border_before
 from composer.headings import HEADINGS
 from contract.looks import BARS, CLOSING, OPENING, SIGNS, look, one_look, without_marks
+from contract.storable import whole
 
 LABEL_CHARS = 64
 
@@ -53,7 +54,6 @@ _EMOJI_OR_INVISIBLE = regex.compile(
     rf"|[{_INVISIBLE_CLASS}]+"
 )
 _DIRT = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff{_INVISIBLE_CLASS}]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def clean(text: str) -> str:
@@ -69,13 +69,6 @@ def clean(text: str) -> str:
     if _INVISIBLE.search(text):
         text = _EMOJI_OR_INVISIBLE.sub(lambda match: match[1] or "", text)
     return text
-
-
-def whole(text: str) -> str:
-    """Halves of surrogate pairs joined, and lone ones as U+FFFD: text that UTF-8 can hold."""
-    if not _SURROGATE.search(text):
-        return text
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 # ── Lines that would pass for ours ──────────────────────────────────────────────────────

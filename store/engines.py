@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine import URL
 
+from contract.storable import storable, storable_json
 from store.health import without_values
 
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ def only_read(url: URL) -> URL:
 
 def plain_engine_of(url: URL) -> Engine:
     """The engine for a SQLite file, with the standard library's driver."""
-    engine = create_engine(url, hide_parameters=True)  # they are what people wrote
+    engine = create_engine(url, hide_parameters=True, json_serializer=storable_json)
+    event.listen(engine, "before_cursor_execute", _storable, retval=True)
     event.listen(engine, "connect", _pragmas(url))
     return engine
 
@@ -53,9 +55,28 @@ def _async_engine(url: URL) -> AsyncEngine:
     from sqlalchemy.ext.asyncio import create_async_engine  # 60 ms of start-up that few need
 
     # A server that was started again meanwhile has none of the old connections.
-    engine = create_async_engine(url, hide_parameters=True, pool_pre_ping=True)
+    engine = create_async_engine(
+        url,
+        hide_parameters=True,  # they are what people wrote
+        pool_pre_ping=True,
+        json_serializer=storable_json,
+    )
+    event.listen(engine.sync_engine, "before_cursor_execute", _storable, retval=True)
     event.listen(engine.sync_engine, "handle_error", without_values)
     return engine
+
+
+def _storable(
+    _connection: object, _cursor: object, statement: str, given: Any, _context: object, many: bool
+) -> tuple[str, Any]:
+    """The values of a statement as every database can hold them."""
+    return statement, [_texts(one) for one in given] if many else _texts(given)
+
+
+def _texts(given: Any) -> Any:
+    if isinstance(given, dict):
+        return {name: storable(v) if isinstance(v, str) else v for name, v in given.items()}
+    return tuple(storable(value) if isinstance(value, str) else value for value in given)
 
 
 def _pragmas(url: URL) -> Any:

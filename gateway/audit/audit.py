@@ -18,6 +18,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from contract.chat import MOOT, Room, Speaker
 from contract.errors import ConfigError, MootError
+from contract.storable import storable_value
 from gateway.audit.chain import (
     ACKNOWLEDGE,
     CUT,
@@ -323,16 +324,18 @@ def append(
 ) -> str:
     """Append a row in the running transaction; return its hash. at: microseconds. known: a hash
     that the log must hold; else a row before this one says that it was cut."""
-    row = {
-        "at": at,
-        "act": act,
-        "by_id": by.id,
-        "by_name": by.name,
-        "persona": persona,
-        "room_id": room_id,
-        "turn_id": turn_id,
-        "detail": dict(detail),
-    }
+    row = storable_value(
+        {
+            "at": at,
+            "act": act,
+            "by_id": by.id,
+            "by_name": by.name,
+            "persona": persona,
+            "room_id": room_id,
+            "turn_id": turn_id,
+            "detail": dict(detail),
+        }
+    )  # before it is hashed
     connection.execute(_CLAIM[connection.dialect.name])
     before = connection.execute(_NEWEST).scalar() or ""
     if known not in ("", before) and not _is_told(connection, known):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -223,7 +224,7 @@ class Intake:
         if inbound.attachments:
             inbound, unheard = await self._voice.written(inbound)
             notice = "\n".join(filter(None, (notice, unheard)))
-        _check(inbound)
+        inbound = _checked(inbound)
         reading = read(inbound.content, reply=inbound.reply_to is not None)
         route = await self._router.route(inbound, bot, reading, trusted=trusted)
         asked = (inbound.room.id, inbound.message_id, *route.targets)
@@ -261,9 +262,22 @@ class Intake:
         await self._admission.stored(route, admitted, accepted)
 
 
-def _check(inbound: Inbound) -> None:
-    """Raise Rejected for half a surrogate pair, which JSON can say and no database can store; log
-    keys of the metadata that are nearly known ones."""
+def _checked(inbound: Inbound) -> Inbound:
+    """The message without NUL in its words and names, which PostgreSQL can't hold; log keys of the
+    metadata that are nearly known ones.
+
+    Raise Rejected for NUL in an id, and for half a surrogate pair, which JSON can say and no
+    database can store.
+    """
+    if inbound.meta.model_extra:
+        for key, meant in likely_typos(inbound.meta).items():
+            log.warning("ingest.typo", key=key, meant=meant, source=inbound.meta.source)
+    name = inbound.meta.sender_display_name
+    if "\0" in f"{inbound.content}{name}{inbound.room.name}":
+        meta = inbound.meta.model_copy(update={"sender_display_name": name.replace("\0", "")})
+        room = replace(inbound.room, name=inbound.room.name.replace("\0", ""))
+        content = inbound.content.replace("\0", "")
+        inbound = replace(inbound, content=content, meta=meta, room=room)
     texts = {
         "content": inbound.content,
         "sender_display_name": inbound.meta.sender_display_name,
@@ -273,11 +287,11 @@ def _check(inbound: Inbound) -> None:
         "thread_id": f"{inbound.thread_id}{inbound.reply_to}",
         "mention_token": inbound.meta.mention_token or "",
     }
-    for name, text in texts.items():
+    for field, text in texts.items():
+        if "\0" in text:
+            raise Rejected(field, "holds a NUL, which is no character")
         try:
             text.encode()
         except UnicodeEncodeError:
-            raise Rejected(name, "holds half a surrogate pair, which is no character") from None
-    if inbound.meta.model_extra:
-        for key, meant in likely_typos(inbound.meta).items():
-            log.warning("ingest.typo", key=key, meant=meant, source=inbound.meta.source)
+            raise Rejected(field, "holds half a surrogate pair, which is no character") from None
+    return inbound

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from contract.agent import Completion, Tool
 from contract.errors import ModelError
+from contract.storable import whole
 from memory.readable import ReadableMessage
 from memory.summaries.rows import SessionRecord
 from store.timestamps import minute
@@ -163,8 +164,7 @@ def checked_record(completion: Completion, known: Iterable[str]) -> SessionRecor
 
 def visible(text: str) -> str:
     """Without controls but LF and TAB, and without the half characters that JSON lets pass."""
-    whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return _CONTROLS.sub("", _BREAKS.sub("\n", whole)).strip()
+    return _CONTROLS.sub("", _BREAKS.sub("\n", whole(text))).strip()
 
 
 def cut_at_sentence(text: str, cap: int) -> str:
