@@ -34,6 +34,7 @@ export class TimelineView {
     this.shown = new Map();
     this.scheduled = false;
     this.atEnd = true;
+    this.came = false; // something new, which is not drawn yet
     this.onSeen = onSeen;
     this.onNewer = onNewer;
     /** @type {string | null} */
@@ -108,6 +109,8 @@ export class TimelineView {
 
   draw() {
     if (!this.conversation) return;
+    if (this.came && !this.atEnd) $("latest").hidden = false; // only now has the last scrolling been told
+    this.came = false;
     const anchor = this.atEnd ? null : this.anchor();
     const items = this.items(this.conversation);
     const keys = new Set(items.map((item) => item.key));
@@ -284,7 +287,7 @@ export class TimelineView {
 
   /** Something new came: show it, or say so to somebody who reads older messages. */
   news() {
-    if (!this.atEnd) $("latest").hidden = false;
+    this.came = true;
     this.refresh();
   }
 
