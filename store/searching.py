@@ -7,12 +7,13 @@ spaces are searched like any other.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Connection, func, select
+from sqlalchemy import ColumnElement, Connection, func, or_, select
 
 from contract.chat import Speaker
 from store.database import Store
@@ -21,6 +22,7 @@ from store.timestamps import moment
 from store.window import THERE
 
 STRETCH = 50_000  # messages that one request looks at
+_SPELT = 3  # letters in both cases: eight times LIKE take less than one GLOB
 _C = messages.c
 
 
@@ -84,21 +86,35 @@ async def search(
 
 def _holds(word: str, dialect: str) -> ColumnElement[bool]:
     """SQLite's LIKE knows the case of a to z alone, PostgreSQL's of what the database's locale has:
-    a word with other letters is a pattern that names both cases."""
-    if word.isascii():
-        escaped = re.sub("([%_^])", r"^\1", word)
-        text = f"%{escaped}%"
-        if dialect == "postgresql":
-            return _C.content.ilike(text, escape="^")
-        return _C.content.like(text, escape="^")
+    a word with other letters is looked for in each spelling, or as a pattern that names both cases.
+    """
     if dialect == "postgresql":
+        if word.isascii():
+            return _C.content.ilike(_within(word), escape="^")
         pattern = "".join(_either(one, re.escape(one)) for one in word)
         return _C.content.op("~", is_comparison=True)(pattern)
+    other = [one for one in word if not one.isascii() and len(_cases(one)) > 1]
+    if len(other) <= _SPELT:
+        letters = ([one] if one.isascii() else _cases(one) for one in word)
+        spellings = map("".join, itertools.product(*letters))
+        return or_(*(_C.content.like(_within(one), escape="^") for one in spellings))
     pattern = "".join(_either(one, f"[{one}]" if one in "*?[" else one) for one in word)
     return _C.content.op("GLOB", is_comparison=True)(f"*{pattern}*")
 
 
+def _within(word: str) -> str:
+    """A pattern of LIKE with ^ as its escape."""
+    escaped = re.sub("([%_^])", r"^\1", word)
+    return f"%{escaped}%"
+
+
+def _cases(character: str) -> list[str]:
+    """A letter in both its cases; another sign alone."""
+    both = (character, character.lower(), character.upper())
+    return sorted({one for one in both if len(one) == 1})
+
+
 def _either(character: str, escaped: str) -> str:
     """A letter in both cases, as both kinds of pattern write it; another sign as it is escaped."""
-    cases = {character, *(c for c in (character.lower(), character.upper()) if len(c) == 1)}
-    return f"[{''.join(sorted(cases))}]" if len(cases) > 1 else escaped
+    cases = _cases(character)
+    return f"[{''.join(cases)}]" if len(cases) > 1 else escaped

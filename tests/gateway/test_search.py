@@ -59,9 +59,10 @@ async def test_words_are_found_in_every_script_and_case(door: Door) -> None:
         "令牌的过期时间是三十分钟",
         "the token's expiry: snake_case [draft] *why*?",
         "ÜBER ALLES, said the Token",
+        "Новая Достопримечательность [х]",
     )
     await say(door, ada, *texts)
-    uber, ja, zh, plain, shout = texts
+    uber, ja, zh, plain, shout, ru = texts
     for asked, found in {
         "übergabe": [uber],
         "über": [shout, uber],
@@ -80,6 +81,9 @@ async def test_words_are_found_in_every_script_and_case(door: Door) -> None:
         "[draft]": [plain],
         "*why*?": [plain],
         "ü?": [],
+        "достопримечательность": [ru],
+        "ДОСТОпримечательности": [],
+        "ПРИМЕЧАТЕЛЬНОСТЬ [Х]": [ru],
         "nowhere": [],
     }.items():
         assert await find(door, ada, asked) == found, asked
