@@ -10,6 +10,7 @@ PARTS = (
     "turns",
     "terminals",
     "latency",
+    "described",
     "rate",
     "start",
     "page_load",

@@ -77,13 +77,14 @@ async def rested(profile: Profile, console: Console) -> None:
 
 
 async def echoed(profile: Profile, console: Console, keys: bytes) -> None:
-    """Wait until the box shows what was typed and is quiet; type it again if it never does."""
+    """Wait until the box shows what was typed and is quiet; type it again if it never does. A
+    program without a box can't mistake an Enter that comes soon for a part of the text."""
     typing = profile.typing
     if typing.echo_s and typing.holding and not await _shown(typing, typing.holding, console):
         log.info("prompt.typed_again", agent=profile.name)
         await console.write(profile.controls.interrupt.clear + keys)
         await _shown(typing, typing.holding, console)
-    if typing.settle_s:
+    if typing.settle_s and not console.takes_lines:
         limit_s = LIMIT_S + len(keys) / ECHO_BYTES_S
         await console.wait_quiet(typing.settle_s, limit_s, from_now=True)
 

@@ -24,7 +24,6 @@ from adapters.pty.console import Console
 from adapters.pty.terminal import PtyClosed
 from adapters.reading.queries import above_input_on, text_on
 from adapters.reading.standing import SettledQuestions
-from adapters.records.work import WorkSteps
 from adapters.screen.screen import Screen
 from adapters.session.session import DRAFT_S, EXIT_S, RoomQuestions, readable
 from adapters.turn_events import HookQuestion, SessionNamed, State, TurnEvent
@@ -75,20 +74,18 @@ class PromptRun:
         self._time = asyncio.get_running_loop().time
         self._begin = self._time()
         self._asking = RoomQuestions(reply)
-        self._prompt_seen: ScreenPrompt | None = None  # once the screen was looked at
+        self._prompt_seen: ScreenPrompt | None = None  # once it was looked at
         self._since = console.scrolled
-        self._drafted = ""
+        self._drafted = self._last_reply = ""
         self._record_due = self._sight_due = self._draft_due = self._confirm_due = 0.0
         self._drafted_at = self._entered_at = self._rested_at = 0.0
         self._tries = profile.typing.tries
-        self._unbegun = 0  # looks that found no sign of its turn
-        self._seen_bytes = 0
+        self._unbegun = self._seen_bytes = 0  # looks that found no sign of its turn
         self._undrafted = False  # the screen changed since its last draft
         self._unnoted: deque[TurnEvent] = deque()  # read from the record; a break loses none
         self._answered = False
-        self._last_reply = ""
         self._idle_gone = False  # the screen stopped showing that it waits
-        self._watching: RecordWatch | None = None
+        self._watching = RecordWatch(self._record_grew)
 
     # ── The turn ────────────────────────────────────────────────────────────────────────
 
@@ -108,10 +105,8 @@ class PromptRun:
         except PtyClosed:
             return await self._after_exit()
         finally:
-            if self._watching:
-                self._watching.close()
-            if self.turn.work is not None:
-                self._show_work(self.turn.work)
+            self._watching.close()
+            self._show_work()
             await self._asking.close()
 
     async def _type(self) -> None:
@@ -138,6 +133,8 @@ class PromptRun:
         self._draft_due = now + SCREEN_DRAFT_S
         self._confirm_due = now + typing.confirm_s
         self._seen_bytes = console.output_bytes
+        if not (profile.signs.states or profile.signs.hooks):  # nothing else tells of a quick end
+            self._listen()
         await console.write(typing.submit)
 
     async def _unlocked(self) -> None:
@@ -204,17 +201,18 @@ class PromptRun:
         """The sign that ended it."""
         now = self._time()
         if self.turn.ending or now >= self._record_due:
-            if self.follower and not self.turn.ending:  # one that is over at once needs no watch
-                self._watching = self._watching or RecordWatch(self._record_grew)
-                self._watching.follow(self.follower.folder())
+            self._listen()
             await self._read_record()
             self._rested_at = self._time() + READ_REST * (self._time() - now)
             self._record_due = now + self._poll_s
-        if self.turn.work is not None:
-            self._show_work(self.turn.work)
+        self._show_work()
         if not (self.turn.ended or self.turn.failed):
             await self._watch(now)
         return self.turn.over(self._time())
+
+    def _listen(self) -> None:
+        if self.follower and not self.turn.ending:  # one that is over at once needs no watch
+            self._watching.follow(self.follower.folder())
 
     def _record_grew(self) -> None:
         self._record_due = min(self._record_due, self._rested_at)
@@ -232,8 +230,8 @@ class PromptRun:
         if text := self.turn.draft():
             self._draft(text, now)
 
-    def _show_work(self, work: WorkSteps) -> None:
-        if work.changed:
+    def _show_work(self) -> None:
+        if (work := self.turn.work) is not None and work.changed:
             self._reply.work(work.told())
 
     def _screen_prompt(self) -> ScreenPrompt:

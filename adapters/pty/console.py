@@ -187,6 +187,11 @@ class Console:
         return self._terminal is not None and self._terminal.takes_signals()
 
     @property
+    def takes_lines(self) -> bool:
+        """True while it takes whole lines as they come, and has no input box of its own."""
+        return self._terminal is not None and self._terminal.takes_lines()
+
+    @property
     def bracketed_paste(self) -> bool:
         """True when it wants pastes marked."""
         return self._buffer.signals.bracketed_paste

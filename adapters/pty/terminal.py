@@ -158,7 +158,15 @@ class Terminal:
 
     def takes_signals(self) -> bool:
         """True while Ctrl-C is a signal to the program, and no key that it reads."""
-        return not self._ended.is_set() and bool(termios.tcgetattr(self._master)[3] & termios.ISIG)
+        return self._has(termios.ISIG)
+
+    def takes_lines(self) -> bool:
+        """True while the terminal itself echoes what is typed: the program edits no line, and
+        takes each as it comes."""
+        return self._has(termios.ECHO)
+
+    def _has(self, local_mode: int) -> bool:
+        return not self._ended.is_set() and bool(termios.tcgetattr(self._master)[3] & local_mode)
 
     # ── Output ──────────────────────────────────────────────────────────────────────────
 
