@@ -98,13 +98,13 @@ async def test_every_watch_of_a_folder_hears_until_it_is_closed(tmp_path: Path) 
     folders = [tmp_path / name for name in "ab"]
     heard = {name: asyncio.Event() for name in ("one", "two", "other")}
     watches = {name: RecordWatch(event.set) for name, event in heard.items()}
-    watches["one"].follow(folders[0])  # it isn't there yet
+    watches["one"].follow(folders[0])  # it isn't there yet; what all of them share is open now
     for folder in folders:
         folder.mkdir()
     opened = len(os.listdir("/proc/self/fd"))
     for name, watch in watches.items():
         watch.follow(folders[name == "other"])
-    assert len(os.listdir("/proc/self/fd")) == opened + 1  # the kernel has 128 for each user
+    assert len(os.listdir("/proc/self/fd")) == opened  # the kernel has 128 for each user
     (folders[0] / "record.jsonl").write_text("row\n")
     await asyncio.wait_for(heard["one"].wait(), 5)
     await asyncio.wait_for(heard["two"].wait(), 5)
@@ -119,7 +119,24 @@ async def test_every_watch_of_a_folder_hears_until_it_is_closed(tmp_path: Path) 
     assert not heard["one"].is_set()
     watches["two"].close()
     watches["other"].close()
-    assert len(os.listdir("/proc/self/fd")) == opened
+    again = RecordWatch(heard["one"].set)
+    again.follow(folders[0])
+    assert len(os.listdir("/proc/self/fd")) == opened  # to close it would hold up the loop
+    (folders[0] / "record.jsonl").write_text("row\nrow\nrow\n")
+    await asyncio.wait_for(heard["one"].wait(), 5)
+    again.close()
+
+
+@linux
+def test_a_loop_that_is_closed_leaves_nothing_open(tmp_path: Path) -> None:
+    async def follow() -> int:
+        watch = RecordWatch(lambda: None)
+        watch.follow(tmp_path)
+        watch.close()
+        return len(os.listdir("/proc/self/fd"))
+
+    first = asyncio.run(follow())
+    assert [asyncio.run(follow()) for _ in range(5)] == [first] * 5
 
 
 @linux
