@@ -56,12 +56,13 @@ class TurnContext:
 
     context: one line on where and to whom it speaks, "" for none; it differs from turn to turn, so
     it stands behind what a cache may keep. small_talk: the message needs no thinking. pictures:
-    those of the messages that are new to it, oldest first; the prompt names them too.
+    those of the messages that are new to it, oldest first; the prompt names them too. turn: its id.
     """
 
     context: str = ""
     small_talk: bool = False
     pictures: tuple[Attachment, ...] = ()
+    turn: str = ""
 
 
 class Reply(Protocol):

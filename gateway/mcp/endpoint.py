@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adapters.agent import MemoryServer
-from adapters.cli.hooks import HookListener
+from adapters.cli.hooks import HookListener, Receive
 from gateway.mcp.file_desk import FileDesk
 from gateway.mcp.pipe import URL
 from gateway.mcp.tools import MemoryTools, SessionTools
@@ -110,13 +110,17 @@ class McpEndpoint:
 
     def open(self, admission: McpGrant) -> MemoryServer:
         """Serve a session until it is closed."""
+        admission.url = self._listener.register(self.receiver(admission))
+        return server_at(admission.url)
+
+    def receiver(self, admission: McpGrant) -> Receive:
+        """The same for one whose programs run elsewhere, and reach it by another way."""
         tools = self.tools(admission)
 
         async def receive(payload: Mapping[str, Any]) -> Mapping[str, Any]:
             return await self._answer(payload, admission, tools)
 
-        admission.url = self._listener.register(receive)
-        return MemoryServer(COMMAND, ((URL, admission.url),), READS)
+        return receive
 
     def tools(self, admission: McpGrant) -> SessionTools:
         """The same for an agent in this process, which needs no server."""
@@ -148,6 +152,11 @@ class McpEndpoint:
             admission.pipes.pop(next(iter(admission.pipes))).close()
         admission.pipes[name] = pipe
         return pipe
+
+
+def server_at(url: str) -> MemoryServer:
+    """The server of a session whose memory is behind this address of the machine."""
+    return MemoryServer(COMMAND, ((URL, url),), READS)
 
 
 def _import_server() -> Any:

@@ -21,7 +21,7 @@ from contract.language import later
 from gateway.access.visibility import Visibility
 from gateway.core.ledger import SessionKey, Turn
 from gateway.questions.unwatched import UnwatchedReply
-from gateway.sessions.opener import Opener
+from gateway.sessions.opener import SessionOpener
 from gateway.sessions.sessions import AgentProgram, SessionContext
 from gateway.settings.personas.personas import Persona
 from gateway.turns.prompt import Prompt, Prompts
@@ -66,7 +66,7 @@ class DryRuns:
         prompts: Prompts,
         transcript: Transcript,
         bots: Mapping[str, Bot],
-        opener: Opener,
+        opener: SessionOpener,
         data_dir: Path,
         clock: Callable[[], datetime],
         answer_s: float = ANSWER_S,

@@ -13,7 +13,7 @@ from typing import Protocol
 
 import structlog
 
-from adapters.agent import Agent, Launch, MemoryServer
+from adapters.agent import Agent, Launch, MemoryServer, Tools
 from adapters.sandbox.account import reachable
 from adapters.sandbox.relay import Allowed, Relay
 from adapters.session.causes import told_when_full
@@ -22,7 +22,7 @@ from contract.errors import AgentError
 from contract.language import later
 from gateway.core.ledger import SessionKey
 from gateway.core.private_folders import LENT, SCOPES, make_private
-from gateway.mcp.endpoint import McpEndpoint, McpGrant
+from gateway.mcp.endpoint import McpGrant
 from gateway.sessions.bounds import Bounds
 from gateway.sessions.sandbox import Confinement, Sandboxing
 from gateway.sessions.sessions import AgentProgram, LiveSession, SessionContext, session_folder
@@ -38,6 +38,34 @@ class KnownSessions(Protocol):
 
     async def agent_session(self, key: SessionKey, agent: str) -> str | None:
         """See SqlLedger."""
+
+
+class MemoryDoor(Protocol):
+    """Lets a session's agent look into the memory."""
+
+    def open(self, admission: McpGrant) -> MemoryServer:
+        """Serve a session until it is closed."""
+
+    def tools(self, admission: McpGrant) -> Tools | None:
+        """The same for an agent in this process; None: it has none."""
+
+    def close(self, admission: McpGrant) -> None:
+        """Forget a session: its address answers no more."""
+
+
+class SessionOpener(Protocol):
+    """Opens sessions wherever their programs run, and closes them."""
+
+    programs: Callable[[str], AgentProgram]
+
+    def apart(self, data_dir: Path) -> SessionOpener:
+        """One whose sessions begin again in another folder, work there, and are shown no memory."""
+
+    async def open(self, persona: Persona, key: SessionKey, room: Room) -> LiveSession:
+        """Start or resume it. Raises AgentError."""
+
+    async def close(self, live: LiveSession) -> None:
+        """End its program; its door answers no more."""
 
 
 class NoSessions:
@@ -57,7 +85,7 @@ class Opener:
         ledger: KnownSessions,
         data_dir: Path,
         clock: Callable[[], datetime],
-        memory_door: McpEndpoint | None = None,
+        memory_door: MemoryDoor | None = None,
         sandboxing: Sandboxing | None = None,
         learn: Callable[[Sequence[str]], None] = lambda secrets: None,
         bounds: Callable[[Persona], Bounds] = lambda _: Bounds(),
@@ -74,7 +102,6 @@ class Opener:
         self._starting = asyncio.Semaphore(OPEN_AT_ONCE)
 
     def apart(self, data_dir: Path) -> Opener:
-        """One whose sessions begin again in another folder, work there, and are shown no memory."""
         other = copy(self)
         other._data_dir = data_dir
         other._apart = True
@@ -82,8 +109,13 @@ class Opener:
         other._memory_door = None
         return other
 
+    def lending(self, ledger: KnownSessions, memory_door: MemoryDoor | None) -> Opener:
+        """One whose sessions are known elsewhere, and so is what they look into."""
+        other = copy(self)
+        other._ledger, other._memory_door = ledger, memory_door
+        return other
+
     async def open(self, persona: Persona, key: SessionKey, room: Room) -> LiveSession:
-        """Start or resume it. Raises AgentError."""
         program = self.programs(persona.front.agent)
         admission = McpGrant(key.persona, key.scope)
         launch = await self._launch(persona, key, program, admission)
@@ -186,7 +218,6 @@ class Opener:
                 return await program.open(replace(launch, session_id=None))
 
     async def close(self, live: LiveSession) -> None:
-        """End its program; its door answers no more."""
         await self._shut(live.admission, live.relay)
         await live.agent.close()
 

@@ -22,7 +22,7 @@ from contract.language import later
 from gateway.core.ledger import SessionKey, UnusedSession
 from gateway.core.log_context import LogContext, log_context
 from gateway.core.sql_ledger import SqlLedger
-from gateway.sessions.opener import Opener
+from gateway.sessions.opener import SessionOpener
 from gateway.sessions.sessions import AgentProgram, LiveSession, Waits
 from gateway.settings.personas.personas import Persona
 from store.transcript import StoredMessage
@@ -65,8 +65,22 @@ class SessionSlots:
                 self.leave()
             raise
 
+    def resize(self, most: int) -> None:
+        """Have more places or fewer: those that are taken stay so."""
+        self.most = most
+        while self.line and self._taken < most:
+            self._taken += 1
+            self._hand_on()
+
     def leave(self) -> None:
         """Hand a place to the first in the line."""
+        if self._taken > self.most:
+            self._taken -= 1
+        else:
+            self._hand_on()
+
+    def _hand_on(self) -> None:
+        """Give a place that is counted as taken to the first in the line; free it if none waits."""
         while self.line:
             first = self.line.popleft()
             if not first.done():
@@ -104,7 +118,7 @@ class SessionPool:
     def __init__(
         self,
         *,
-        opener: Opener,
+        opener: SessionOpener,
         ledger: SqlLedger,
         clock: Callable[[], datetime],
         counts: Counts,
@@ -160,6 +174,10 @@ class SessionPool:
     def most(self) -> int:
         """The number of those that may live at a time."""
         return self._seats.most
+
+    def resize(self, most: int) -> None:
+        """Let so many live at a time; none is ended for it."""
+        self._seats.resize(most)
 
     # ── Using one ───────────────────────────────────────────────────────────────────────
 

@@ -83,6 +83,7 @@ class Programs:
             own_model="" if table.driver == "acp" else profile.model.own,
             hosts=_hosts(profile, environment),
             modes=frozenset() if table.driver == "acp" else frozenset(profile.modes),
+            keeps=_kept(profile),
             upstream=next((environment[key] for key in PROXIES if environment.get(key)), ""),
         )
 
@@ -128,6 +129,13 @@ def environment_for(
 ) -> dict[str, str]:
     """The gateway's own variables that a program gets, and those that moot.toml adds."""
     return passed_on(environment, *profile.environment.passes) | table.env
+
+
+def _kept(profile: Profile) -> tuple[str, ...]:
+    """Its record, where that is files of one session's: a database can't be copied as it lies."""
+    record = profile.signs.record
+    own = record is not None and record.format == "jsonl" and "{session_id}" in record.glob
+    return (record.glob,) if record is not None and own else ()
 
 
 NOT_READY_S = 120.0  # a start that failed tells so long how the next one will go

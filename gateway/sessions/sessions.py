@@ -35,7 +35,8 @@ class AgentProgram:
     this machine, not an API. own_model: its word for the model that it works with when it is told
     none, where a conversation that goes on keeps the last one else. hosts: those that it needs in a
     sandbox without a network. upstream: the proxy behind which they are, if they are behind one.
-    modes: of `adapters.agent.Mode`, those that it has.
+    modes: of `adapters.agent.Mode`, those that it has. keeps: globs below HOME of the files with
+    which a session can be gone on with elsewhere, {session_id} in them for its id; (): it can't.
     """
 
     name: str
@@ -54,6 +55,7 @@ class AgentProgram:
     hosts: frozenset[Allowed] = frozenset()
     upstream: str = ""
     modes: frozenset[str] = frozenset()
+    keeps: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,6 +135,27 @@ async def test_a_session_that_works_is_not_put_to_sleep(tmp_path: Path) -> None:
         assert moot.texts() == ["from a"]
 
 
+async def test_those_who_wait_go_on_when_there_are_more_places_and_wait_when_there_are_fewer(
+    tmp_path: Path,
+) -> None:
+    script = Gated()
+    programs = ScriptedPrograms(script)
+    async with gateway(tmp_path, programs=programs, sessions=SessionsTable(most=1)) as moot:
+        pool = moot.house.sessions
+        for name in "abc":
+            await ask(moot, name)
+        await until(lambda: script.begun == ["a"] and pool.waiting == 2)
+        pool.resize(2)
+        await until(lambda: script.begun == ["a", "b"])
+        pool.resize(1)
+        script.open("a")
+        await until(lambda: moot.texts() == ["from a"])
+        assert (script.begun, pool.waiting) == (["a", "b"], 1)
+        script.open("b", "c")
+        await moot.settle()
+        assert sorted(moot.texts()) == ["from a", "from b", "from c"]
+
+
 async def test_a_mention_while_it_falls_asleep_waits_for_its_end_and_is_answered(
     tmp_path: Path,
 ) -> None:
