@@ -90,6 +90,12 @@ def _distinct(speakers: Iterable[Speaker]) -> Iterable[Speaker]:
     return by_id.values()
 
 
+CUT_OFF = (
+    "(This is your second try: the machine on which you began went away. What you had begun may be "
+    "half done: look before you do it again.)"
+)
+
+
 def invocation(
     briefing: Briefing,
     messages: Sequence[TranscriptLine],
@@ -113,6 +119,8 @@ def invocation(
     task += "."
     if briefing.only_mention:
         task += " (The message was only a mention.)"
+    if briefing.cut_off:
+        task += f" {CUT_OFF}"
     return Part(headings.INVOCATION, "trigger", headings.HEADINGS[headings.INVOCATION], [task])
 
 

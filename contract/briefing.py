@@ -172,6 +172,8 @@ class Briefing:
     """Others who spoke from the trigger until now, in order; if empty, the transcript tells."""
     only_mention: bool = False
     """The message was nothing but a mention of the persona."""
+    cut_off: bool = False
+    """The persona began on it already, on a machine that went away."""
     hop: Count = 0
     """0 when a person asks; n for the n-th answer in a chain of bots."""
     max_hops: Count = 2

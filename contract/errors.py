@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 # ├── Busy                 what is asked for runs one at a time, and runs now
 # ├── ConfigError          moot.toml or a persona file; file, key and remedy in one sentence
 # ├── AgentError           the agent could not answer; `.kind` says why
+# │   └── MachineLost      its machine is away: another one may try
 # ├── ModelError           the model behind the memory did not answer; `.passing`: try later
 # └── PlatformError        a platform's call failed; `.outcome` says whether it may have happened
 
@@ -73,6 +74,14 @@ class AgentError(MootError):
         self.kind: AgentFault = kind
         self.partial = partial
         self.usage: Usage | None = None
+
+
+class MachineLost(AgentError):
+    """The machine that an agent worked on can't be reached any more: it may be asked on another."""
+
+    def __init__(self, machine: str) -> None:
+        line = later("My machine {machine} went away while I worked.", machine=machine)
+        super().__init__("crash", f"{machine} is lost", say=line)
 
 
 class ModelError(MootError):

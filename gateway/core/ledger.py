@@ -92,6 +92,11 @@ class Turn:
         return known(self.record.get("language", "")) or ENGLISH
 
     @property
+    def attempt(self) -> int:
+        """How often its agent was asked: more than once where a machine went away meanwhile."""
+        return int(self.record.get("attempt", 1))
+
+    @property
     def was_asked(self) -> bool:
         """An agent was given a prompt for it."""
         return any(state == "running" for state, _ in self.states)

@@ -236,6 +236,7 @@ class Prompts:
             trigger_ids=(str(message.seq),),
             spoke_since=tuple(since),
             only_mention=not (reading_of(message, reading).unaddressed or message.attachments),
+            cut_off=turn.attempt > 1,
             hop=turn.hop,
             max_hops=self._settings.max_hops,
             budget=replace(budget, agent_context_tokens=session.program.context_tokens),

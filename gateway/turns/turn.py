@@ -14,7 +14,7 @@ import structlog
 
 from composer.header import untyped
 from contract.agent import Answer
-from contract.errors import AgentError, AgentFault
+from contract.errors import AgentError, AgentFault, MachineLost
 from contract.language import phrase, say
 from gateway.access.visibility import Asked, Visibility
 from gateway.core.ledger import Turn
@@ -34,6 +34,8 @@ from store.patience import waiting
 log = structlog.stdlib.get_logger("moot.turn")
 
 FULL_HOUSE = phrase("waits for a free session")
+AGAIN = phrase("My machine went away. I begin again on another one.")
+MOST_ATTEMPTS = 2
 CRASHED = phrase("⚠️ Something broke on my side. The administrator finds turn {turn} in the log.")
 
 
@@ -91,9 +93,7 @@ class AgentCaller:
             record = turn.record | prompt.record()
             turn = self._ledger.running(turn, prompt.header.text, record, self._clock())
             self._progress.tell(turn, asked.message.message_id)
-            reply = self._delivery.reply(
-                replace(run, turn=turn), lambda: prompt.context, session.workspace
-            )
+            reply = self._reply(replace(run, turn=turn), prompt, session)
             bounds = FileBounds(self._delivery.redactor, run.bot.capabilities.file_bytes)
             session.admission.bounds = bounds
             try:
@@ -119,6 +119,15 @@ class AgentCaller:
         )
         return Outcome(outcome, None if fault else _lesson(turn, asked, session, answer))
 
+    def _reply(self, run: TurnRun, prompt: Prompt, session: LiveSession) -> LiveReply:
+        turn = run.turn
+        reply = self._delivery.reply(
+            run, lambda: replace(prompt.context, turn=turn.id), session.workspace
+        )
+        if turn.attempt > 1:
+            reply.draft(say(AGAIN))
+        return reply
+
     async def _asked(
         self, turn: Turn, asked: Asked, session: LiveSession, prompt: Prompt, reply: LiveReply
     ) -> tuple[Answer, AgentFault | None]:
@@ -137,6 +146,10 @@ class AgentCaller:
                         answer = await session.agent.ask(prompt.text, reply)
                     text = untyped(answer.text) or "(The agent ended its turn without a word.)"
                     answer = replace(answer, text=text)
+                except MachineLost as lost:
+                    if turn.attempt < MOST_ATTEMPTS:
+                        raise
+                    answer, fault = Answer(_failure(lost)), _logged(lost).kind
                 except AgentError as error:
                     answer, fault = Answer(_failure(error), usage=error.usage), _logged(error).kind
                 except TimeoutError:
@@ -216,7 +229,20 @@ class TurnRunner:
         return more
 
     async def _ask(self, run: TurnRun, persona: Persona | None) -> Outcome | None:
-        """Get the agent's answer; None: the message that asked is not there any more."""
+        """Get the agent's answer; None: the message that asked is not there any more.
+
+        Where a machine goes away with it, the agent is asked once more, wherever it is then.
+        """
+        try:
+            return await self._ask_once(run, persona)
+        except MachineLost as lost:
+            _logged(lost)
+            turn = run.turn
+            record = {**turn.record, "attempt": turn.attempt + 1}
+            return await self._ask_once(replace(run, turn=replace(turn, record=record)), persona)
+
+    async def _ask_once(self, run: TurnRun, persona: Persona | None) -> Outcome | None:
+        """Raises MachineLost, the first time."""
         turn = run.turn
         try:
             async with AsyncExitStack() as stack:
@@ -241,6 +267,8 @@ class TurnRunner:
         except MessageGone:
             return None
         except AgentError as error:
+            if isinstance(error, MachineLost) and turn.attempt < MOST_ATTEMPTS:
+                raise
             return Outcome(replace(turn, answer=_failure(error), fault=_logged(error).kind))
 
     async def _waits(self, run: TurnRun) -> None:

@@ -280,6 +280,11 @@ def test_a_bare_mention_is_told() -> None:
     ]
 
 
+def test_who_was_cut_off_is_told_to_look_first() -> None:
+    [told] = section(briefing(cut_off=True), "CURRENT INVOCATION")
+    assert told.startswith("Respond to Andi in room #auth-team. (This is your second try: ")
+
+
 @pytest.mark.parametrize(("hop", "told"), [(0, "1 of 2"), (1, "1 of 2"), (2, "2 of 2")])
 def test_another_bot_is_addressed_with_its_hop(hop: int, told: str) -> None:
     codex = Speaker("slack:B2", "codex", "bot")
