@@ -71,7 +71,7 @@ PACKAGES: Mapping[str, Sequence[set[str]]] = {
         {"observability"},
         {"audit"},
         {"access", "sessions"},
-        {"limits", "questions", "remembering", "backup"},
+        {"limits", "questions", "remembering", "backup", "workers"},
         {"turns"},
         {"schedules", "personas", "alerts"},
         {"setup"},

@@ -19,13 +19,14 @@ from gateway.app.jobs import begin_jobs, make_supervisor
 from gateway.app.memory import make_idle, make_memories
 from gateway.app.page import (
     make_admin,
+    make_monitor,
     make_page_settings,
     make_services,
     make_settings,
     make_visitors,
 )
 from gateway.app.service_manager import Notify, keep_alive, nobody
-from gateway.app.sessions import make_persona_service, make_sessions
+from gateway.app.sessions import make_persona_service, make_sessions, make_workers, run_workers
 from gateway.app.turns import (
     make_intake,
     make_prompts,
@@ -93,7 +94,12 @@ class App:
         self.memories = make_memories(context, backends, learn_after_s, self.queues.behind)
         self._embedder = backends.embedder
         self.persona_service = make_persona_service(context)
-        self.sessions = make_sessions(context, self.memories, programs, hooks, sandboxing)
+        self.workers = make_workers(context)
+        if self.workers is not None:
+            programs = self.workers.programs(programs)
+        self.sessions = make_sessions(
+            context, self.memories, programs, hooks, sandboxing, self.workers
+        )
 
         self._connecting = self._connects(hooks, environment)
         self._make_way(programs)
@@ -158,7 +164,9 @@ class App:
             accounting=self.accounting,
             admissions=self.admissions,
             admin=admin,
-            supervisor=self.supervisor,
+            monitor=make_monitor(
+                self.context, self.sessions, self.queues, self.supervisor, self.workers
+            ),
             personas=self.persona_service,
             dry_runs=make_rehearsal(self.context, self.visibility, self.prompts, self.sessions),
             visitors=self.visitors,
@@ -214,6 +222,8 @@ class App:
         """Take up what an earlier process left, then serve until the end."""
         config = self.context.config
         await self._take_up()
+        if self.workers is not None:
+            self.context.spawn(run_workers(self.context, self.workers), "workers")
         begin_jobs(
             self.context,
             idle=self.idle,

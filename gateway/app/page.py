@@ -49,6 +49,7 @@ from gateway.web.signin.oidc_api import Oidc
 from gateway.web.signin.rows import PageRows
 from gateway.web.signin.secret import owner_secret
 from gateway.web.signin.subjects import NewNames, PageSubjects
+from gateway.workers.opener import Workers
 from store.attached import AttachedFiles
 
 
@@ -64,7 +65,7 @@ def make_services(
     accounting: Accounting,
     admissions: Admissions,
     admin: AdminServices,
-    supervisor: Supervisor,
+    monitor: Monitor,
     personas: PersonaService,
     dry_runs: DryRuns,
     visitors: Visitors,
@@ -86,7 +87,7 @@ def make_services(
         chat=chat,
         talk=talk,
         agents=agents,
-        monitor=_make_monitor(context, sessions, queues, supervisor),
+        monitor=monitor,
         events=context.bus,
         memory=RoomMemoryService(context.store, transcript, memories.recall),
         audit=context.audit,
@@ -117,11 +118,16 @@ def make_settings(context: Context, installed: Installed) -> SettingsService:
     )
 
 
-def _make_monitor(
-    context: Context, sessions: SessionPool, queues: TurnQueues, supervisor: Supervisor
+def make_monitor(
+    context: Context,
+    sessions: SessionPool,
+    queues: TurnQueues,
+    supervisor: Supervisor,
+    workers: Workers | None,
 ) -> Monitor:
     store = context.store.health
-    return Monitor(sessions, queues, context.metrics, context.personas, store, supervisor.health)
+    bots, told = supervisor.health, workers.fleet.state if workers is not None else None
+    return Monitor(sessions, queues, context.metrics, context.personas, store, bots, told)
 
 
 def _make_inbox(context: Context, intake: Intake, questions: Questions) -> InboxService:

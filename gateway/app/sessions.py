@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 
 from adapters.cli.hooks import HookListener
 from gateway.app.context import Context
@@ -15,10 +16,13 @@ from gateway.personas.versions import Versions
 from gateway.remembering.memories import Memories
 from gateway.sessions.bounds import bounds_of
 from gateway.sessions.logins import LoginSecrets
-from gateway.sessions.opener import Opener
+from gateway.sessions.opener import Opener, SessionOpener
 from gateway.sessions.pool import SessionPool
 from gateway.sessions.sandbox import Sandboxing
 from gateway.sessions.sessions import AgentProgram
+from gateway.workers.broker import serving
+from gateway.workers.credentials import GATEWAY, gateway_key
+from gateway.workers.opener import RemoteOpener, Workers
 
 
 def make_persona_service(context: Context) -> PersonaService:
@@ -38,15 +42,13 @@ def make_sessions(
     programs: Callable[[str], AgentProgram],
     hooks: HookListener | None,
     sandboxing: Sandboxing | None,
+    workers: Workers | None = None,
 ) -> SessionPool:
-    """Sessions on this machine. hooks: where their agents reach the memory, if they may."""
+    """Sessions on this machine and on workers. hooks: where their agents reach the memory, if they
+    may."""
     config = context.config
-    endpoint = None
+    endpoint = _memory_door(context, memories, hooks)
     own_hosts = (hooks.endpoint,) if hooks else ()
-    if hooks and config.memory.mcp:
-        most_bytes = config.turns.file_mb * 1_000_000
-        kept = KeptFiles(config.gateway.data_dir / "files", most_bytes)
-        endpoint = McpEndpoint(hooks, memories.tools, context.spawn, kept)
     logins = LoginSecrets(context.redactor.learn)
     logins.learn_all(config, context.personas)
     opener = Opener(
@@ -59,12 +61,57 @@ def make_sessions(
         learn=logins,
         bounds=lambda persona: bounds_of(config, persona, memory_bytes(), own_hosts),
     )
-    return SessionPool(
-        opener=opener,
+    most = config.sessions.most or most_sessions(memory_bytes())
+    made: SessionOpener = opener
+    if workers is not None and config.workers is not None:
+        most = config.workers.local
+        made = RemoteOpener(
+            workers=workers,
+            local=opener,
+            local_seats=most,
+            ledger=context.ledger,
+            clock=clock,
+            door=endpoint,
+        )
+    pool = SessionPool(
+        opener=made,
         ledger=context.ledger,
         clock=clock,
         counts=context.metrics,
-        most=config.sessions.most or most_sessions(memory_bytes()),
+        most=most,
         sleep_s=config.sessions.sleep_s,
         as_set=context.settings.applied,
     )
+    if workers is not None:
+        workers.fleet.changed = lambda seats: pool.resize(seats + most)
+        context.bus.listeners.add(workers.answers.hear)
+    return pool
+
+
+def _memory_door(
+    context: Context, memories: Memories, hooks: HookListener | None
+) -> McpEndpoint | None:
+    config = context.config
+    if hooks is None or not config.memory.mcp:
+        return None
+    kept = KeptFiles(config.gateway.data_dir / "files", config.turns.file_mb * 1_000_000)
+    return McpEndpoint(hooks, memories.tools, context.spawn, kept)
+
+
+def make_workers(context: Context) -> Workers | None:
+    """Workers, where there are to be any."""
+    table = context.config.workers
+    return Workers.make(table.lost_s) if table is not None else None
+
+
+async def run_workers(context: Context, workers: Workers) -> None:
+    """Be connected with them, for ever, by a broker of Moot's own where none is named."""
+    table, data_dir = context.config.workers, context.config.gateway.data_dir
+    assert table is not None
+    from gateway.workers.link import Link
+
+    key = gateway_key(data_dir)
+    async with AsyncExitStack() as stack:
+        if table.embedded is not None:
+            await stack.enter_async_context(serving(data_dir, *table.embedded))
+        await workers.run(lambda: Link.open(table.url, key, GATEWAY))

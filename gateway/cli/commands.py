@@ -17,6 +17,7 @@ from gateway.cli.parser import Groups, Parser
 from gateway.cli.programs import add_programs
 from gateway.cli.run import add_run
 from gateway.cli.service.command import add_service
+from gateway.cli.worker import add_worker
 
 GROUPS: Groups = {
     "The first day": {
@@ -38,6 +39,7 @@ GROUPS: Groups = {
         "sessions": "moot sessions list",
         "backup": "moot backup --with-secrets",
         "restore": "moot restore moot-20260421-140200.tar.gz --to tried",
+        "worker": "moot worker add w1",
     },
     "Looking into it": {
         "doctor": "moot doctor --offline",
@@ -70,7 +72,8 @@ def make_parser() -> Parser:
     help_.add_argument("about", nargs="*", metavar="COMMAND")
     for add in (
         *(add_init, add_run, add_check, add_doctor, add_agents, add_describe, add_login),
-        *(add_service, add_page, add_access, add_memory, add_audit, add_backup, add_programs),
+        *(add_service, add_page, add_access, add_memory, add_audit, add_backup, add_worker),
+        add_programs,
     ):
         add(commands)
     for names in GROUPS.values():

@@ -17,7 +17,7 @@ from contract.refusals import why
 from gateway.settings.access import AccessTable
 from gateway.settings.backup import BackupTable
 from gateway.settings.bots import TABLES, AnyBotTable
-from gateway.settings.connections import ConnectionsTable
+from gateway.settings.connections import ConnectionsTable, WorkersTable
 from gateway.settings.limits import LimitsTable, PriceTable
 from gateway.settings.logs import AlertsTable, LogsTable, TelemetryTable
 from gateway.settings.mistakes.lines import line_of
@@ -65,6 +65,7 @@ class Config(Table):
     transcribe: TranscribeTable | None = None
     rooms: RoomsTable = RoomsTable()
     sessions: SessionsTable = SessionsTable()
+    workers: WorkersTable | None = None
     budget: BudgetTable = BudgetTable()
     limits: LimitsTable = LimitsTable()
     prices: dict[str, PriceTable] = Field(default_factory=dict)

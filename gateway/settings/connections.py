@@ -1,10 +1,11 @@
-"""[connections] in moot.toml: who may come to the page, the API and the webhooks, and how long
-each may take."""
+"""[connections] and [workers] in moot.toml: who may come to the page, the API and the webhooks, and
+how long each may take; where agents on other machines are reached."""
 
 from __future__ import annotations
 
 from ipaddress import ip_address
 from typing import Annotated
+from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator
 
@@ -33,3 +34,60 @@ class ConnectionsTable(Table):
             except ValueError:
                 raise ValueError(f"{given!r} is not an IP address, e.g. 127.0.0.1") from None
         return value
+
+
+# ── Workers ─────────────────────────────────────────────────────────────────────────────
+
+EMBEDDED = "embedded"
+PORT = 4222  # NATS, as IANA registers it
+SCHEMES = ("nats", "tls", "ws", "wss", EMBEDDED)
+
+
+class WorkersTable(Table):
+    """Where workers are reached; without this table programs run in the gateway's own process.
+
+    nats: a broker's address, or "embedded" for one that Moot starts itself, for trials. local: so
+    many programs run on the gateway's machine beside. lost_s: a worker that is silent so long is
+    given up.
+    """
+
+    nats: str = EMBEDDED
+    local: Annotated[int, Field(ge=0)] = 0
+    lost_s: Annotated[float, Field(ge=1)] = 2.0
+
+    @field_validator("nats")
+    @classmethod
+    def _address(cls, value: str) -> str:
+        if fault := broker_fault(value):
+            raise ValueError(fault)
+        return value
+
+    @property
+    def embedded(self) -> tuple[str, int] | None:
+        """Where the broker listens that Moot starts itself; None: there is another one."""
+        if self.nats == EMBEDDED:
+            return "127.0.0.1", PORT
+        parts = urlsplit(self.nats)
+        return (parts.hostname or "", parts.port or PORT) if parts.scheme == EMBEDDED else None
+
+    @property
+    def url(self) -> str:
+        """The broker's address for a client."""
+        if self.embedded is None:
+            return self.nats
+        host, port = self.embedded
+        return f"nats://{host}:{port}"
+
+
+def broker_fault(value: str) -> str:
+    """What is wrong with a broker's address; "": nothing is."""
+    parts = urlsplit(value)
+    try:
+        good = value == EMBEDDED or (parts.scheme in SCHEMES and parts.hostname and parts.port != 0)
+    except ValueError:  # the port is none
+        good = False
+    if not good:
+        return f'{value!r} is no address of NATS, e.g. "tls://broker:4222", nor "{EMBEDDED}"'
+    if parts.username or parts.password:
+        return "an address holds no password: workers and the gateway have keys"
+    return ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from gateway.core.views import View
@@ -29,7 +29,8 @@ class HealthReport(View):
 
 @dataclass(frozen=True, slots=True)
 class Monitor:
-    """Looks at the parts; changes nothing. bots: the health of each by its name."""
+    """Looks at the parts; changes nothing. bots: the health of each by its name. workers: a word on
+    theirs; None: there are to be none."""
 
     sessions: SessionPool
     queues: TurnQueues
@@ -37,6 +38,7 @@ class Monitor:
     personas: Personas
     store: StoreHealth
     bots: Mapping[str, BotHealth]
+    workers: Callable[[], str] | None = None
 
     async def metrics(self) -> bytes:
         """Prometheus text. What the programs take is read in a thread."""
@@ -62,6 +64,8 @@ class Monitor:
         problems = dict(self.personas.problems)
         detail = {"store": store, "personas": "; ".join(problems.values()) or "ok"}
         detail |= {f"bot {name}": health.state for name, health in self.bots.items()}
+        if self.workers is not None:
+            detail["workers"] = self.workers()
         if self.queues.stopping:
             return HealthReport(False, {**detail, "gateway": "stopping"}, told)
         return HealthReport(store == "ok", {**detail, "gateway": "ok"}, told)

@@ -1,0 +1,106 @@
+"""The answers that workers put on disk at the broker, until the ledger has them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+import structlog
+
+from gateway.core.events import AppEvent, TurnChanged
+from gateway.workers.link import Link, LinkDown, Logged
+from gateway.workers.messages import Answered
+
+log = structlog.stdlib.get_logger("moot.workers")
+
+EARLY_S = 600.0  # an answer to a question that this process has not asked
+
+Valid = Callable[[str, str, int], bool]
+
+
+@dataclass(slots=True)
+class Answers:
+    """Hands each answer to the turn that waits for it, and is done with it when that is on record.
+
+    valid: whether a worker has a session under an epoch. An answer to a question that an earlier
+    process asked is kept for when its turn is taken up; to any other that is not valid, it is void.
+    """
+
+    valid: Valid
+    _waiting: dict[str, asyncio.Future[Answered]] = field(default_factory=dict)  # by turn
+    _asked: set[str] = field(default_factory=set)
+    _early: dict[str, Answered] = field(default_factory=dict)
+    _unsettled: dict[str, Logged] = field(default_factory=dict)
+    _tasks: set[asyncio.Future[None]] = field(default_factory=set)
+
+    def early(self, turn: str) -> Answered | None:
+        """The answer that an earlier process asked for and did not live to see."""
+        return self._early.pop(turn, None)
+
+    def wait(self, turn: str) -> asyncio.Future[Answered]:
+        """For a turn's answer, under the lease that its session has."""
+        self._asked.add(turn)
+        waiting = self._waiting[turn] = asyncio.get_running_loop().create_future()
+        return waiting
+
+    def leave(self, turn: str, waiting: asyncio.Future[Answered]) -> None:
+        """Nobody waits any more."""
+        if self._waiting.get(turn) is waiting:
+            del self._waiting[turn]
+
+    async def take(self, link: Link) -> None:
+        """Take them in for ever."""
+        async for logged in link.logged():
+            try:
+                answered = Answered.model_validate_json(logged.data)
+            except ValueError:
+                log.warning("answer.not_understood")
+                await logged.done()
+                continue
+            worker = logged.subject.rpartition(".")[2]
+            await self._taken(link, worker, answered, logged)
+
+    async def _taken(self, link: Link, worker: str, answered: Answered, logged: Logged) -> None:
+        turn, waiting = answered.turn, self._waiting.get(answered.turn)
+        if turn in self._unsettled:  # told again, for it was not done with in time
+            self._unsettled[turn] = logged
+            return
+        if self.valid(worker, answered.session, answered.epoch):
+            await _keep_home(link, answered)
+            if waiting is not None and not waiting.done():
+                self._unsettled[turn] = logged
+                waiting.set_result(answered)
+                return
+        elif turn not in self._asked:
+            self._early[turn], self._unsettled[turn] = answered, logged
+            asyncio.get_running_loop().call_later(EARLY_S, self.settle, turn)
+            return
+        log.info("answer.void", worker=worker, turn=turn)
+        await logged.done()
+
+    def hear(self, event: AppEvent) -> None:
+        """Be done with the answer of a turn that is on record."""
+        if isinstance(event, TurnChanged) and event.turn.state not in ("queued", "running"):
+            self.settle(event.turn.id)
+
+    def settle(self, turn: str) -> None:
+        """The ledger has it, or nobody wants it."""
+        self._early.pop(turn, None)
+        self._asked.discard(turn)
+        if (logged := self._unsettled.pop(turn, None)) is not None:
+            self._spawn(logged.done())
+
+    def _spawn(self, work: Awaitable[None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+async def _keep_home(link: Link, answered: Answered) -> None:
+    if not answered.home:
+        return
+    try:
+        await link.keep_home(answered.session, answered.home.encode())
+    except LinkDown:
+        log.warning("home.not_kept")  # it begins anew, where it moves before its next turn

@@ -1,0 +1,171 @@
+"""The workers that the gateway hears, the sessions that each has, and who is given up.
+
+A session has one worker at a time, under a lease with a number that only grows. A worker that was
+silent too long loses all its leases; what it still says of them is void.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import structlog
+
+from gateway.workers.link import Link
+from gateway.workers.messages import VERSION, Beat, BeatReply
+
+log = structlog.stdlib.get_logger("moot.workers")
+
+ECHO = "moot.echo"
+ECHO_S = 0.25
+DEAF_S = 1.25  # without its own echo the gateway can't tell who is silent
+FORGET_S = 3600.0
+
+
+@dataclass(slots=True)
+class HeardWorker:
+    """A worker as its beats tell. seats: of programs; used: those that are taken. lost: it was
+    given up, and not heard since."""
+
+    life: str
+    seats: int
+    heard_at: float
+    lost: bool = False
+
+
+class Lessee(Protocol):
+    """A session on a worker, as the gateway has it."""
+
+    worker: str
+    life: str
+    epoch: int
+
+    def lost(self) -> None:
+        """Its worker is given up, or has no such session any more."""
+
+    async def close(self) -> None:
+        """End it."""
+
+
+class Fleet:
+    """Knows the workers by their beats. changed: told when there are more or fewer seats."""
+
+    def __init__(self, lost_s: float, changed: Callable[[int], None] = lambda seats: None) -> None:
+        self.lost_s, self.changed = lost_s, changed
+        self.workers: dict[str, HeardWorker] = {}
+        self.leases: dict[str, Lessee] = {}  # by session
+        self._last: dict[str, str] = {}  # where each session was last
+        self._echo_at, self._hearing_since = float("-inf"), float("inf")
+        self._seats = 0
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def seats(self) -> int:
+        """The number of programs that all of them may run."""
+        return sum(one.seats for one in self.workers.values() if not one.lost)
+
+    @property
+    def hears(self) -> bool:
+        """True while the gateway is connected, by its own echo."""
+        return time.monotonic() - self._echo_at < DEAF_S
+
+    def state(self) -> str:
+        """A word or two for the health report."""
+        if not self.hears:
+            return "no connection with the broker"
+        lost = [name for name, one in self.workers.items() if one.lost]
+        return f"lost: {', '.join(lost)}" if lost else "ok"
+
+    def beaten(self, name: str, beat: Beat) -> BeatReply:
+        """A worker is alive; returns what it is to let go."""
+        if beat.version != VERSION:
+            log.warning("worker.other_version", worker=name, version=beat.version)
+            return BeatReply(gone=tuple(beat.sessions))
+        known = self.workers.get(name)
+        if known is None or known.lost or known.life != beat.life:
+            log.info("worker.heard", worker=name, seats=beat.seats)
+        self.workers[name] = HeardWorker(beat.life, beat.seats, time.monotonic())
+        for lessee in self._of(name):
+            if lessee.life != beat.life:
+                lessee.lost()
+        self._tell()
+        gone = (one for one, epoch in beat.sessions.items() if not self.has(name, one, epoch))
+        return BeatReply(gone=tuple(gone))
+
+    def has(self, worker: str, session: str, epoch: int) -> bool:
+        """True if a worker has a session under this lease."""
+        lessee = self.leases.get(session)
+        return lessee is not None and (lessee.worker, lessee.epoch) == (worker, epoch)
+
+    def place(self, session: str, but: frozenset[str] = frozenset()) -> str | None:
+        """The worker for a session: where it was last, else the one with most seats free."""
+        used = Counter(lessee.worker for lessee in self.leases.values())
+        free = {
+            name: one.seats - used[name]
+            for name, one in self.workers.items()
+            if not one.lost and name not in but and one.seats > used[name]
+        }
+        if (last := self._last.get(session)) in free:
+            return last
+        return max(free, key=lambda name: (free[name], name), default=None)
+
+    def let(self, session: str, lessee: Lessee) -> None:
+        """A session lives on a worker from now on."""
+        self.leases[session] = lessee
+        self._last[session] = lessee.worker
+
+    def end(self, session: str, lessee: Lessee) -> None:
+        """It doesn't any more."""
+        if self.leases.get(session) is lessee:
+            del self.leases[session]
+
+    def _of(self, name: str) -> list[Lessee]:
+        return [lessee for lessee in self.leases.values() if lessee.worker == name]
+
+    def _tell(self) -> None:
+        if self.seats != self._seats:
+            self._seats = self.seats
+            self.changed(self._seats)
+
+    def spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
+        """A task that is kept until it ends."""
+        task = asyncio.create_task(work, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    # ── Who is silent ───────────────────────────────────────────────────────────────────
+
+    async def watch(self, link: Link) -> None:
+        """Give up who is silent, for ever: but not while it is the gateway that is deaf."""
+        await link.hear(ECHO, self._echoed)
+        while True:
+            await link.say(ECHO, b"")
+            await asyncio.sleep(ECHO_S)
+            self.judge(time.monotonic())
+
+    async def _echoed(self, _subject: str, _data: bytes) -> None:
+        now = time.monotonic()
+        if now - self._echo_at > DEAF_S:
+            self._hearing_since = now
+        self._echo_at = now
+
+    def judge(self, now: float) -> None:
+        """Give up the workers that were not heard for too long, though they could have been."""
+        if now - self._echo_at > DEAF_S:
+            return
+        for name, one in self.workers.items():
+            silent_s = now - max(one.heard_at, self._hearing_since)
+            if not one.lost and silent_s > self.lost_s:
+                one.lost = True
+                log.warning("worker.lost", worker=name, silent_s=round(silent_s, 1))
+                for lessee in self._of(name):
+                    lessee.lost()
+        self._tell()
+        old = [name for name, one in self.workers.items() if now - one.heard_at > FORGET_S]
+        for name in old:
+            del self.workers[name]

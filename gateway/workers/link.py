@@ -1,0 +1,268 @@
+"""The connection with a NATS: messages that are lost with it, requests, and a log for answers.
+
+Only here is its library imported. A connection that breaks is made again, for ever.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import ssl
+import zlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import structlog
+from nats.aio.client import Client
+from nats.errors import Error as NatsError
+from nats.js.api import ConsumerConfig, KeyValueConfig, ObjectStoreConfig, StreamConfig
+from nats.js.errors import ObjectNotFoundError
+
+from gateway.workers.credentials import GATEWAY, Key
+
+if TYPE_CHECKING:
+    from nats.aio.msg import Msg
+    from nats.js import JetStreamContext
+
+log = structlog.stdlib.get_logger("moot.workers")
+
+ANSWERS, LEASES, HOMES = "moot-answers", "moot-leases", "moot-homes"
+ANSWERED = "moot.answer"
+KEPT_S = 7 * 24 * 3600.0  # an answer that no gateway asked for
+AGAIN_S = 0.2
+PING_S = 2  # a broker that is silent for two of these is given up, and looked for again
+BUFFER_BYTES = 16 << 20
+ACK_S = 5.0  # after that an answer that is not done with is told again, also to the next gateway
+SMALL_BYTES = 4096  # what is not worth to be packed
+MOST_BYTES = 64 << 20  # of an unpacked message
+
+Hear = Callable[[str, bytes], Awaitable[bytes | None]]
+"""Given the subject and a message; what it returns goes back, if somebody waits for it."""
+
+
+class LinkDown(Exception):
+    """Nobody answered: the broker, or whom it was meant for, is away."""
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """A message of the log, which is told again until `done`."""
+
+    subject: str
+    data: bytes
+    done: Callable[[], Awaitable[None]]
+
+
+class Link:
+    """One party's connection."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._hearing: set[asyncio.Task[None]] = set()
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, url: str, key: Key, name: str) -> AsyncIterator[Link]:
+        """Connect, however long that takes, as the gateway or a worker of this name."""
+        client = _SigningClient(key)
+        inbox = "_INBOX" if name == GATEWAY else f"_INBOX_{name}"
+        secure = url.startswith(("tls:", "wss:"))
+        await client.connect(
+            url,
+            name=f"moot {name}",
+            nkeys_seed_str=key.seed,
+            inbox_prefix=inbox,
+            tls=ssl.create_default_context() if secure else None,
+            max_reconnect_attempts=-1,
+            reconnect_time_wait=AGAIN_S,  # type: ignore[arg-type]  # it sleeps so long
+            ping_interval=PING_S,
+            pending_size=BUFFER_BYTES,
+            error_cb=_trouble,
+            disconnected_cb=_disconnected,
+            reconnected_cb=_connected,
+        )
+        link = cls(client)
+        try:
+            yield link
+        finally:
+            for task in link._hearing:
+                task.cancel()
+            with contextlib.suppress(NatsError, OSError, TimeoutError):
+                await client.close()
+
+    @property
+    def up(self) -> bool:
+        """True while there is a connection, as far as this end knows."""
+        return self._client.is_connected
+
+    # ── Messages ────────────────────────────────────────────────────────────────────────
+
+    async def say(self, subject: str, data: bytes) -> None:
+        """Tell whoever listens now; nobody may."""
+        with contextlib.suppress(NatsError):
+            await self._client.publish(subject, packed(data))
+
+    async def ask(self, subject: str, data: bytes, timeout_s: float) -> bytes:
+        """The reply. Raises LinkDown: there is none, and it may have been heard all the same."""
+        try:
+            reply = await self._client.request(subject, packed(data), timeout_s)
+        except (NatsError, TimeoutError) as error:
+            raise LinkDown(subject) from error
+        return unpacked(reply.data)
+
+    async def hear(self, subject: str, heard: Hear) -> None:
+        """Have every message of a subject handled, in tasks of their own that begin in order."""
+
+        async def handle(message: Msg) -> None:
+            reply = await heard(message.subject, unpacked(message.data))
+            if reply is not None and message.reply:
+                with contextlib.suppress(NatsError):
+                    await message.respond(packed(reply))
+
+        async def begin(message: Msg) -> None:
+            task = asyncio.create_task(handle(message), name=f"hears {subject}")
+            self._hearing.add(task)
+            task.add_done_callback(self._heard)
+
+        await self._client.subscribe(subject, cb=begin)
+
+    def _heard(self, task: asyncio.Task[None]) -> None:
+        self._hearing.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.warning("link.not_understood", error=type(error).__name__)
+            log.debug("link.not_understood", exc_info=error)
+
+    # ── The log of answers ──────────────────────────────────────────────────────────────
+
+    async def log(self, name: str, key: str, data: bytes) -> None:
+        """Put an answer on disk at the broker, once, however long that takes."""
+        while True:
+            with contextlib.suppress(NatsError, TimeoutError, ValueError):
+                reply = await self._client.request(
+                    f"{ANSWERED}.{name}", packed(data), 2.0, headers={"Nats-Msg-Id": key}
+                )
+                told = json.loads(reply.data)
+                if "error" not in told:
+                    return
+                log.error("answer.refused", reason=str(told["error"].get("description")))
+            await asyncio.sleep(AGAIN_S)
+
+    async def prepare(self) -> None:
+        """The gateway's: make what is kept at the broker. Raises LinkDown."""
+        js = self._stream
+        try:
+            await js.add_stream(
+                StreamConfig(
+                    name=ANSWERS,
+                    subjects=[f"{ANSWERED}.*"],
+                    retention="workqueue",  # type: ignore[arg-type]
+                    max_age=KEPT_S,
+                    duplicate_window=3600.0,
+                )
+            )
+            consumer = ConsumerConfig(
+                durable_name=GATEWAY,
+                ack_policy="explicit",  # type: ignore[arg-type]
+                ack_wait=ACK_S,
+                filter_subject=f"{ANSWERED}.*",
+            )
+            await js.add_consumer(ANSWERS, consumer)
+            await js.create_key_value(KeyValueConfig(bucket=LEASES, history=1))
+            await js.create_object_store(HOMES, ObjectStoreConfig())
+        except (NatsError, TimeoutError) as error:
+            raise LinkDown(str(error)) from error
+
+    async def logged(self) -> AsyncIterator[Logged]:
+        """Every answer that was not done with yet, and those that come, for ever."""
+        waiting = await self._stream.pull_subscribe_bind(GATEWAY, ANSWERS)
+        while True:
+            messages: list[Msg] = []
+            try:
+                messages = await waiting.fetch(16, timeout=1.0)
+            except TimeoutError:
+                pass
+            except NatsError:
+                await asyncio.sleep(AGAIN_S)
+            for message in messages:
+                yield Logged(message.subject, unpacked(message.data), _done(message))
+
+    async def lease(self, session: str, worker: str) -> int:
+        """Note who has a session; returns a number greater than any before. Raises LinkDown."""
+        try:
+            kept = await self._stream.key_value(LEASES)
+            return await kept.put(session, worker.encode())
+        except (NatsError, TimeoutError) as error:
+            raise LinkDown("lease") from error
+
+    # ── Conversations ───────────────────────────────────────────────────────────────────
+
+    async def keep_home(self, session: str, data: bytes) -> None:
+        """Keep what a session's program knows. Raises LinkDown."""
+        try:
+            await (await self._stream.object_store(HOMES)).put(session, data)
+        except (NatsError, TimeoutError) as error:
+            raise LinkDown("home") from error
+
+    async def home(self, session: str) -> bytes | None:
+        """What a session's program knew last. Raises LinkDown."""
+        try:
+            found = await (await self._stream.object_store(HOMES)).get(session)
+        except ObjectNotFoundError:
+            return None
+        except (NatsError, TimeoutError) as error:
+            raise LinkDown("home") from error
+        return found.data
+
+    @property
+    def _stream(self) -> JetStreamContext:
+        return self._client.jetstream(timeout=3)
+
+
+class _SigningClient(Client):
+    """Signs with the library that Moot has anyway; NATS's own would need another one."""
+
+    def __init__(self, key: Key) -> None:
+        super().__init__()
+        self._key = key
+
+    def _setup_nkeys_connect(self) -> None:
+        self._public_nkey, self._signature_cb = self._key.public, self._key.sign
+
+
+def _done(message: Msg) -> Callable[[], Awaitable[None]]:
+    async def done() -> None:
+        with contextlib.suppress(NatsError):
+            await message.ack()
+
+    return done
+
+
+def packed(data: bytes) -> bytes:
+    """A message on its way: as it is or, where that is worth it, compressed."""
+    return b"\0" + data if len(data) < SMALL_BYTES else b"\1" + zlib.compress(data, 1)
+
+
+def unpacked(data: bytes) -> bytes:
+    """The message. Raises ValueError, zlib.error: it is none, or larger than any."""
+    if data[:1] != b"\1":
+        return data[1:]
+    unpacking = zlib.decompressobj()
+    whole = unpacking.decompress(data[1:], MOST_BYTES)
+    if unpacking.unconsumed_tail:
+        raise ValueError("larger than any message")
+    return whole
+
+
+async def _trouble(error: Exception) -> None:
+    log.debug("link.trouble", error=type(error).__name__, reason=str(error))
+
+
+async def _disconnected() -> None:
+    log.warning("link.down")
+
+
+async def _connected() -> None:
+    log.info("link.up")

@@ -1,0 +1,206 @@
+"""Opens sessions on workers: those that run a program. One with an API stays with the gateway."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from copy import copy
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from contract.chat import Room
+from contract.errors import AgentError
+from gateway.core.ledger import SessionKey
+from gateway.mcp.endpoint import McpEndpoint, McpGrant
+from gateway.sessions.opener import KnownSessions, NoSessions, Opener
+from gateway.sessions.sessions import AgentProgram, LiveSession, SessionContext, digest
+from gateway.settings.personas.personas import Persona
+from gateway.workers.answers import Answers
+from gateway.workers.fleet import Fleet
+from gateway.workers.held import HeldCalls
+from gateway.workers.link import Link, LinkDown
+from gateway.workers.messages import Beat, Open
+from gateway.workers.remote import NONE_THERE, Ear, GatewaySide, RemoteAgent
+
+log = structlog.stdlib.get_logger("moot.workers")
+
+AGAIN_S = 1.0
+END_S = 3.0  # to let the workers go; the next gateway tells them what is left
+Connects = Callable[[], AbstractAsyncContextManager[Link]]
+
+
+@dataclass(slots=True)
+class Workers:
+    """The gateway's side of all workers: connected for ever, and what is said is taken in."""
+
+    fleet: Fleet
+    answers: Answers
+    calls: HeldCalls = field(default_factory=HeldCalls)
+    link: Link | None = None
+
+    @classmethod
+    def make(cls, lost_s: float) -> Workers:
+        """Nobody is connected yet."""
+        fleet = Fleet(lost_s)
+        return cls(fleet, Answers(fleet.has))
+
+    async def run(self, connects: Connects) -> None:
+        """Connect, and listen, for ever."""
+        async with connects() as link:
+            while True:
+                try:
+                    await link.prepare()
+                    break
+                except LinkDown as error:
+                    log.warning("link.not_ready", reason=str(error))
+                    await asyncio.sleep(AGAIN_S)
+            self.link = link
+            await Ear(self.fleet).listen(link)
+            await link.hear("moot.from.*.beat", self._beaten)
+            try:
+                async with asyncio.TaskGroup() as group:
+                    group.create_task(self.fleet.watch(link), name="silent workers")
+                    group.create_task(self.answers.take(link), name="workers' answers")
+            finally:
+                self.link = None
+                closing = [one.close() for one in list(self.fleet.leases.values())]
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(END_S):
+                        await asyncio.gather(*closing)
+                await self.calls.close()
+
+    async def _beaten(self, subject: str, data: bytes) -> bytes:
+        worker = subject.split(".")[2]
+        return self.fleet.beaten(worker, Beat.model_validate_json(data)).encoded()
+
+    def programs(self, known: Callable[[str], AgentProgram]) -> Callable[[str], AgentProgram]:
+        """The programs as they are there: whether one is installed, a worker knows."""
+
+        def program(name: str) -> AgentProgram:
+            found = known(name)
+            return replace(found, available=True) if found.runs else found
+
+        return program
+
+
+class RemoteOpener:
+    """Opens sessions on workers. local: opens those that run none, and so many of the others."""
+
+    def __init__(
+        self,
+        *,
+        workers: Workers,
+        local: Opener,
+        local_seats: int,
+        ledger: KnownSessions,
+        clock: Callable[[], datetime],
+        door: McpEndpoint | None,
+    ) -> None:
+        self.programs = workers.programs(local.programs)
+        self._workers = workers
+        self._local = local
+        self._local_seats = local_seats
+        self._ledger = ledger
+        self._clock = clock
+        self._door = door
+        self._apart = False
+        self._here: set[int] = set()  # ids of the sessions with a program in this process
+
+    def apart(self, data_dir: Path) -> RemoteOpener:
+        """See SessionOpener; a worker's folder for it is its own matter."""
+        other = copy(self)
+        other._local = self._local.apart(data_dir)
+        other._apart, other._ledger, other._door = True, NoSessions(), None
+        return other
+
+    async def open(self, persona: Persona, key: SessionKey, room: Room) -> LiveSession:
+        """See SessionOpener."""
+        program = self.programs(persona.front.agent)
+        if not program.runs:
+            return await self._local.open(persona, key, room)
+        session = f"{digest(key.id)}{secrets.token_hex(4) if self._apart else ''}"
+        link, fleet, tried = self._workers.link, self._workers.fleet, frozenset[str]()
+        while link is not None and (worker := fleet.place(session, tried)) is not None:
+            tried |= {worker}
+            try:
+                epoch = await link.lease(session, worker)
+                home = await link.home(session)
+            except LinkDown:
+                break
+            if fleet.workers[worker].lost:
+                continue
+            return await self._opened(link, (session, worker, epoch), persona, key, room, home)
+        if len(self._here) >= self._local_seats:
+            raise AgentError("startup", "no worker has a free seat", say=NONE_THERE)
+        live = await self._local.open(persona, key, room)
+        self._here.add(id(live))
+        return live
+
+    async def _opened(
+        self,
+        link: Link,
+        lease: tuple[str, str, int],
+        persona: Persona,
+        key: SessionKey,
+        room: Room,
+        home: bytes | None,
+    ) -> LiveSession:
+        program = self.programs(persona.front.agent)
+        grant, door, workers = McpGrant(key.persona, key.scope), self._door, self._workers
+        look = door.receiver(grant) if door is not None else None
+        place = GatewaySide(link, workers.fleet, workers.answers, workers.calls, look)
+        resumes = await self._ledger.agent_session(key, program.name)
+        agent = RemoteAgent(place, *lease)
+        wanted = Open(
+            session=agent.session,
+            epoch=agent.epoch,
+            **_whose(persona, key),
+            room=room,
+            resumes=resumes,
+            home=home.decode() if home and resumes else "",
+            memory=look is not None,
+            apart=self._apart,
+        )
+        await agent.open(wanted)
+        log.info("session.opened", persona=persona.name, worker=agent.worker, resumed=agent.resumed)
+        now = self._clock()
+        return LiveSession(
+            key,
+            room,
+            agent,
+            SessionContext(program),
+            started_at=now,
+            used_at=now,
+            kept=resumes,
+            admission=grant,
+            began_as=persona.start,
+        )
+
+    async def close(self, live: LiveSession) -> None:
+        """See SessionOpener."""
+        if not isinstance(live.agent, RemoteAgent):
+            self._here.discard(id(live))
+            await self._local.close(live)
+            return
+        if self._door is not None:
+            self._door.close(live.admission)
+        await live.agent.close()
+
+
+def _whose(persona: Persona, key: SessionKey) -> dict[str, Any]:
+    """A persona and its session, as values of `Open`."""
+    return {
+        "persona": persona.name,
+        "front": persona.front.model_dump(mode="json", exclude_defaults=True),
+        "body": persona.body,
+        "mode": persona.mode,
+        "scope": key.scope,
+        "thread_id": key.thread_id,
+    }

@@ -1,0 +1,346 @@
+"""A worker: drives agents on this machine for a gateway elsewhere.
+
+It opens sessions as the gateway does, with its own folders, sandboxes and logins, and knows neither
+the database nor a platform. What it no longer has a lease for, it ends; while it is deaf, nothing
+that it runs goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+import shutil
+import tarfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import structlog
+
+from adapters.agent import Compacting, Undoing
+from contract.errors import AgentError
+from gateway.core.ledger import SessionKey
+from gateway.core.private_folders import SCOPES
+from gateway.core.redaction import Redactor
+from gateway.sessions.opener import MemoryDoor, Opener
+from gateway.sessions.sessions import LiveSession, session_folder
+from gateway.workers.fence import END_S, STOP_S, go_on, stop
+from gateway.workers.held import HeldCalls
+from gateway.workers.homes import pack, unpack
+from gateway.workers.link import Link, LinkDown
+from gateway.workers.messages import (
+    VERSION,
+    Answered,
+    Ask,
+    Beat,
+    BeatReply,
+    Do,
+    Done,
+    FailureTold,
+    OfSession,
+    Open,
+    TerminalShown,
+)
+from gateway.workers.reply import RemoteReply
+
+log = structlog.stdlib.get_logger("moot.workers")
+
+BEAT_S = 0.5
+WATCHED_S = 5.0  # after the last time that somebody asked for the terminal
+LOOK_S = 0.5
+
+
+@dataclass(slots=True)
+class HeldSession:
+    """A session that lives here. turn: the newest that it was asked; seen_until: its terminal is
+    shown until then."""
+
+    lease: OfSession
+    live: LiveSession
+    close: Callable[[], object]
+    turn: str = ""
+    asking: asyncio.Task[None] | None = None
+    seen_until: float = 0.0
+    seeing: asyncio.Task[None] | None = None
+
+
+@dataclass(slots=True)
+class OneSession:
+    """The one session that an opener may resume."""
+
+    session_id: str | None
+
+    async def agent_session(self, key: SessionKey, agent: str) -> str | None:
+        """See KnownSessions."""
+        return self.session_id
+
+
+class Worker:
+    """Does what the gateway asks. door: makes a session's look into the memory, given its lease."""
+
+    def __init__(
+        self,
+        *,
+        link: Link,
+        name: str,
+        seats: int,
+        opener: Opener,
+        data_dir: Path,
+        door: Callable[[OfSession], MemoryDoor],
+        redactor: Redactor,
+    ) -> None:
+        self.link, self.name, self.seats = link, name, seats
+        self.opener, self.data_dir = opener, data_dir
+        self.door, self.redactor = door, redactor
+        self._held: dict[str, HeldSession] = {}
+        self._epochs: dict[str, int] = {}  # the newest of each session
+        self._opening: dict[str, asyncio.Lock] = {}
+        self._starting = 0
+        self._calls = HeldCalls()
+        self._life = secrets.token_hex(8)
+        self._heard_at = time.monotonic()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def living(self) -> list[LiveSession]:
+        """The sessions that live here now."""
+        return [held.live for held in self._held.values() if held.live.agent.alive()]
+
+    async def run(self) -> None:
+        """Work until this is cancelled; every program has ended then."""
+        to = f"moot.to.{self.name}"
+        await self.link.hear(f"{to}.open", self._hear_open)
+        await self.link.hear(f"{to}.ask", self._hear_ask)
+        await self.link.hear(f"{to}.do", self._hear_do)
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._beat(), name="beats")
+                group.create_task(self._fence(), name="fence")
+        finally:
+            await self._calls.close()
+            await self._end_all()
+
+    def _spawn(self, task: asyncio.Task[None]) -> asyncio.Task[None]:
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    # ── Signs of life ───────────────────────────────────────────────────────────────────
+
+    async def _beat(self) -> None:
+        while True:
+            self._spawn(asyncio.create_task(self._beat_once(), name="beat"))
+            await asyncio.sleep(BEAT_S)
+
+    async def _beat_once(self) -> None:
+        sent_at = time.monotonic()
+        living = {
+            name: held.lease.epoch for name, held in self._held.items() if held.live.agent.alive()
+        }
+        beat = Beat(life=self._life, version=VERSION, seats=self.seats, sessions=living)
+        with contextlib.suppress(LinkDown):
+            told = await self.link.ask(f"moot.from.{self.name}.beat", beat.encoded(), STOP_S)
+            reply = BeatReply.model_validate_json(told)
+            for name in reply.gone:
+                held = self._held.get(name)
+                if held is not None and living.get(name) == held.lease.epoch:
+                    await self._end(held)
+            # as of when it was asked: a reply may have waited here while this process was stopped
+            self._heard_at = max(self._heard_at, sent_at)
+
+    async def _fence(self) -> None:
+        """Stop what runs here while nobody is heard, and end it before another may have it."""
+        stopped = False
+        while True:
+            silent_s = time.monotonic() - self._heard_at
+            if silent_s > END_S and self._held:
+                log.warning("worker.deaf", did="ended its programs", silent_s=round(silent_s))
+                self._life, stopped = secrets.token_hex(8), False
+                await self._end_all()
+            elif silent_s > STOP_S and self._held:
+                if not stopped:
+                    log.warning("worker.deaf", did="stopped its programs")
+                stopped = True
+                await asyncio.to_thread(stop, self._pids())
+            elif stopped:
+                stopped = False
+                await asyncio.to_thread(go_on, self._pids())
+            await asyncio.sleep(BEAT_S / 2)
+
+    def _pids(self) -> list[int]:
+        return [live.agent.pid for live in self.living() if live.agent.pid is not None]
+
+    # ── Opening and closing ─────────────────────────────────────────────────────────────
+
+    async def _hear_open(self, _subject: str, data: bytes) -> bytes:
+        wanted = Open.model_validate_json(data)
+
+        async def begin() -> bytes:
+            return (await self._open(wanted)).encoded()
+
+        return await self._calls.result(f"open {wanted.session} {wanted.epoch}", begin)
+
+    async def _open(self, wanted: Open) -> Done:
+        session, epoch = wanted.session, wanted.epoch
+        if epoch < self._epochs.get(session, 0):
+            return Done(session=session, epoch=epoch, word="fenced")
+        self._epochs[session] = epoch
+        async with self._opening.setdefault(session, asyncio.Lock()):
+            if (old := self._held.get(session)) is not None:
+                await self._end(old)
+            if len(self._held) + self._starting >= self.seats:
+                return Done(session=session, epoch=epoch, word="full")
+            self._starting += 1
+            try:
+                held = await self._started(wanted)
+            except AgentError as error:
+                return Done(
+                    session=session, epoch=epoch, fault=FailureTold.of(error, self.redactor)
+                )
+            finally:
+                self._starting -= 1
+            self._held[session] = held
+            if self._epochs[session] != epoch:
+                await self._end(held)
+                return Done(session=session, epoch=epoch, word="fenced")
+        agent = held.live.agent
+        return Done(session=session, epoch=epoch, agent=agent.session_id, resumed=agent.resumed)
+
+    async def _started(self, wanted: Open) -> HeldSession:
+        """Raises AgentError."""
+        lease, key = OfSession(session=wanted.session, epoch=wanted.epoch), wanted.key()
+        door = self.door(lease) if wanted.memory else None
+        opener, gone = self.opener.lending(OneSession(wanted.resumes), door), None
+        if wanted.apart:
+            gone = self.data_dir / "apart" / wanted.session
+            opener = opener.apart(gone)
+        elif wanted.home:
+            home = self.data_dir / SCOPES / session_folder(key) / "home"
+            try:
+                await asyncio.to_thread(unpack, wanted.home, home)
+            except (OSError, tarfile.TarError, ValueError) as error:
+                log.warning("home.not_unpacked", error=type(error).__name__)
+        live = await opener.open(wanted.whose(), key, wanted.room)
+
+        async def close() -> None:
+            await opener.close(live)
+            if gone is not None:
+                await asyncio.to_thread(shutil.rmtree, gone, ignore_errors=True)
+
+        return HeldSession(lease, live, close)
+
+    async def _end(self, held: HeldSession) -> None:
+        if self._held.get(held.lease.session) is not held:
+            return
+        del self._held[held.lease.session]
+        for task in (held.asking, held.seeing):
+            if task is not None:
+                task.cancel()
+        closing = held.close()
+        assert asyncio.iscoroutine(closing)
+        await closing
+
+    async def _end_all(self) -> None:
+        await asyncio.gather(*(self._end(held) for held in list(self._held.values())))
+
+    # ── Turns ───────────────────────────────────────────────────────────────────────────
+
+    def _of(self, said: OfSession) -> HeldSession | None:
+        """The session, if it is said of the lease that it lives under."""
+        held = self._held.get(said.session)
+        return held if held is not None and held.lease.epoch == said.epoch else None
+
+    async def _hear_ask(self, _subject: str, data: bytes) -> bytes:
+        wanted = Ask.model_validate_json(data)
+        held = self._of(wanted)
+        if held is None:
+            return Done(session=wanted.session, epoch=wanted.epoch, word="fenced").encoded()
+        if held.turn != wanted.turn:
+            held.turn = wanted.turn
+            before = held.asking
+            asking = asyncio.create_task(self._ask(held, wanted, before), name="ask")
+            held.asking = self._spawn(asking)
+        return Done(session=wanted.session, epoch=wanted.epoch).encoded()
+
+    async def _ask(self, held: HeldSession, wanted: Ask, before: asyncio.Task[None] | None) -> None:
+        if before is not None:
+            before.cancel()  # the gateway asks one at a time: it has given that one up
+            await asyncio.wait({before})
+        agent, answer, fault = held.live.agent, None, None
+        async with RemoteReply.open(self.link, self.name, wanted, self.redactor) as reply:
+            try:
+                answer = self.redactor.clean(await agent.ask(wanted.prompt, reply))
+            except AgentError as error:
+                fault = FailureTold.of(error, self.redactor)
+        home = held.live.folder / "home"
+        keeps = held.live.context.program.keeps
+        ended = Answered(
+            session=wanted.session,
+            epoch=wanted.epoch,
+            turn=wanted.turn,
+            answer=answer,
+            fault=fault,
+            agent=agent.session_id,
+            alive=agent.alive(),
+            home=await asyncio.to_thread(pack, home, keeps, agent.session_id),
+        )
+        key = f"{wanted.turn}:{wanted.epoch}"
+        sending = self.link.log(self.name, key, ended.encoded())
+        self._spawn(asyncio.create_task(sending, name="answer"))  # also when this session ends
+
+    async def _hear_do(self, _subject: str, data: bytes) -> bytes:
+        wanted = Do.model_validate_json(data)
+
+        async def begin() -> bytes:
+            return (await self._do(wanted)).encoded()
+
+        name = f"do {wanted.session} {wanted.epoch} {wanted.number}"
+        return await self._calls.result(name, begin)
+
+    async def _do(self, wanted: Do) -> Done:
+        session, epoch, text, fault = wanted.session, wanted.epoch, "", None
+        held = self._of(wanted)
+        if held is None:
+            return Done(session=session, epoch=epoch, word="fenced")
+        try:
+            text = await self._done(held, wanted)
+        except AgentError as error:
+            fault = FailureTold.of(error, self.redactor)
+        agent = held.live.agent
+        return Done(session=session, epoch=epoch, fault=fault, text=text, agent=agent.session_id)
+
+    async def _done(self, held: HeldSession, wanted: Do) -> str:
+        """Raises AgentError."""
+        agent = held.live.agent
+        match wanted.act:
+            case "interrupt":
+                await agent.interrupt()
+            case "cancel" if held.asking is not None and held.turn == wanted.turn:
+                held.asking.cancel()
+            case "compact" if isinstance(agent, Compacting):
+                await agent.compact()
+            case "undo" if isinstance(agent, Undoing):
+                return await agent.undo()
+            case "close":
+                await self._end(held)
+            case "watch":
+                self._watch(held)
+        return ""
+
+    # ── Terminals ───────────────────────────────────────────────────────────────────────
+
+    def _watch(self, held: HeldSession) -> None:
+        held.seen_until = time.monotonic() + WATCHED_S
+        if held.seeing is None or held.seeing.done():
+            held.seeing = self._spawn(asyncio.create_task(self._show(held), name="terminal"))
+
+    async def _show(self, held: HeldSession) -> None:
+        shown: object = None
+        while time.monotonic() < held.seen_until:
+            rows = tuple(tuple(row) for row in held.live.agent.picture())
+            if rows != shown:
+                shown = rows
+                seen = TerminalShown(session=held.lease.session, epoch=held.lease.epoch, rows=rows)
+                await self.link.say(f"moot.from.{self.name}.seen", seen.encoded())
+            await asyncio.sleep(LOOK_S)

@@ -1,0 +1,156 @@
+"""`moot run` and two `moot worker run` with a real broker: what dies, and what people get."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.doubles.obedience import furnish, messages, say
+from tests.doubles.service import Service, service
+from tests.doubles.workers import Broker, WorkerProcess
+
+WORKS = (
+    "echo {name} | tee -a {folder}/runs; while [ ! -e {folder}/go ]; do sleep 0.05; done; echo done"
+)
+
+
+async def until(condition: Callable[[], bool], seconds: float = 40) -> None:
+    async with asyncio.timeout(seconds):
+        while not condition():
+            await asyncio.sleep(0.05)
+
+
+@dataclass
+class House:
+    """A gateway, its broker, and two machines."""
+
+    folder: Path
+    moot: Service
+    broker: Broker
+    workers: dict[str, WorkerProcess]
+
+    def runs(self) -> int:
+        """How often the command was begun, anywhere."""
+        path = self.folder / "runs"
+        return len(path.read_text().split()) if path.exists() else 0
+
+    async def ask(self, text: str, who: str = "ana") -> str:
+        told = await say(self.moot.url, who, text)
+        return str(told["replies"][0]["text"])
+
+    async def begin_work(self) -> WorkerProcess:
+        """Ana's agent works until `go` is there; returns the machine that it works on."""
+        command = WORKS.format(name="run", folder=self.folder)
+        await say(self.moot.url, "ana", f"please <<{command}>>", wait=None)
+        await until(lambda: self.runs() == 1)
+        return self.busy()
+
+    def busy(self) -> WorkerProcess:
+        """The machine on which the newest session was opened."""
+        word = '"worker": "'
+        lines = [line for line in self.moot.log().splitlines() if "session.opened" in line]
+        name = lines[-1].partition(word)[2].partition('"')[0]
+        return self.workers[name]
+
+    async def answered(self, count: int = 2) -> list[str]:
+        """Ana's room, once it has so many messages, and a moment later still."""
+        async with asyncio.timeout(60):
+            while len(await messages(self.moot.url, "ana")) < count:
+                await asyncio.sleep(0.1)
+        await asyncio.sleep(1.5)  # for an answer too many
+        return await messages(self.moot.url, "ana")
+
+
+@asynccontextmanager
+async def house(folder: Path, agent: str = "obedient") -> AsyncIterator[House]:
+    config = furnish(folder)
+    if agent != "obedient":
+        (folder / "personas" / "ash.md").write_text(f"---\nagent: {agent}\n---\nYou are ash.\n")
+    broker = Broker(folder / "data")
+    names = ("w1", "w2")
+    for name in names:
+        broker.worker_key(name)
+    broker.start()
+    agents = config[config.index("[agents.obedient]") : config.index("[access]")]
+    workers = {name: WorkerProcess(broker, folder, name, agents) for name in names}
+    try:
+        for one in workers.values():
+            one.start(MOOT_DEMO_PACE="0")
+        table = f'[workers]\nnats = "{broker.url}"\n'
+        async with service(folder, config + table) as moot:
+            await until(lambda: moot.log().count("worker.heard") == 2)
+            yield House(folder, moot, broker, workers)
+    finally:
+        for one in workers.values():
+            one.end(signal.SIGKILL)
+        broker.kill()
+
+
+async def test_an_answer_from_another_machine_is_exact(tmp_path: Path) -> None:
+    async with house(tmp_path, "demo") as moot:
+        said = "ein “Zitat”, `Code` & <Zeichen>\n\n- 日本語\n- 👩‍👩‍👧‍👦"
+        assert await moot.ask(f"echo {said}") == said
+        assert moot.busy().name in moot.workers
+
+
+async def test_a_killed_machines_turn_is_begun_again_on_the_other_and_answered_once(
+    tmp_path: Path,
+) -> None:
+    async with house(tmp_path) as moot:
+        first = await moot.begin_work()
+        first.end(signal.SIGKILL)
+        await until(lambda: moot.runs() == 2, 12)
+        assert moot.busy() is not first
+        (tmp_path / "go").touch()
+        assert (await moot.answered())[1:] == ["run | done"]
+        assert moot.runs() == 2
+
+
+async def test_a_conversation_goes_on_on_another_machine(tmp_path: Path) -> None:
+    async with house(tmp_path, "demo") as moot:
+        await moot.ask("echo the first word")
+        first = moot.busy()
+        first.end(signal.SIGKILL)
+        await until(lambda: "worker.lost" in moot.moot.log())
+        told = await moot.ask("history")
+        assert moot.busy() is not first
+        assert "the first word" in told
+
+
+async def test_a_machine_that_wakes_up_late_adds_nothing(tmp_path: Path) -> None:
+    async with house(tmp_path) as moot:
+        first = await moot.begin_work()
+        first.send(signal.SIGSTOP)
+        await until(lambda: moot.runs() == 2, 12)
+        (tmp_path / "go").touch()
+        assert (await moot.answered())[1:] == ["run | done"]
+        first.send(signal.SIGCONT)
+        await until(lambda: moot.moot.log().count("worker.heard") == 3)
+        assert (await moot.answered())[1:] == ["run | done"]
+        assert moot.runs() == 2
+
+
+async def test_a_broker_that_dies_and_comes_back_repeats_nothing(tmp_path: Path) -> None:
+    async with house(tmp_path) as moot:
+        await moot.begin_work()
+        moot.broker.kill()
+        (tmp_path / "go").touch()
+        await asyncio.sleep(2)
+        moot.broker.start()
+        assert (await moot.answered())[1:] == ["run | done"]
+        assert moot.runs() == 1
+
+
+async def test_an_answer_outlives_the_gateway_that_asked(tmp_path: Path) -> None:
+    async with house(tmp_path) as moot:
+        await moot.begin_work()
+        await moot.moot.kill()
+        (tmp_path / "go").touch()
+        await asyncio.sleep(1)
+        await moot.moot.start()
+        assert (await moot.answered())[1:] == ["run | done"]
+        assert moot.runs() == 1
