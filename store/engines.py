@@ -67,10 +67,11 @@ def _async_engine(url: URL) -> AsyncEngine:
 
 
 def _storable(
-    _connection: object, _cursor: object, statement: str, given: Any, _context: object, many: bool
+    _connection: object, _cursor: object, statement: str, given: Any, _context: object, _many: bool
 ) -> tuple[str, Any]:
-    """The values of a statement as every database can hold them."""
-    return statement, [_texts(one) for one in given] if many else _texts(given)
+    """The values of a statement as every database can hold them; a list is of several runs."""
+    several = isinstance(given, list)
+    return statement, [_texts(one) for one in given] if several else _texts(given)
 
 
 def _texts(given: Any) -> Any:

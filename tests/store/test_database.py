@@ -56,6 +56,17 @@ async def test_one_callers_failure_leaves_the_others_writes_whole(url: str) -> N
         assert await store.read(ids) == ["a", "b", "c"]
 
 
+async def test_several_rows_lose_what_no_database_holds(url: str) -> None:
+    rows = [{"id": f"r{n}", "name": f"a\0{n}", "kind": "room", "created_at": 0} for n in range(3)]
+    named = select(rooms.c.name).order_by(rooms.c.id)
+
+    async with Store.open(url) as store:
+        await store.write(lambda c: c.execute(rooms.insert(), rows[:1]))
+        adds = rooms.insert().returning(rooms.c.id)
+        await store.write(lambda c: c.execute(adds, rows[1:]).all())
+        assert await store.read(lambda c: list(c.execute(named).scalars())) == ["a0", "a1", "a2"]
+
+
 async def test_an_error_tells_no_value_of_a_row(url: str) -> None:
     def nothing(connection: Connection) -> None:
         values = {"id": "r1", "name": "PLANTED", "kind": None, "created_at": 0}
