@@ -249,6 +249,9 @@ def was_command(message_id: str) -> bool:
     return message_id.startswith(SLASH)
 
 
+MENTION = r"<@!?([\w.-]+)(?:\|[^<>\n]*)?>"
+"""Somebody's external id, as Slack and Discord write a mention: `<@U06STGBF4Q0>`, `<@!80351>`."""
+
 _LEADING = re.compile(
     r"\s*(?:<@[!&]?[\w|]+>"
     r"|@[a-z0-9._=/+-]+:(?:localhost|[\w-]+(?:\.[\w-]+)+)(?::\d+)?"  # Matrix: @user:server

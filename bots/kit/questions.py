@@ -12,6 +12,7 @@ from contract.language import phrase, say
 
 TITLE_CHARS, DETAIL_CHARS = 200, 1_200  # with ten choices it still fits Discord's 2,000
 
+DECIDED_CHARS = 300  # of the details when it is decided: what was allowed is still to be read
 LABEL_CHARS = 500  # of a choice that was made: an edit in Slack holds 4,000 bytes
 
 # Not `?`, `,` and others that never mean anything: Matrix's `body` shows the escapes.
@@ -38,10 +39,13 @@ def question_markdown(question: Question) -> str:
 
 
 def decided_markdown(question: Question, option: int, by: str) -> str:
-    """The text in a question's place when it is decided: the choice, and whose it was."""
+    """The text in a question's place when it is decided: what was asked, the choice, and whose it
+    was."""
     title = literal(_cut(question.title, TITLE_CHARS))
     label = literal(_cut(question.options[option].label, LABEL_CHARS))
-    return f"**{title}**\n\n{label} ({literal(by)})"
+    detail = question.detail.strip("\n")
+    asked = [fenced(_cut(detail, DECIDED_CHARS))] if detail.strip() else []
+    return "\n\n".join([f"**{title}**", *asked, f"{label} ({literal(by)})"])
 
 
 ALONE = phrase(

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bots.bot import Bot
-from contract.chat import Room, Speaker
+from contract.chat import MENTION, Room, Speaker
 from gateway.access.access import TRUSTED
 from gateway.access.visibility import Rosters
 from gateway.settings.person_ids import is_person_id, unaliased
 from store.transcript import Transcript
 
-_TAGGED = re.compile(r"<@!?([\w.-]+)(?:\|[^<>\n]*)?>")  # Slack, Discord
+_TAGGED = re.compile(MENTION)
 _MATRIX = re.compile(r"@[\w.=/+-]+:[A-Za-z0-9-][A-Za-z0-9.-]*(?::\d{1,5})?")
 
 

@@ -74,7 +74,7 @@ def make_services(
 ) -> Services:
     """The services that the page's routes ask."""
     transcript, bots = context.transcript, context.bots
-    agents = AgentService(sessions, context.personas, bots["web"])
+    agents = AgentService(sessions, context.personas, bots)
     chat = _make_chat(context, queues, questions, agents)
     talk = TalkServices(
         OwnMessages(transcript, intake.receive, bots["web"], clock),

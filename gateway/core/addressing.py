@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from contract.chat import Inbound, unaddressed
+from contract.chat import MENTION, Inbound, unaddressed
 from gateway.settings.personas.personas import Persona
 
 _CODE = re.compile(r"(`{3,}|~{3,}).*?(?:\1|\Z)|`[^`\n]*`", re.DOTALL)
 _NAME = re.compile(r"(?<![\w@.<])@([a-zA-Z][\w-]*)")
 _ACCOUNT = re.compile(
-    r"<@!?([\w.-]+)(?:\|[^<>\n]*)?>"  # Slack, Discord
-    r"|(?<![\w@.<])(@[\w.=/+-]+:[A-Za-z0-9-][A-Za-z0-9.-]*(?::\d{1,5})?)"  # Matrix
+    MENTION  # Slack, Discord
+    + r"|(?<![\w@.<])(@[\w.=/+-]+:[A-Za-z0-9-][A-Za-z0-9.-]*(?::\d{1,5})?)"  # Matrix
     r"|(?<![\w@.<])@([a-zA-Z][\w.-]*)"
 )
 UNSEEN = "\u200b\u200c\u200d\u2060\ufeff"

@@ -114,13 +114,15 @@ class RoomView(View):
 
 @dataclass(frozen=True, slots=True)
 class PersonaView(View):
-    """A persona. agent: its program's title. hint: how to get the program when not available."""
+    """A persona. agent: its program's title. hint: how to get the program when not available.
+    accounts: sender ids of the bots that it answers for, where a mention names nobody else."""
 
     name: str
     description: str
     agent: str
     available: bool = True
     hint: str = ""
+    accounts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

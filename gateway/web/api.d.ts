@@ -349,6 +349,7 @@ declare namespace Api {
     agent: string;
     available: boolean;
     hint: string;
+    accounts: Array<string>;
   }
 
   interface PlacedView {

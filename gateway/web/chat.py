@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -28,18 +29,23 @@ LOOKED_BACK = 50  # messages: a conversation's latest
 
 @dataclass(frozen=True, slots=True)
 class AgentService:
-    """The personas and their agents' living sessions. web: the page's own bot."""
+    """The personas and their agents' living sessions. bots: by name, the page's own among them."""
 
     sessions_here: SessionPool
     known: Personas
-    web: Bot
+    bots: Mapping[str, Bot]
 
     async def personas(self) -> Sequence[PersonaView]:
         """Every persona, available or not; the one that answers by default first."""
         self.known.refresh()
+        accounts = defaultdict[str, set[str]](set)
+        for bot in self.bots.values():
+            accounts[next(iter(bot.personas), "")] |= bot.own_ids
         return [
-            records.persona_view(persona, self.sessions_here.program(persona))
-            for persona in self.known.of(self.web.personas)
+            records.persona_view(
+                persona, self.sessions_here.program(persona), sorted(accounts[persona.name])
+            )
+            for persona in self.known.of(self.bots["web"].personas)
         ]
 
     async def sessions(self) -> Sequence[SessionView]:

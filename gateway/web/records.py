@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 from contract.agent import Answer
@@ -26,11 +27,11 @@ from store.timestamps import moment
 from store.transcript import StoredMessage
 
 
-def persona_view(persona: Persona, program: AgentProgram) -> PersonaView:
+def persona_view(persona: Persona, program: AgentProgram, accounts: Iterable[str]) -> PersonaView:
     """A persona for a list, with what its agent wants when it can't answer."""
     hint = "" if program.available else str(program.hint)
     about = persona.front.description
-    return PersonaView(persona.name, about, program.title, program.available, hint)
+    return PersonaView(persona.name, about, program.title, program.available, hint, tuple(accounts))
 
 
 def session(live: LiveSession) -> SessionView:

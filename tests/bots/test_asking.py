@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -36,6 +37,15 @@ def test_a_keycap_chooses_an_option_with_and_without_its_variation_selector() ->
     assert [option_of(digit) for digit in DIGITS[:3]] == [0, 1, 2]
     assert option_of("2\u20e3") == 1
     assert option_of("👍") is None
+
+
+def test_what_was_allowed_is_still_to_be_read() -> None:
+    asked = Question("q", "Run this?", "make test\n" + "x" * 400, (Option("Yes"), Option("No")))
+    text = decided_markdown(asked, 0, "Ash")
+    assert text.startswith("**Run this?**\n\n```\nmake test\nxxx")
+    assert "… (110 more characters)\n```" in text
+    assert text.endswith("\n\nYes (Ash)")
+    assert "`" not in decided_markdown(replace(asked, detail=" \n"), 0, "Ash")
 
 
 @pytest.mark.parametrize(

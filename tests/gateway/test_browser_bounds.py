@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -139,6 +140,27 @@ async def test_names_with_blanks_and_without_are_marked(page: Page, house: FakeH
         "e => [getComputedStyle(e).display, getComputedStyle(e).borderTopWidth]"
     )
     assert style == ["inline", "0px"]  # it is a word of its sentence, whatever else is called `me`
+
+
+async def test_what_other_platforms_write_for_a_name_is_shown_as_the_name(
+    page: Page, house: FakeHouse
+) -> None:
+    bot = "slack:U0BOT0001"
+    house.cards = [replace(house.cards[0], accounts=(bot,)), *house.cards[1:]]
+    ana = Speaker("slack:U06ANA", "Ana Lima", mention="<@U06ANA>")
+    team = Room("slack:C024BE91L", "auth-team")
+    house.say(team, ana, "first")
+    asked = house.say(team, ana, "<@U0BOT0001> and <@U06ANA>, not <@U0NOBODY>: see <#C024BE91L>")
+    house.say(team, ana, "<!here> <!subteam^S01|@backend> <@U0GONE|Old Name> `<@U06ANA>`")
+    house.say(team, DEMO, "sure", reply_to=asked.id)
+    await page.reload()
+    await page.locator(f"[data-room='{team.id}']").click()
+    texts = page.locator("article .text")
+    await expect(texts.nth(1)).to_have_text("@demo and @Ana Lima, not <@U0NOBODY>: see #auth-team")
+    await expect(texts.nth(2)).to_have_text("@here @backend @Old Name <@U06ANA>")
+    kinds = await texts.nth(1).locator(".mention").evaluate_all("all => all.map(e => e.className)")
+    assert kinds == ["mention persona", "mention person", "mention room"]
+    await expect(page.locator("article .quote")).to_contain_text("@demo and @Ana Lima, not")
 
 
 async def test_hostile_markdown_does_not_hang_the_page(page: Page, house: FakeHouse) -> None:

@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -127,6 +127,14 @@ async def test_the_newest_messages_are_there_before_any_script(first: First) -> 
     await expect(page.locator("article")).to_have_count(50)
     await expect(page.locator("#text")).to_have_value("typed early")
     assert await page.evaluate("window.taken === undefined")
+
+
+async def test_names_stand_for_mention_tokens_before_any_script_too(first: First) -> None:
+    cards = first.house.cards
+    first.house.cards = [replace(cards[0], accounts=("slack:U0BOT0001",)), *cards[1:]]
+    first.house.say(GENERAL, Speaker("slack:U06ANA", "Ana & Co"), "<@U0BOT0001> <@U06ANA> <@U0NO>")
+    page = await first.opened()
+    await expect(page.locator("article .text").last).to_have_text("@demo @Ana & Co <@U0NO>")
 
 
 async def test_the_document_comes_with_the_room_that_was_shown_last(first: First) -> None:

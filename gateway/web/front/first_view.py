@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from contract.chat import MENTION
+
 MESSAGES, CHARS = 20, 1_200  # as many as fill a tall screen, each as long as is read in a moment
 GROUP = timedelta(minutes=5)  # so soon after it a message continues the one before
+_TOKEN = re.compile(MENTION)
 _MESSAGES, _START = "<!-- messages -->", "<!-- start -->"
 _TITLE = 'id="room-name">Moot<'
 _SCRIPT = '<script type="module"'
@@ -55,8 +59,16 @@ class Beginning:
 
     def _messages(self) -> str:
         said = self.told["timeline"]["messages"][-MESSAGES:]
+        names = self._names()
+        said = [{**one, "text": _with_names(one["text"], names)} for one in said]
         pairs = zip([None, *said], said, strict=False)
         return "".join(self._article(one, compact=_continues(one, before)) for before, one in pairs)
+
+    def _names(self) -> Json:
+        """Names by external ids, in lower case: `mentions` in lib/store.js."""
+        people = {one["id"]: one["name"] for one in self.told["people"]}
+        people |= {id_: one["name"] for one in self.told["personas"] for id_ in one["accounts"]}
+        return {id_.partition(":")[2].lower(): name for id_, name in people.items()}
 
     def _article(self, message: Json, *, compact: bool) -> str:
         """A message in the form of those that the script draws: chat/message.js."""
@@ -72,6 +84,16 @@ class Beginning:
             f'<article class="message early{" compact" if compact else ""}">{side}'
             f'<div class="message-body">{head}<div class="text">{shown}</div></div></article>'
         )
+
+
+def _with_names(text: str, names: Json) -> str:
+    """A text with names where mention tokens stood: `withNames` in lib/tokens.js."""
+
+    def named(token: re.Match[str]) -> str:
+        name = names.get(token[1].lower())
+        return f"@{name}" if name else token[0]
+
+    return _TOKEN.sub(named, text)
 
 
 def _continues(message: Json, before: Json | None) -> bool:

@@ -7,6 +7,7 @@ import { $, h, icon } from "../lib/dom.js";
 import { keep, kept } from "../lib/kept.js";
 import { plainText } from "../lib/markdown.js";
 import { phrase, t } from "../lib/i18n.js";
+import { mentions } from "../lib/store.js";
 
 const HINT = t("Enter sends, Shift+Enter makes a new line, @ mentions");
 
@@ -112,7 +113,7 @@ export class Composer {
     $("replying").replaceChildren(
       icon("reply"),
       h("span", {}, ...phrase("Replying to {name}", { name: h("b", {}, message.by.name) })),
-      h("span", { class: "replying-text" }, plainText(message.text).slice(0, 120)),
+      h("span", { class: "replying-text" }, plainText(message.text, mentions()).slice(0, 120)),
       cancel,
     );
   }

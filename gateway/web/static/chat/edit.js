@@ -6,7 +6,7 @@ import { confirmDialog } from "../lib/dialogs.js";
 import { announce, h } from "../lib/dom.js";
 import { t } from "../lib/i18n.js";
 import { plainText } from "../lib/markdown.js";
-import { tell } from "../lib/store.js";
+import { mentions, tell } from "../lib/store.js";
 
 /** @type {Map<string, HTMLFormElement>} */
 const open = new Map(); // by the message's id: drawn again, a message keeps its box with what is typed in it
@@ -96,7 +96,7 @@ export async function remove(message) {
   const sure = await confirmDialog({
     title: t("Delete this message?"),
     text: t("“{beginning}” goes for everybody, and what was remembered of it goes, too. An answer to it stays.", {
-      beginning: plainText(message.text).slice(0, 100),
+      beginning: plainText(message.text, mentions()).slice(0, 100),
     }),
     yes: t("Delete"),
   });

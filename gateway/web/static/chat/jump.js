@@ -6,7 +6,8 @@ import { avatar, personaSpeaker } from "../lib/avatar.js";
 import { modal, newRoomDialog } from "../lib/dialogs.js";
 import { h, icon } from "../lib/dom.js";
 import { t } from "../lib/i18n.js";
-import { directId, roomLabel, roomLists, roomOf, state, tell } from "../lib/store.js";
+import { directId, mentions, roomLabel, roomLists, roomOf, state, tell } from "../lib/store.js";
+import { withNames } from "../lib/tokens.js";
 import { dated } from "../lib/words.js";
 
 const SETTLE_MS = 200; // what is typed meanwhile makes one search
@@ -162,7 +163,7 @@ function jump(hit, words) {
     name: hit.by.name,
     more: `${room ? roomLabel(room) : hit.room_name} · ${dated(hit.at)}`,
     mark: avatar(hit.by, "small"),
-    text: marked(unmarked(hit.text), words),
+    text: marked(unmarked(withNames(hit.text, mentions())), words),
   };
 }
 

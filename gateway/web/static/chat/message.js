@@ -100,7 +100,7 @@ export function head(message, bot) {
 function quote(message, quoted) {
   const id = message.reply_to ?? message.thread_id;
   if (!id || id === message.id) return null;
-  const words = quoted ? plainText(quoted.text).slice(0, 140) : t("an earlier message");
+  const words = quoted ? plainText(quoted.text, mentions()).slice(0, 140) : t("an earlier message");
   const label = message.reply_to ? t("Reply to") : t("In the thread of");
   const button = h(
     "button",

@@ -4,7 +4,7 @@
 
 import { t } from "../lib/i18n.js";
 import { plainText } from "../lib/markdown.js";
-import { roomLabel, roomOf, state } from "../lib/store.js";
+import { mentions, roomLabel, roomOf, state } from "../lib/store.js";
 
 const KEY = "moot.notify";
 const TEXT_CHARS = 180;
@@ -99,7 +99,7 @@ function tellOfMessage(message, isAnswer) {
   const forMe = room?.kind === "dm" || isAnswer || mentionsMe(message.text);
   if (!room || message.draft || level === "none" || (level === "mentions" && !forMe)) return;
   const where = room.kind === "dm" ? message.by.name : `${message.by.name} · ${roomLabel(room)}`;
-  show(message.room_id, message.id, where, plainText(message.text));
+  show(message.room_id, message.id, where, plainText(message.text, mentions()));
 }
 
 /**

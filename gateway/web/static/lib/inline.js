@@ -4,6 +4,7 @@
 import { h } from "./dom.js";
 import { formulaAt } from "./maths.js";
 import { ownFile, picture } from "./picture.js";
+import { tokenAt } from "./tokens.js";
 import { LABEL, LONGEST_LABEL, PUNCTUATION, destination, known, safeUrl } from "./links.js";
 
 const SPACE = /[\s\u00a0]/;
@@ -17,7 +18,7 @@ const MOST_DELIMITERS = 2_000; // more than this is not prose; matching them is 
  * A run of `*`, `_` or `~`: `count` of its `length` marks are left.
  * @typedef {{ mark: string, count: number, length: number, opens: boolean, closes: boolean }} Delimiter
  * @typedef {Node | Delimiter} Part
- * @typedef {Map<string, string>} Mentions
+ * @typedef {import("./tokens.js").Mentions} Mentions
  * @typedef {{ mentions: Mentions, links: Links, notes: import("./footnotes.js").Notes }} Names what a text may name
  * @typedef {Map<string, string>} Links addresses by the labels that a text defines for them
  */
@@ -31,7 +32,7 @@ export function link(url, ...children) {
 }
 
 /**
- * Nodes for a stretch of text. `mentions`: lower-case names to a class.
+ * Nodes for a stretch of text.
  * @param {string} text
  * @param {Names} names
  */
@@ -94,7 +95,7 @@ class Inline {
       case "]":
         return this.close();
       case "<":
-        return this.angle();
+        return this.token() || this.angle();
       case "h":
       case "H":
         return this.address();
@@ -248,6 +249,13 @@ class Inline {
     return url === undefined ? null : { url, end: this.at + 1 + (label?.[0].length ?? 0) };
   }
 
+  token() {
+    const found = tokenAt(this.text, this.at, this.mentions);
+    if (!found) return false;
+    this.at = found.end;
+    return this.push(h("span", { class: `mention ${found.kind}` }, found.shown));
+  }
+
   angle() {
     const end = this.text.indexOf(">", this.at);
     if (end < 0 || end - this.at > 2_000) return false;
@@ -271,10 +279,10 @@ class Inline {
   mention() {
     const short = this.found(MENTION);
     const text = short && (this.longName() ?? short);
-    const kind = text && this.mentions.get(text.slice(1).toLowerCase());
-    if (!kind) return false;
+    const known = text && this.mentions.get(text.slice(1).toLowerCase());
+    if (!known) return false;
     this.at += text.length;
-    return this.push(h("span", { class: `mention ${kind}` }, text));
+    return this.push(h("span", { class: `mention ${known.kind}` }, text));
   }
 
   /** A mention of a name with blanks, as the map of names knows it. */

@@ -25,6 +25,7 @@ import {
 import { definition } from "./links.js";
 import { formulaLines } from "./maths.js";
 import { t } from "./i18n.js";
+import { withNames } from "./tokens.js";
 
 /**
  * @typedef {import("./inline.js").Mentions} Mentions
@@ -36,7 +37,7 @@ const DEEPEST = 10;
 const UNDERLINE = /^ {0,3}(=+|--+) *$/;
 
 /**
- * A fragment for a text. `mentions`: lower-case names to a class.
+ * A fragment for a text.
  * @param {string} text
  * @param {Mentions} [mentions]
  */
@@ -82,10 +83,10 @@ class UsedMap extends Map {
 /**
  * The text without its marks, on one line: for previews.
  * @param {string} text
+ * @param {Mentions} mentions
  */
-export function plainText(text) {
-  return text
-    .slice(0, 2_000)
+export function plainText(text, mentions) {
+  return withNames(text.slice(0, 2_000), mentions)
     .replace(/```\w*/g, " ")
     .replace(/[*_`~#>|]+/g, "")
     .replace(/\s+/g, " ")

@@ -3,6 +3,7 @@
 
 import * as api from "./api.js";
 import { setCookie } from "./cookies.js";
+import { keyOf } from "./tokens.js";
 
 /** @type {Map<string, Array<(value?: any) => unknown>>} */
 const listeners = new Map();
@@ -200,13 +201,19 @@ export function setRoom(room) {
 
 // ── Names ─────────────────────────────────────────────────────────────────────────────────
 
-/** Everybody who can be mentioned: lower-case name to a CSS class. */
+/** Everybody and every room that a text can mean, by name and by their ids on other platforms. */
 export function mentions() {
-  const names = new Map();
-  for (const person of state.people) names.set(person.name.toLowerCase(), "person");
-  for (const persona of state.personas) names.set(persona.name.toLowerCase(), "persona");
-  if (state.me) names.set(state.me.name.toLowerCase(), "me");
-  return names;
+  /** @type {import("./tokens.js").Mentions} */
+  const found = new Map();
+  /** @param {string} kind @param {string} name @param {string[]} ids */
+  const add = (kind, name, ids) => {
+    for (const key of [name.toLowerCase(), ...ids.map((id) => keyOf("@", id))]) found.set(key, { kind, name });
+  };
+  for (const { id, name } of state.rooms.values()) found.set(keyOf("#", id), { kind: "room", name });
+  for (const person of state.people) add("person", person.name, [person.id]);
+  for (const persona of state.personas) add("persona", persona.name, persona.accounts);
+  if (state.me) add("me", state.me.name, [state.me.id]);
+  return found;
 }
 
 /** @param {Api.SpeakerView} speaker */
