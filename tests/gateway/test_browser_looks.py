@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from datetime import UTC, datetime
 from typing import Any
@@ -146,7 +147,7 @@ async def test_a_link_that_is_put_into_the_same_tab_is_used(browser: Browser, ad
 
     async def refuse(route: Route) -> None:
         if route.request.method == "POST":
-            codes.append(route.request.post_data_json["code"])
+            codes.append(json.loads(route.request.post_data or "")["code"])
         error = {"code": "unauthorized", "message": "this link was used: `moot open` makes another"}
         await route.fulfill(status=401, json={"error": error})
 
@@ -176,7 +177,12 @@ async def test_a_found_message_is_shown_without_the_signs_of_its_form(
     page: Page, house: FakeHouse
 ) -> None:
     text = "The expiry is in **two** places, see [the docs](https://example.org): ```py\nx\n```"
-    hit = {"message_id": "web:1", "room_id": GENERAL.id, "room_name": "general", "at": AT}
+    hit: dict[str, object] = {
+        "message_id": "web:1",
+        "room_id": GENERAL.id,
+        "room_name": "general",
+        "at": AT,
+    }
     hit |= {"by": {"id": "web:ana", "name": "Ana", "kind": "person"}, "text": text}
     found = {"items": [hit], "words": ["expiry"], "next_before": None}
     await page.route("**/api/search?*", lambda route: route.fulfill(json=found))
