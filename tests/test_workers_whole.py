@@ -9,9 +9,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
+from tests.doubles.messages_api import MessagesAPI
 from tests.doubles.obedience import furnish, messages, say
 from tests.doubles.service import Service, service
 from tests.doubles.workers import Broker, WorkerProcess
+from tests.test_claude_whole import CLAUDE, KEY, installed
 
 WORKS = (
     "echo {name} | tee -a {folder}/runs; while [ ! -e {folder}/go ]; do sleep 0.05; done; echo done"
@@ -66,8 +70,11 @@ class House:
 
 
 @asynccontextmanager
-async def house(folder: Path, agent: str = "obedient") -> AsyncIterator[House]:
-    config = furnish(folder)
+async def house(
+    folder: Path, agent: str = "obedient", described: str = "", **environment: str
+) -> AsyncIterator[House]:
+    """described: tables of agents beside. environment: the workers'."""
+    config = furnish(folder).replace("[access]", f"{described}[access]")
     if agent != "obedient":
         (folder / "personas" / "ash.md").write_text(f"---\nagent: {agent}\n---\nYou are ash.\n")
     broker = Broker(folder / "data")
@@ -79,7 +86,7 @@ async def house(folder: Path, agent: str = "obedient") -> AsyncIterator[House]:
     workers = {name: WorkerProcess(broker, folder, name, agents) for name in names}
     try:
         for one in workers.values():
-            one.start(MOOT_DEMO_PACE="0")
+            one.start(MOOT_DEMO_PACE="0", **environment)
         table = f'[workers]\nnats = "{broker.url}"\n'
         async with service(folder, config + table) as moot:
             await until(lambda: moot.log().count("worker.heard") == 2)
@@ -121,6 +128,27 @@ async def test_a_conversation_goes_on_on_another_machine(tmp_path: Path) -> None
         assert "the first word" in told
 
 
+async def test_claude_code_goes_on_with_its_conversation_on_another_machine(tmp_path: Path) -> None:
+    installed()
+    async with MessagesAPI.open() as api:
+        api.when("cobalt", "I'll keep it in mind.")
+        api.when("again", "As you said.")
+        described = (
+            f'[agents.claude-code]\nprofile = "claude-code"\ncommand = "{CLAUDE}"\n'
+            f'env = {{ ANTHROPIC_BASE_URL = "{api.url}" }}\n'
+        )
+        async with house(tmp_path, "claude-code", described, ANTHROPIC_API_KEY=KEY) as moot:
+            assert await moot.ask("the word is cobalt") == "I'll keep it in mind."
+            first = moot.busy()
+            first.end(signal.SIGKILL)
+            await until(lambda: "worker.lost" in moot.moot.log())
+            assert await moot.ask("say it again") == "As you said."
+            assert moot.busy() is not first
+            assert '"resumed": true' in moot.moot.log()
+        last = api.turns[-1]
+        assert "I'll keep it in mind." in str(last.body["messages"][:-1])
+
+
 async def test_a_machine_that_wakes_up_late_adds_nothing(tmp_path: Path) -> None:
     async with house(tmp_path) as moot:
         first = await moot.begin_work()
@@ -154,3 +182,28 @@ async def test_an_answer_outlives_the_gateway_that_asked(tmp_path: Path) -> None
         await moot.moot.start()
         assert (await moot.answered())[1:] == ["run | done"]
         assert moot.runs() == 1
+
+
+async def test_a_deaf_machine_holds_still_and_goes_on_when_it_hears_again(tmp_path: Path) -> None:
+    async with house(tmp_path) as moot:
+        worker = await moot.begin_work()
+        [shell] = found(f"{tmp_path}/go", below=worker)
+        moot.broker.kill()
+        await until(lambda: state_of(shell) == "T", 10)
+        moot.broker.start()
+        await until(lambda: state_of(shell) != "T", 10)
+        (tmp_path / "go").touch()
+        assert (await moot.answered())[1:] == ["run | done"]
+        assert moot.runs() == 1
+
+
+def found(word: str, below: WorkerProcess) -> list[int]:
+    """The shells below a worker that have this word in their command."""
+    assert below.process is not None
+    rows = psutil.Process(below.process.pid).children(recursive=True)
+    return [row.pid for row in rows if row.name() == "sh" and word in " ".join(row.cmdline())]
+
+
+def state_of(pid: int) -> str:
+    """As /proc has it: T is stopped."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
