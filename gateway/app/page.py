@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from adapters.pty.open_files import OPEN_FILES
 from gateway.access.admissions import Admissions
@@ -49,8 +50,10 @@ from gateway.web.signin.oidc_api import Oidc
 from gateway.web.signin.rows import PageRows
 from gateway.web.signin.secret import owner_secret
 from gateway.web.signin.subjects import NewNames, PageSubjects
-from gateway.workers.opener import Workers
 from store.attached import AttachedFiles
+
+if TYPE_CHECKING:  # it brings the client of NATS, which only who has workers needs
+    from gateway.workers.opener import Workers
 
 
 def make_services(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING
 
 from adapters.cli.hooks import HookListener
 from gateway.app.context import Context
@@ -20,9 +21,9 @@ from gateway.sessions.opener import Opener, SessionOpener
 from gateway.sessions.pool import SessionPool
 from gateway.sessions.sandbox import Sandboxing
 from gateway.sessions.sessions import AgentProgram
-from gateway.workers.broker import serving
-from gateway.workers.credentials import GATEWAY, gateway_key
-from gateway.workers.opener import RemoteOpener, Workers
+
+if TYPE_CHECKING:  # it brings the client of NATS, which only who has workers needs
+    from gateway.workers.opener import Workers
 
 
 def make_persona_service(context: Context) -> PersonaService:
@@ -64,6 +65,8 @@ def make_sessions(
     most = config.sessions.most or most_sessions(memory_bytes())
     made: SessionOpener = opener
     if workers is not None and config.workers is not None:
+        from gateway.workers.opener import RemoteOpener
+
         most = config.workers.local
         made = RemoteOpener(
             workers=workers,
@@ -100,14 +103,19 @@ def _memory_door(
 
 def make_workers(context: Context) -> Workers | None:
     """Workers, where there are to be any."""
-    table = context.config.workers
-    return Workers.make(table.lost_s) if table is not None else None
+    if (table := context.config.workers) is None:
+        return None
+    from gateway.workers.opener import Workers
+
+    return Workers.make(table.lost_s)
 
 
 async def run_workers(context: Context, workers: Workers) -> None:
     """Be connected with them, for ever, by a broker of Moot's own where none is named."""
     table, data_dir = context.config.workers, context.config.gateway.data_dir
     assert table is not None
+    from gateway.workers.broker import serving
+    from gateway.workers.credentials import GATEWAY, gateway_key
     from gateway.workers.link import Link
 
     key = gateway_key(data_dir)
