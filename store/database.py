@@ -25,8 +25,9 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from contract.errors import ConfigError, MootError
 from store.commits import begin_commit
-from store.engines import engine_of, only_read, plain_engine_of
+from store.engines import engine_of, lone_engine, only_read, plain_engine_of
 from store.health import StoreHealth, StoreRefusal, refusal_of, try_writing
+from store.leading import Lead
 from store.opening import opening_fault, parsed_address
 from store.patience import patience, wait_s, waiting
 from store.writer import CommitInDoubt, T, Work, Writer
@@ -55,6 +56,7 @@ class Store(ABC):
         self.health = StoreHealth(self._try, remote=remote)
         self._file: Path | None = None  # SQLite's
         self._opened: tuple[int, int] | None = None  # it, as it was then
+        self.lead: Lead | None = None  # of a gateway; others write whoever leads
         self._writer = Writer(self._transact, self.health, holds=remote)
 
     @classmethod
@@ -69,7 +71,7 @@ class Store(ABC):
         """
         address = parsed_address(url)
         store = await _opened(address, read_only=read_only)
-        store._know_file(address)
+        store._know(address)
         store._writer.patience_s = patience_s
         writer = asyncio.create_task(store._writer.run(), name="store writer")
         try:
@@ -124,7 +126,8 @@ class Store(ABC):
         """
         return self._writer.write(work)
 
-    def _know_file(self, url: URL) -> None:
+    def _know(self, url: URL) -> None:
+        self._address = url
         if self.dialect == "sqlite" and url.database and Path(url.database).is_file():
             self._file = Path(url.database).absolute()
             self._opened = _identity(self._file)
@@ -132,6 +135,14 @@ class Store(ABC):
     def _try(self) -> asyncio.Future[None]:
         with waiting("none"):
             return self.write(partial(try_writing, file=self._file))
+
+    def lone_engine(self) -> AsyncEngine | None:
+        """An engine for what is done beside the store; None: nobody else can know the database."""
+        return lone_engine(self._address) if self.dialect == "postgresql" else None
+
+    async def flush(self) -> None:
+        """Return when all that was given to be written is on disk."""
+        await self._writer.flush()
 
     async def scrub(self) -> None:
         """Write the database's files again, so that no byte of what was deleted stays in them.
@@ -222,7 +233,7 @@ class AsyncStore(Store):
     def _commit(self, works: Sequence[Work[Any]], number: str, connection: Connection) -> list[Any]:
         numbered = bool(number) and self.dialect == "postgresql"
         if numbered:
-            begin_commit(connection, number)
+            begin_commit(connection, number, self.lead.epoch if self.lead else None)
         results = [work(connection) for work in works]
         try:
             connection.commit()

@@ -10,9 +10,13 @@ from sqlalchemy.engine import URL
 
 from contract.storable import storable, storable_json
 from store.health import without_values
+from store.leading import gateway_name
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
+
+
+CONNECT_S = 5.0  # a server that does not answer for so long is away
 
 
 def engine_of(address: URL, *, read_only: bool = False) -> Engine | AsyncEngine:
@@ -25,6 +29,27 @@ def engine_of(address: URL, *, read_only: bool = False) -> Engine | AsyncEngine:
     if address.drivername == "postgresql":
         address = address.set(drivername="postgresql+asyncpg")
     return _async_engine(address)
+
+
+def lone_engine(address: URL) -> AsyncEngine:
+    """An engine for a server, of one connection at a time that is nobody else's: each statement is
+    its own transaction, and the server notices within seconds that the connection is gone."""
+    from sqlalchemy.ext.asyncio import create_async_engine
+    from sqlalchemy.pool import NullPool
+
+    settings = {
+        "application_name": gateway_name(),
+        "tcp_keepalives_idle": "2",
+        "tcp_keepalives_interval": "1",
+        "tcp_keepalives_count": "2",
+    }
+    return create_async_engine(
+        address.set(drivername="postgresql+asyncpg"),
+        hide_parameters=True,
+        poolclass=NullPool,
+        isolation_level="AUTOCOMMIT",
+        connect_args={"timeout": CONNECT_S, "server_settings": settings},
+    )
 
 
 def only_read(url: URL) -> URL:
@@ -55,10 +80,15 @@ def _async_engine(url: URL) -> AsyncEngine:
     from sqlalchemy.ext.asyncio import create_async_engine  # 60 ms of start-up that few need
 
     # A server that was started again meanwhile has none of the old connections.
+    given: dict[str, Any] = {}
+    if url.get_driver_name() == "asyncpg":
+        settings = {"application_name": gateway_name()}
+        given = {"timeout": CONNECT_S, "server_settings": settings}
     engine = create_async_engine(
         url,
         hide_parameters=True,  # they are what people wrote
         pool_pre_ping=True,
+        connect_args=given,
         json_serializer=storable_json,
     )
     event.listen(engine.sync_engine, "before_cursor_execute", _storable, retval=True)

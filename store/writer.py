@@ -109,11 +109,15 @@ class Writer:
         """Return when everything is on disk or has failed."""
         await self._jobs.join()
 
+    async def flush(self) -> None:
+        """The same at once, for what need only be written later as well."""
+        self._hurry()
+        await self.written()
+
     async def finish(self) -> None:
         """The same, and nothing is held any more."""
         self._holds = False
-        self._hurry()
-        await self.written()
+        await self.flush()
 
     async def run(self) -> None:
         """Write, for ever."""

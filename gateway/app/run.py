@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
-from contextlib import aclosing
+from contextlib import AbstractAsyncContextManager, aclosing, suppress
 from functools import partial
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from gateway.app.ending import Ends
 from gateway.app.page import connection_limits, page_auth
 from gateway.app.platforms import make_bots
 from gateway.app.service_manager import Notify, nobody
+from gateway.app.standby import StoppedWaiting, leading
 from gateway.core.lock import hold
 from gateway.core.private_folders import keep_private
 from gateway.core.redaction import Redactor
@@ -49,6 +50,7 @@ from gateway.web.settings.values import ChangeChecks
 from gateway.web.signin.tokens import check_own
 from llm.client import ApiConnections
 from store.database import Store
+from store.leading import Lead, LeadLost
 
 log = structlog.stdlib.get_logger("moot.app")
 
@@ -87,7 +89,11 @@ async def run(
     with hold(config.gateway.data_dir):
         serve = partial(App.serve, started=started, ends=ends, notify=notify, confirms=confirms)
         known = dict(environment)  # a key that is given on the page comes into it
-        await _run(_with_webhook(config, known), known, serve, redactor or Redactor(), checks)
+        wait = partial(leading, stop=stop, notify=notify)
+        with suppress(StoppedWaiting):
+            await _run(
+                _with_webhook(config, known), known, serve, redactor or Redactor(), checks, wait
+            )
 
 
 async def _run(
@@ -96,6 +102,7 @@ async def _run(
     serve: Callable[[App], Awaitable[None]],
     redactor: Redactor,
     checks: ChangeChecks | None,
+    wait: Callable[[Config, Store], AbstractAsyncContextManager[Lead | None]],
 ) -> None:
     _bring_personas(config.gateway.personas_dir)
     personas = Personas(config.gateway.personas_folder, tuple(HEADINGS), agent_names(config.agents))
@@ -105,6 +112,7 @@ async def _run(
     async with (
         open_model(config, environment) as model,
         Store.open(config.store_url, patience_s=config.store.patience_s) as store,
+        wait(config, store) as lead,
         open_configured(config) as index,
         open_sources(config, environment) as sources,
         open_telemetry(config.telemetry, environment, redactor) as telemetry,
@@ -129,7 +137,7 @@ async def _run(
                 installed=Installed(environment, checks, redactor.learn) if checks else None,
             )
 
-        await _serve(make_app, serve)
+        await _serve(make_app, serve, lead)
 
 
 def _bring_personas(folder: Path) -> None:
@@ -178,17 +186,25 @@ def _page_secrets(config: Config, environment: Mapping[str, str]) -> PageSecrets
 async def _serve(
     make_app: Callable[[asyncio.TaskGroup], App],
     serve: Callable[[App], Awaitable[None]],
+    lead: Lead | None,
 ) -> None:
-    """Serve until the end. All tasks end then; the sessions' programs last."""
+    """Serve until the end. All tasks end then; the sessions' programs last. Raises LeadLost."""
     sessions: SessionPool | None = None
+    lost: LeadLost | None = None
     try:
         async with asyncio.TaskGroup() as group:
+            if lead is not None:
+                group.create_task(lead.until_lost(), name="lead")
             app = make_app(group)
             sessions = app.sessions
             await serve(app)
             raise _Stop
     except* _Stop:
         pass
+    except* LeadLost:
+        lost = LeadLost()
     finally:
         if sessions is not None:
             await sessions.close()
+    if lost is not None:
+        raise lost

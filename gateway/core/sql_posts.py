@@ -37,6 +37,12 @@ class SqlPosts:
             set_={name: new_post.excluded[name] for name in ("kind", "text", "state")},
         ).returning(posts.c.platform_id, posts.c.created_at)
 
+    async def sure_to_lead(self) -> None:
+        """Return when no other gateway can have taken the turns: then something may be posted.
+        Raises LeadLost."""
+        if self._store.lead is not None:
+            await self._store.lead.sure()
+
     async def draft(self, turn: Turn, text: str, now: datetime) -> Post:
         """A draft is about to be posted. An earlier process may have posted one: then it is
         uncertain, and has its id if that was known."""

@@ -92,6 +92,7 @@ async def _send(turn: Turn, post: Post, bot: Bot, place: Destination, ledger: Sq
     message_id = post.platform_id
     wait_s = 0.5
     while True:
+        await ledger.sure_to_lead()
         try:
             if message_id is None and uncertain:
                 message_id = await look(turn, post.key, bot, place, ledger)

@@ -56,6 +56,7 @@ class QuestionPosts:
         turn, bot, place = entry.turn, entry.bot, entry.place
         shown, uncertain, message_id = entry.shown, False, None
         while message_id is None:
+            await self.ledger.sure_to_lead()
             try:
                 if uncertain:
                     message_id = await look(turn, key, bot, place, self.ledger)

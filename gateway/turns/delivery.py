@@ -36,6 +36,7 @@ from gateway.turns.admission import HandOver
 from gateway.turns.progress import TurnProgress, TurnRun
 from gateway.turns.work import ShownWork
 from store.health import StoreRefusal
+from store.leading import LeadLost
 
 log = structlog.stdlib.get_logger("moot.turn")
 
@@ -202,6 +203,7 @@ class LiveReply:
         self._drafted = first
         draft = Draft(first, self._latest, self._work_shown())
         try:
+            await self._ledger.sure_to_lead()
             if self._post is None:
                 self._post = await self._ledger.draft(self._turn, first, self._clock())
                 if not self._post.uncertain:
@@ -210,7 +212,7 @@ class LiveReply:
                     return
             if self._post.platform_id is not None:
                 await self._bot.redraft(self._place, self._post.platform_id, draft)
-        except (PlatformError, StoreRefusal) as error:
+        except (PlatformError, StoreRefusal, LeadLost) as error:
             log.info("draft.failed", turn=self._turn.id, reason=str(error))
 
 

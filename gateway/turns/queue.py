@@ -23,6 +23,7 @@ from gateway.core.sql_rows import OPEN
 from gateway.turns.progress import TurnProgress, TurnRun
 from store.database import Store
 from store.health import StoreRefusal
+from store.leading import LeadLost
 from store.patience import waiting
 from store.transcript import Transcript
 
@@ -232,6 +233,9 @@ class TurnQueues:
                 return await self._runner.run(run)
         except StoreRefusal:
             return None
+        except LeadLost:  # whoever leads now takes it
+            self.stopping = True
+            return ()
         except Exception:  # a session's worker isolates whatever a turn raises
             log.exception("turn.crashed", turn=turn.id)
             if turn.state != "answered":

@@ -37,6 +37,11 @@ class Service:
 
     async def start(self) -> None:
         """Start it, and wait until it serves its page."""
+        await self.begin()
+        await self.serving()
+
+    async def begin(self) -> None:
+        """Start it."""
         environment = {
             "PATH": os.environ["PATH"],
             "LANG": "C.UTF-8",
@@ -58,8 +63,12 @@ class Service:
             stderr=log,
         )
         log.close()
+
+    async def serving(self, within_s: float = 30) -> None:
+        """Wait until it serves its page; one that stands by does not."""
+        assert self._process is not None
         assert self._process.stdout is not None
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(within_s):
             line = (await self._process.stdout.readline()).decode()
         if not line.startswith("Moot is at "):
             await self._process.wait()
@@ -74,6 +83,12 @@ class Service:
     def headers(self) -> Mapping[str, str]:
         """Those of a program that comes with the owner's secret."""
         return bearer(self.folder)
+
+    async def ended(self) -> int:
+        """Wait until it has ended by itself; its exit code."""
+        process, self._process = self._process, None
+        assert process is not None
+        return await process.wait()
 
     async def kill(self) -> None:
         """`kill -9`."""

@@ -1,0 +1,119 @@
+"""A gateway beside the one that leads: it waits until that is gone, and says so."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+import structlog
+from aiohttp import web
+from sqlalchemy import select
+
+from contract.language import say
+from gateway.app.page import connection_limits
+from gateway.app.service_manager import Notify, keep_alive
+from gateway.audit.chain import ANCHOR, write_anchor
+from gateway.settings.config import Config
+from gateway.web.body import answer, error
+from gateway.web.listening.listener import HEALTH, listening
+from store.database import Store
+from store.gateway_schema import audit
+from store.health import StoreRefusal
+from store.leading import BEAT_S, Lead, candidate
+
+_NEWEST = select(audit.c.hash).order_by(audit.c.seq.desc()).limit(1)
+
+log = structlog.stdlib.get_logger("moot.app")
+
+
+class StoppedWaiting(Exception):
+    """It was asked to end before it could lead."""
+
+
+@asynccontextmanager
+async def leading(
+    config: Config, store: Store, stop: asyncio.Event, notify: Notify
+) -> AsyncIterator[Lead | None]:
+    """Wait for the lead on a database that several gateways may know, and keep it in the block.
+    None: nobody else can know it.
+
+    Raises StoppedWaiting.
+    """
+    engine = store.lone_engine()
+    if engine is None:
+        yield None
+        return
+    async with candidate(engine) as lead:
+        if not await lead.take():
+            with suppress(StoreRefusal):
+                await _witness(store, config.gateway.data_dir / ANCHOR)
+            await _stand_by(config, lead, stop, notify)
+        store.lead = lead
+        log.info("lead.ours", epoch=lead.epoch)
+        beating = asyncio.create_task(lead.keep(), name="beats of the lead")
+        try:
+            yield lead
+            if not lead.lost:
+                await store.flush()  # what is written after it is another one's
+        finally:
+            beating.cancel()
+            await asyncio.wait([beating])
+
+
+async def _witness(store: Store, anchor: Path) -> None:
+    """Note the newest hash of the audit log while another one writes it, where none is noted."""
+    head = await store.read(lambda connection: connection.execute(_NEWEST).scalar())
+    if head and not await asyncio.to_thread(anchor.exists):
+        await asyncio.to_thread(write_anchor, anchor, head)
+
+
+async def _stand_by(config: Config, lead: Lead, stop: asyncio.Event, notify: Notify) -> None:
+    """Return when this one leads; until then it answers whoever asks who does."""
+    gateway = config.gateway
+    app = make_standby(lead)
+    limits = connection_limits(config)
+    async with listening(app, "gateway.listen", gateway.host, gateway.port, limits, shutdown_s=0.2):
+        alive = asyncio.create_task(keep_alive(notify), name="watchdog")
+        try:
+            told = None
+            while not await lead.take():
+                if told != lead.leader:
+                    told = lead.leader
+                    log.info("gateway.stands_by", leader=told)
+                    notify(f"READY=1\nSTATUS=standing by: {told} leads")
+                if await _within(stop, BEAT_S):
+                    raise StoppedWaiting
+        finally:
+            alive.cancel()
+
+
+async def _within(event: asyncio.Event, seconds: float) -> bool:
+    try:
+        await asyncio.wait_for(event.wait(), seconds)
+    except TimeoutError:
+        return False
+    return True
+
+
+def make_standby(lead: Lead) -> web.Application:
+    """What it serves: who leads, and that nothing else is to be had here."""
+
+    async def health(request: web.Request) -> web.Response:
+        well = request.query.get("standby") == "ok"
+        return answer({"ok": well, "standby": True, "leader": lead.leader}, 200 if well else 503)
+
+    async def refuse(_request: web.Request) -> web.Response:
+        line = say(
+            "this Moot stands by: another one leads ({leader}); ask that one",
+            leader=lead.leader or "?",
+        )
+        response = error(503, line)
+        response.headers["Retry-After"] = "5"
+        return response
+
+    app = web.Application()
+    app.router.add_get(HEALTH, health)
+    app.router.add_route("*", "/{path:.*}", refuse)
+    return app

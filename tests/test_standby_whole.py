@@ -1,0 +1,175 @@
+"""The whole way with two gateways on one database: one leads, and nothing is said twice."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import time
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from tests.doubles import postgres
+from tests.doubles.running import until
+from tests.doubles.service import Service
+from tests.doubles.slack import BOT_USER, GENERAL, SlackDouble
+
+CONFIG = """
+[gateway]
+listen = "127.0.0.1:{port}"
+data_dir = "data"
+[access]
+rooms = "open"
+[store]
+url = "{url}"
+[[bots]]
+platform = "slack"
+personas = ["demo"]
+api_url = "{api_url}"
+[agents.demo]
+profile = "demo"
+"""
+
+
+@dataclass
+class Pair:
+    """Two gateways: the first leads, the second stands by. second_port: where it listens."""
+
+    slack: SlackDouble
+    first: Service
+    second: Service
+    second_port: int
+
+    async def ask(self, text: str) -> str:
+        return await self.slack.say(f"<@{BOT_USER}> {text}")
+
+    def answers(self) -> Counter[str]:
+        """The number of answers to each question; a draft is one."""
+        posts = self.slack.messages[GENERAL].values()
+        return Counter(
+            one["thread_ts"]
+            for one in posts
+            if one.get("user") == BOT_USER and one["text"].startswith(("word", "I take "))
+        )
+
+    async def answered(self, asked: list[str]) -> None:
+        """Wait until each question has its answer and nothing more is posted."""
+        async with asyncio.timeout(60):
+            while not self.answers().keys() >= set(asked):
+                await asyncio.sleep(0.05)
+        await asyncio.sleep(1.5)
+        assert self.answers() == Counter(asked)
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+async def begun(folder: Path, slack: SlackDouble, url: str, port: int = 0) -> Service:
+    folder.mkdir()
+    config = CONFIG.format(url=url, api_url=slack.api_url, port=port)
+    (folder / "moot.toml").write_text(config, encoding="utf-8")
+    secrets = {"SLACK_BOT_TOKEN": slack.bot_token, "SLACK_APP_TOKEN": slack.app_token}
+    moot = Service(folder, secrets)
+    await moot.begin()
+    return moot
+
+
+async def logged(moot: Service, event: str) -> None:
+    """Wait for a line of its log."""
+    async with asyncio.timeout(40):
+        while not (moot.folder / "moot.log").exists() or f'"{event}"' not in moot.log():
+            await asyncio.sleep(0.05)
+
+
+@asynccontextmanager
+async def pair(tmp_path: Path) -> AsyncIterator[Pair]:
+    if not postgres.installed():
+        pytest.skip("there is no PostgreSQL here")
+    with postgres.server() as folder:
+        url = await postgres.new_database(folder)
+        async with SlackDouble.open() as slack:
+            port = free_port()
+            first = await begun(tmp_path / "first", slack, url)
+            try:
+                await first.serving()
+                second = await begun(tmp_path / "second", slack, url, port)
+                try:
+                    await logged(second, "gateway.stands_by")
+                    await slack.delivery.connected()
+                    yield Pair(slack, first, second, port)
+                finally:
+                    await second.stop()
+            finally:
+                await first.stop()
+
+
+async def get(port: int, path: str) -> tuple[int, str]:
+    async with (
+        aiohttp.ClientSession() as client,
+        client.get(f"http://127.0.0.1:{port}{path}") as answer,
+    ):
+        return answer.status, await answer.text()
+
+
+async def test_who_stands_by_says_who_leads_and_takes_over_from_one_that_was_killed(
+    tmp_path: Path,
+) -> None:
+    async with pair(tmp_path) as house:
+        status, told = await get(house.second_port, "/healthz")
+        assert status == 503
+        assert f":{house.first.pid}:" in told
+        assert (await get(house.second_port, "/healthz?standby=ok"))[0] == 200
+        status, told = await get(house.second_port, "/api/rooms")
+        assert status == 503
+        assert "another one leads" in told
+        assert house.slack.delivery.connections == 1
+        asked = [await house.ask("slow"), await house.ask("echo word 1")]
+        await logged(house.first, "agent.asked")
+        await house.first.kill()
+        began = time.perf_counter()
+        asked += [await house.ask(f"echo word {n}") for n in (2, 3)]
+        await house.second.serving()
+        await until(lambda: bool(set(house.answers()) & set(asked)))
+        print("first post after", round(time.perf_counter() - began, 2))
+        await house.answered(asked)
+        assert "audit.broken" not in house.second.log()
+        assert "Traceback" not in house.second.log()
+
+
+async def test_a_leader_that_was_stopped_says_nothing_when_it_wakes(tmp_path: Path) -> None:
+    async with pair(tmp_path) as house:
+        asked = [await house.ask("slow"), await house.ask("echo word 1")]
+        await logged(house.first, "agent.asked")
+        os.kill(house.first.pid, signal.SIGSTOP)
+        try:
+            await house.second.serving()
+            asked.append(await house.ask("echo word 2"))
+            await house.answered(asked)
+        finally:
+            os.kill(house.first.pid, signal.SIGCONT)
+        assert await house.first.ended() == 2
+        assert "turn.crashed" not in house.first.log()
+        assert "another gateway leads" in house.first.log()
+        asked.append(await house.ask("echo word 3"))
+        await house.answered(asked)
+
+
+async def test_a_leader_that_ends_is_followed_at_once(tmp_path: Path) -> None:
+    async with pair(tmp_path) as house:
+        asked = [await house.ask("echo word 1")]
+        await house.answered(asked)
+        await house.first.stop()
+        await house.second.serving()
+        asked.append(await house.ask("echo word 2"))
+        await house.answered(asked)
+        assert "Traceback" not in house.first.log() + house.second.log()
