@@ -15,6 +15,7 @@ PARTS = (
     "start",
     "page_load",
     "memory",
+    "growth",
     "soak",
     "recall_speed",
     "isolation",

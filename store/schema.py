@@ -116,6 +116,7 @@ turns = Table(
         sqlite_where=ONCE_A_MESSAGE,
         postgresql_where=ONCE_A_MESSAGE,
     ),
+    Index("ix_turns_message", "message_seq"),  # the one above has not all of them
     Index("ix_turns_open", "state"),
     Index("ix_turns_scope", "scope", "seq"),
     sqlite_autoincrement=True,
