@@ -10,6 +10,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -100,6 +101,7 @@ def document_keys(document: str) -> list[str]:
     return parser.keys
 
 
+@cache
 def of_page() -> dict[str, str]:
     """Every text of the page, and where it is."""
     found: dict[str, str] = {}
@@ -173,6 +175,7 @@ def modules() -> Iterator[Path]:
     return (path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py")))
 
 
+@cache
 def of_chats() -> dict[str, str]:
     """Every text that Moot says in chats, and where it is."""
     found: dict[str, str] = {}
