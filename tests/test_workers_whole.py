@@ -184,6 +184,20 @@ async def test_an_answer_outlives_the_gateway_that_asked(tmp_path: Path) -> None
         assert moot.runs() == 1
 
 
+async def test_a_machine_that_is_told_to_end_finishes_what_it_works_on(tmp_path: Path) -> None:
+    async with house(tmp_path) as moot:
+        worker = await moot.begin_work()
+        worker.send(signal.SIGTERM)
+        await until(lambda: "worker.draining" in worker.log())
+        (tmp_path / "go").touch()
+        assert (await moot.answered())[1:] == ["run | done"]
+        assert worker.process is not None
+        assert await asyncio.to_thread(worker.process.wait, 20) == 0
+        assert await moot.ask("<<echo next>>") == "next"
+        assert moot.busy() is not worker
+        assert moot.runs() == 1
+
+
 async def test_a_deaf_machine_holds_still_and_goes_on_when_it_hears_again(tmp_path: Path) -> None:
     async with house(tmp_path) as moot:
         worker = await moot.begin_work()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -78,16 +79,22 @@ async def run_worker(
                 redactor=redactor,
             )
             log.info("worker.serving", worker=post.name, seats=worker.seats)
-            await _until(stop, worker, SessionWatcher(worker.living, data_dir))
+            watcher = SessionWatcher(worker.living, data_dir)
+            await _until(stop, worker, watcher, config.gateway.shutdown_s)
 
 
-async def _until(stop: asyncio.Event, worker: Worker, watcher: SessionWatcher) -> None:
+async def _until(
+    stop: asyncio.Event, worker: Worker, watcher: SessionWatcher, shutdown_s: float
+) -> None:
     async with asyncio.TaskGroup() as group:
         tasks = [
             group.create_task(worker.run(), name="worker"),
             group.create_task(watcher.run(), name="limits of sessions"),
         ]
         await stop.wait()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(shutdown_s):
+                await worker.drain()
         for task in tasks:
             task.cancel()
 

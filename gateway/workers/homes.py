@@ -6,7 +6,7 @@ import io
 import tarfile
 from base64 import b64decode, b64encode
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import structlog
 
@@ -40,8 +40,9 @@ def _is_own(path: Path, home: Path) -> bool:
     return inside and path.is_file() and not path.is_symlink()
 
 
-def unpack(data: str, home: Path) -> None:
-    """Put them into a HOME, over what is there. Raises OSError, tarfile.TarError, ValueError."""
+def unpack(data: str, home: Path, keeps: Sequence[str]) -> None:
+    """Put those into a HOME that the program's globs name, where there is no longer one: records
+    only grow. Raises OSError, tarfile.TarError, ValueError."""
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
     with tarfile.open(fileobj=io.BytesIO(b64decode(data)), mode="r:gz") as archive:
         left = MOST_UNPACKED
@@ -49,5 +50,16 @@ def unpack(data: str, home: Path) -> None:
             left -= member.size
             if left < 0:
                 raise ValueError("more than a conversation takes")
-            if member.isfile():
-                archive.extract(member, home, filter="data")
+            if member.isfile() and _is_kept(member.name, keeps):
+                there = home / member.name
+                if not there.is_file() or there.stat().st_size < member.size:
+                    archive.extract(member, home, filter="data")
+
+
+def _is_kept(name: str, keeps: Sequence[str]) -> bool:
+    """True for a file of the program's record: another worker has no say in the rest of a HOME."""
+    path = PurePosixPath(name)
+    globs = (PurePosixPath(glob.replace("{session_id}", "*")) for glob in keeps)
+    return ".." not in path.parts and any(
+        len(path.parts) == len(glob.parts) and path.match(str(glob)) for glob in globs
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import secrets
+import time
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from copy import copy
@@ -16,7 +17,8 @@ from typing import Any
 import structlog
 
 from contract.chat import Room
-from contract.errors import AgentError
+from contract.errors import AgentError, MachineLost
+from contract.language import later
 from gateway.core.ledger import SessionKey
 from gateway.mcp.endpoint import McpEndpoint, McpGrant
 from gateway.sessions.opener import KnownSessions, NoSessions, Opener
@@ -27,11 +29,14 @@ from gateway.workers.fleet import Fleet
 from gateway.workers.held import HeldCalls
 from gateway.workers.link import Link, LinkDown
 from gateway.workers.messages import Beat, Open
-from gateway.workers.remote import NONE_THERE, Ear, GatewaySide, RemoteAgent
+from gateway.workers.remote import Ear, GatewaySide, NoSeat, RemoteAgent
 
 log = structlog.stdlib.get_logger("moot.workers")
 
 AGAIN_S = 1.0
+LOOK_S = 0.25
+PATIENCE_S = 60.0  # for a seat, or for a broker that is away
+NONE_THERE = later("No worker has a free seat for me now: ask again later.")
 END_S = 3.0  # to let the workers go; the next gateway tells them what is left
 Connects = Callable[[], AbstractAsyncContextManager[Link]]
 
@@ -126,38 +131,43 @@ class RemoteOpener:
         if not program.runs:
             return await self._local.open(persona, key, room)
         session = f"{digest(key.id)}{secrets.token_hex(4) if self._apart else ''}"
-        link, fleet, tried = self._workers.link, self._workers.fleet, frozenset[str]()
-        while link is not None and (worker := fleet.place(session, tried)) is not None:
-            tried |= {worker}
-            try:
-                epoch = await link.lease(session, worker)
-                home = await link.home(session)
-            except LinkDown:
-                break
-            if fleet.workers[worker].lost:
-                continue
-            return await self._opened(link, (session, worker, epoch), persona, key, room, home)
-        if len(self._here) >= self._local_seats:
-            raise AgentError("startup", "no worker has a free seat", say=NONE_THERE)
-        live = await self._local.open(persona, key, room)
-        self._here.add(id(live))
-        return live
+        until, tried = time.monotonic() + PATIENCE_S, frozenset[str]()
+        while True:
+            link, worker = self._workers.link, self._workers.fleet.place(session, tried)
+            if link is not None and worker is not None:
+                try:
+                    return await self._opened(link, session, worker, persona, key, room)
+                except (NoSeat, MachineLost, LinkDown) as error:
+                    log.info("session.not_placed", worker=worker, reason=str(error))
+                    tried |= {worker}
+                    continue
+            if len(self._here) < self._local_seats:
+                live = await self._local.open(persona, key, room)
+                self._here.add(id(live))
+                return live
+            if time.monotonic() > until:
+                raise AgentError("startup", "no worker has a free seat", say=NONE_THERE)
+            await asyncio.sleep(LOOK_S)  # the pool gave it a place: one is about to be free
+            tried = frozenset()
 
     async def _opened(
         self,
         link: Link,
-        lease: tuple[str, str, int],
+        session: str,
+        worker: str,
         persona: Persona,
         key: SessionKey,
         room: Room,
-        home: bytes | None,
     ) -> LiveSession:
+        """Raises AgentError, NoSeat, LinkDown."""
+        epoch = await link.lease(session, worker)
+        home = await link.home(session)
         program = self.programs(persona.front.agent)
         grant, door, workers = McpGrant(key.persona, key.scope), self._door, self._workers
         look = door.receiver(grant) if door is not None else None
         place = GatewaySide(link, workers.fleet, workers.answers, workers.calls, look)
         resumes = await self._ledger.agent_session(key, program.name)
-        agent = RemoteAgent(place, *lease)
+        agent = RemoteAgent(place, session, worker, epoch)
         wanted = Open(
             session=agent.session,
             epoch=agent.epoch,

@@ -15,7 +15,6 @@ import structlog
 from adapters.agent import Reply
 from contract.agent import GONE, Answer
 from contract.errors import AgentError, MachineLost
-from contract.language import later
 from gateway.workers.answers import Answers
 from gateway.workers.fleet import Fleet
 from gateway.workers.held import HeldCalls, call
@@ -40,7 +39,6 @@ from gateway.workers.messages import (
 log = structlog.stdlib.get_logger("moot.workers")
 
 CLOSE_S = 15.0  # a program may take 10 s to end
-NONE_THERE = later("No worker has a free seat for me now: ask again later.")
 Look = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
 Rows = Sequence[Sequence[tuple[str, str]]]
 _T = TypeVar("_T")
@@ -56,6 +54,10 @@ class GatewaySide:
     answers: Answers
     calls: HeldCalls
     look: Look | None = None
+
+
+class NoSeat(Exception):
+    """The worker did not take a session: it is full, or has a newer lease."""
 
 
 class RemoteAgent:
@@ -82,13 +84,13 @@ class RemoteAgent:
     # ── What the gateway asks of it ─────────────────────────────────────────────────────
 
     async def open(self, wanted: Open) -> None:
-        """Start it. Raises AgentError; the lease is over then."""
+        """Start it. Raises AgentError, NoSeat; the lease is over then."""
         try:
             done = Done.model_validate_json(await self._call("open", wanted))
             if done.fault is not None:
                 raise done.fault.error()
             if done.word != "done":
-                raise AgentError("startup", f"{self.worker}: {done.word}", say=NONE_THERE)
+                raise NoSeat(done.word)
         except BaseException:
             self._end()
             raise

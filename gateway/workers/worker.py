@@ -13,9 +13,10 @@ import secrets
 import shutil
 import tarfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import structlog
 
@@ -59,7 +60,7 @@ class HeldSession:
 
     lease: OfSession
     live: LiveSession
-    close: Callable[[], object]
+    close: Callable[[], Coroutine[Any, Any, None]]
     turn: str = ""
     asking: asyncio.Task[None] | None = None
     seen_until: float = 0.0
@@ -102,10 +103,21 @@ class Worker:
         self._life = secrets.token_hex(8)
         self._heard_at = time.monotonic()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._sending: set[asyncio.Task[None]] = set()
+        self._ends: set[asyncio.Task[None]] = set()
 
     def living(self) -> list[LiveSession]:
         """The sessions that live here now."""
         return [held.live for held in self._held.values() if held.live.agent.alive()]
+
+    async def drain(self) -> None:
+        """Take no session any more, and return when none works."""
+        self.seats = 0
+        log.info("worker.draining", sessions=len(self._held))
+        while asking := {held.asking for held in self._held.values() if held.asking} & self._tasks:
+            await asyncio.wait(asking)
+        while self._sending:
+            await asyncio.wait(self._sending)
 
     async def run(self) -> None:
         """Work until this is cancelled; every program has ended then."""
@@ -120,6 +132,10 @@ class Worker:
         finally:
             await self._calls.close()
             await self._end_all()
+            if self._ends:
+                await asyncio.wait(self._ends)
+            for task in self._tasks:
+                task.cancel()
 
     def _spawn(self, task: asyncio.Task[None]) -> asyncio.Task[None]:
         self._tasks.add(task)
@@ -218,7 +234,8 @@ class Worker:
         elif wanted.home:
             home = self.data_dir / SCOPES / session_folder(key) / "home"
             try:
-                await asyncio.to_thread(unpack, wanted.home, home)
+                keeps = opener.programs(wanted.whose().front.agent).keeps
+                await asyncio.to_thread(unpack, wanted.home, home, keeps)
             except (OSError, tarfile.TarError, ValueError) as error:
                 log.warning("home.not_unpacked", error=type(error).__name__)
         live = await opener.open(wanted.whose(), key, wanted.room)
@@ -237,9 +254,10 @@ class Worker:
         for task in (held.asking, held.seeing):
             if task is not None:
                 task.cancel()
-        closing = held.close()
-        assert asyncio.iscoroutine(closing)
-        await closing
+        ending = asyncio.create_task(held.close(), name="end session")
+        self._ends.add(ending)
+        ending.add_done_callback(self._ends.discard)
+        await asyncio.shield(ending)  # whoever is cancelled here: its program ends
 
     async def _end_all(self) -> None:
         await asyncio.gather(*(self._end(held) for held in list(self._held.values())))
@@ -287,7 +305,9 @@ class Worker:
         )
         key = f"{wanted.turn}:{wanted.epoch}"
         sending = self.link.log(self.name, key, ended.encoded())
-        self._spawn(asyncio.create_task(sending, name="answer"))  # also when this session ends
+        task = self._spawn(asyncio.create_task(sending, name="answer"))  # also when this one ends
+        self._sending.add(task)
+        task.add_done_callback(self._sending.discard)
 
     async def _hear_do(self, _subject: str, data: bytes) -> bytes:
         wanted = Do.model_validate_json(data)

@@ -189,7 +189,8 @@ class WorkerProcess:
 
     def end(self, number: signal.Signals = signal.SIGTERM) -> None:
         if self.process is not None:
-            self.send(number)
+            if self.process.poll() is None:
+                self.send(number)
             self.process.wait(20)
             self.process = None
 

@@ -319,9 +319,25 @@ def test_of_a_home_only_what_the_program_keeps_is_packed_and_no_link(tmp_path: P
     (home / "login.json").write_text("canary")
     (home / "linked").symlink_to(tmp_path)
     (home / "linked-id.jsonl").symlink_to(secret)
-    data = pack(home, ("kept/{session_id}.jsonl", "linked*", "linked/secret"), "id")
-    unpack(data, tmp_path / "there")
+    globs = ("kept/{session_id}.jsonl", "linked*", "linked/secret")
+    data = pack(home, globs, "id")
+    unpack(data, tmp_path / "there", globs)
     found = [path for path in (tmp_path / "there").rglob("*") if path.is_file()]
     assert [str(path.relative_to(tmp_path / "there")) for path in found] == ["kept/id.jsonl"]
     assert found[0].read_text() == "words\n"
     assert pack(home, ("kept/{session_id}.jsonl",), None) == ""
+
+
+def test_another_machine_has_no_say_in_the_rest_of_a_home_nor_in_what_is_newer(
+    tmp_path: Path,
+) -> None:
+    home, there = tmp_path / "home", tmp_path / "there"
+    for folder in (home, there):
+        (folder / "kept").mkdir(parents=True)
+    (home / "kept" / "id.jsonl").write_text("words\n")
+    (home / "kept" / "settings.json").write_text("hooks")
+    (home / "kept" / "new.jsonl").write_text("new\n")
+    (there / "kept" / "id.jsonl").write_text("words\nand more\n")
+    unpack(pack(home, ("kept/*",), "id"), there, ("kept/{session_id}.jsonl",))
+    assert sorted(path.name for path in (there / "kept").iterdir()) == ["id.jsonl", "new.jsonl"]
+    assert (there / "kept" / "id.jsonl").read_text() == "words\nand more\n"
