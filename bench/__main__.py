@@ -18,6 +18,7 @@ PARTS = (
     "growth",
     "soak",
     "recall_speed",
+    "stores",
     "isolation",
 )
 

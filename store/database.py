@@ -221,9 +221,11 @@ class AsyncStore(Store):
     def __init__(self, engine: AsyncEngine) -> None:
         super().__init__(engine.dialect.name)
         self._engine = engine
+        # each statement is a transaction: to begin and end one takes two round trips
+        self._reads = engine.execution_options(isolation_level="AUTOCOMMIT")
 
     async def _read(self, work: Work[T], *, small: bool = False) -> T:
-        async with self._engine.connect() as connection:
+        async with self._reads.connect() as connection:
             return await connection.run_sync(work)
 
     async def _transact(self, works: Sequence[Work[Any]], number: str = "") -> list[Any]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine import URL
+from sqlalchemy.exc import InvalidatePoolError
 
 from contract.storable import storable, storable_json
 from store.health import without_values
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
 
 
+CONNECTIONS = 16  # kept open; a few more while many read at once
 CONNECT_S = 5.0  # a server that does not answer for so long is away
 
 
@@ -79,21 +81,29 @@ def _sqlite(url: URL) -> Engine | AsyncEngine:
 def _async_engine(url: URL) -> AsyncEngine:
     from sqlalchemy.ext.asyncio import create_async_engine  # 60 ms of start-up that few need
 
-    # A server that was started again meanwhile has none of the old connections.
     given: dict[str, Any] = {}
     if url.get_driver_name() == "asyncpg":
         settings = {"application_name": gateway_name()}
-        given = {"timeout": CONNECT_S, "server_settings": settings}
+        connecting = {"timeout": CONNECT_S, "server_settings": settings}
+        given = {"connect_args": connecting, "pool_size": CONNECTIONS, "pool_use_lifo": True}
     engine = create_async_engine(
         url,
         hide_parameters=True,  # they are what people wrote
-        pool_pre_ping=True,
-        connect_args=given,
         json_serializer=storable_json,
+        **given,
     )
+    if given:
+        event.listen(engine.sync_engine, "checkout", _still_open)
     event.listen(engine.sync_engine, "before_cursor_execute", _storable, retval=True)
     event.listen(engine.sync_engine, "handle_error", without_values)
     return engine
+
+
+def _still_open(connection: Any, _record: object, _proxy: object) -> None:
+    """A server that was started again has none of the old connections. asyncpg hears of that; to
+    ask the server each time would be three more round trips."""
+    if connection.driver_connection.is_closed():
+        raise InvalidatePoolError
 
 
 def _storable(

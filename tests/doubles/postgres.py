@@ -91,8 +91,9 @@ def running(folder: str, vectors: bool = False) -> Iterator[None]:
 class Server:
     """The server whose data is in `folder`: it is started, killed, and started again."""
 
-    def __init__(self, folder: str, vectors: bool = False) -> None:
-        """folder: see stopped_server."""
+    def __init__(self, folder: str, vectors: bool = False, options: tuple[str, ...] = ()) -> None:
+        """folder: see stopped_server. options: further ones of the program."""
+        self._options = options
         self._folder = folder
         self._vectors = vectors
         self._process: subprocess.Popen[bytes] | None = None
@@ -104,7 +105,7 @@ class Server:
         (data / "postmaster.pid").unlink(missing_ok=True)  # of one that was killed
         program = str(_program("postgres", self._vectors))
         self._process = subprocess.Popen(
-            [program, "-D", str(data), "-k", folder, "-h", "", "-F"],
+            [program, "-D", str(data), "-k", folder, "-h", "", "-F", *self._options],
             env=_ENV,
             user=_user(),
             cwd=folder,
