@@ -60,7 +60,10 @@ _LEAVE = update(house).where(_C.epoch == bindparam("mine")).values(seen_at=0)
 _FORGET = delete(commits).where(commits.c.at < bindparam("before"))
 _TRY_LOCK = select(func.pg_try_advisory_lock(LOCK))
 _UNLOCK = select(func.pg_advisory_unlock(LOCK))
-_THEIRS = "pg_stat_activity WHERE application_name = :name AND datname = current_database()"
+_THEIRS = (
+    "pg_stat_activity WHERE application_name = :name AND datname = current_database()"
+    " AND pid <> pg_backend_pid()"
+)
 _END = text(f"SELECT count(pg_terminate_backend(pid)) FROM {_THEIRS}")  # noqa: S608 - a constant
 _LEFT = text(f"SELECT count(*) FROM {_THEIRS}")  # noqa: S608 - a constant
 
