@@ -83,7 +83,10 @@ class Header:
             for m in theirs
             if (you and you.casefold() in m.text.casefold()) or m.text.startswith("<@")
         ]
-        last = said if of is None and theirs[-1:] == said[-1:] else named or theirs or said
+        if of is not None:  # it may be without a mention, as in a thread
+            last = theirs or said
+        else:
+            last = said if theirs[-1:] == said[-1:] else named or theirs or said
         chosen = last[-1:]
         return _without_address(chosen[0].text, you).strip() if chosen else ""
 

@@ -87,6 +87,8 @@ def test_the_question_is_the_one_among_those_of_a_minute_that_the_invocation_say
     assert Header(twice.replace("the message of 14:02", first)).question().startswith("why is the")
     last = twice.replace("the message of 14:02", "the message of 14:02 (their last in that minute)")
     assert Header(last).question() == "another thing"
+    unaddressed = last.replace("] @claude another", "] another")  # in a thread it needs no mention
+    assert Header(unaddressed).question() == "another thing"
 
 
 def test_a_direct_message_needs_no_mention() -> None:
