@@ -5,7 +5,7 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check -q
+PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 
 .PHONY: run test test-agents test-agents-latest test-long check page bench lock rocketchat-app clean
 

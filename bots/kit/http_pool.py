@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import aiohttp
 
 from contract.errors import PlatformError
+from contract.language import later
 from contract.refusals import why
 
 # A connection that isn't there after this time was never made: nothing was sent.
@@ -69,7 +70,7 @@ def unreachable(server: str, error: OSError) -> PlatformError:
 
 def too_large(max_bytes: int) -> PlatformError:
     """The error about a file of more than so many bytes."""
-    say = f"it is larger than {max_bytes / 1_000_000:g} MB"
+    say = later("it is larger than {file_mb} MB", file_mb=f"{max_bytes / 1_000_000:g}")
     return PlatformError("it is too large", outcome="refused", say=say)
 
 

@@ -19,7 +19,7 @@ from adapters.pty.process_group import OutputTooLarge, run_once
 from adapters.sandbox.account import no_accounts
 from adapters.sandbox.bubblewrap import SYSTEM, SandboxView, wrap
 from contract.errors import AgentError
-from contract.language import later, say
+from contract.language import Phrase, later, phrase, say
 from gateway.sessions.accounts import SessionAccounts
 from gateway.sessions.api_programs import API_PROGRAMS
 from gateway.settings.config import Config
@@ -31,8 +31,12 @@ log = structlog.stdlib.get_logger("moot.sandbox")
 BWRAP = "bwrap"
 TRY_S = 10.0  # 25 ms on an idle machine
 TRY_BYTES = 4096
-REMEDY = "install bubblewrap (0.8 or newer) and allow user namespaces"
-WRITE_OFF = 'write `sandbox = "off"`, with which they may do whatever Moot\'s own account may'
+NO_REASON = Phrase("")
+NOWHERE = phrase(
+    "no sandbox can be made here ({why}); install bubblewrap (0.8 or newer) and allow user "
+    'namespaces, or write `sandbox = "off"`, with which they may do whatever Moot\'s own account '
+    "may"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +108,7 @@ class Prospect:
     persona: str
     asked: SandboxRequest
     way: Literal["sandbox", "account", "open", "nowhere"]
-    reason: str = ""
+    reason: Phrase = NO_REASON
 
     def __str__(self) -> str:
         match self.way:
@@ -148,7 +152,7 @@ class Sandboxing:
         found = await self._prospect(persona.name, asked)
         if found.way == "nowhere":
             line = later("I run in a sandbox only, and {reason}.", reason=found.reason)
-            raise AgentError("missing", found.reason, say=line)
+            raise AgentError("missing", found.reason.in_english, say=line)
         if found.way == "account":
             give = self._accounts.give
             return Confinement(account=await asyncio.to_thread(give, folder, workspace))
@@ -171,15 +175,15 @@ class Sandboxing:
             self._trouble = await trouble(self._path)
         if not self._trouble:
             return Prospect(name, asked, "sandbox")
-        missing = f"no sandbox can be made here ({self._trouble})"
         if asked.mode == "on":
-            return Prospect(name, asked, "nowhere", f"{missing}; {REMEDY}, or {WRITE_OFF}")
+            return Prospect(name, asked, "nowhere", later(NOWHERE, why=self._trouble))
         lacking = no_accounts(self._config.gateway.data_dir)
         if not lacking and asked.network == "none":
             lacking = 'network = "none" needs bubblewrap'
         if lacking:
-            reason = f"{missing}, and {lacking}; {REMEDY}, or {WRITE_OFF}"
-            return Prospect(name, asked, "nowhere", reason)
+            why = f"{self._trouble}, and {lacking}"
+            return Prospect(name, asked, "nowhere", later(NOWHERE, why=why))
+        missing = later("no sandbox can be made here ({why})", why=self._trouble)
         return Prospect(name, asked, "account", missing)
 
     def make(self, asked: SandboxRequest) -> Sandbox:
@@ -204,7 +208,12 @@ class Sandboxing:
             of_it = [one for one in found if one.way == way]
             if of_it:
                 names = ", ".join(f"@{one.persona}" for one in of_it)
-                log.warning("sandbox.none", personas=names, way=way, reason=of_it[0].reason or OPEN)
+                log.warning(
+                    "sandbox.none",
+                    personas=names,
+                    way=way,
+                    reason=of_it[0].reason.in_english or OPEN,
+                )
 
 
 OPEN = (

@@ -27,7 +27,7 @@ from pydantic_core import PydanticKnownError
 from adapters.agent import Mode
 from contract.briefing import Budget
 from contract.errors import MootError
-from contract.language import Language
+from contract.language import Language, say
 from gateway.settings.mistakes.zones import zone_fault
 from gateway.settings.person_ids import is_person_id
 from gateway.settings.sandbox import OwnSandbox
@@ -172,7 +172,7 @@ def reserved(name: str) -> str:
     """The reason why a persona can't be called that; "": it can."""
     if name.lower() not in RESERVED:
         return ""
-    return f"no persona can be called {name!r}: the name is reserved"
+    return say("no persona can be called {name}: the name is reserved", name=repr(name))
 
 
 def free_name(name: str) -> str:

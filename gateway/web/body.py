@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from contract.chat import EXTERNAL_ID, SOURCE, Speaker
 from contract.errors import Rejected
-from contract.language import Phrase, as_phrase, later
+from contract.language import Phrase, as_phrase, later, phrase
 from gateway.web.rendering import FileId, no_file, to_json
 
 NO_STORE = {"Cache-Control": "no-store"}
@@ -34,7 +34,9 @@ def error(status: int, message: str | Phrase, field: str | None = None) -> web.R
 async def read_object(request: web.Request) -> dict[str, Any]:
     """The body as a JSON object. Raises Rejected, or the HTTP errors 413 and 415."""
     if request.content_type != "application/json":
-        raise web.HTTPUnsupportedMediaType(text="send JSON, with Content-Type: application/json")
+        raise web.HTTPUnsupportedMediaType(
+            text=phrase("send JSON, with Content-Type: application/json")
+        )
     body = await request.read()
     try:
         value = json.loads(body.decode("utf-8-sig"), parse_constant=_no_constant)

@@ -14,7 +14,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from contract.chat import Attachment, Speaker
 from contract.errors import Rejected
-from contract.language import later
+from contract.language import later, phrase
 from gateway.core.views import RoomView, TimelineView
 from gateway.questions.replies import IN_PERSON
 from gateway.web import stream
@@ -270,7 +270,7 @@ class ChatApi:
 
     async def upload(self, request: web.Request) -> web.Response:
         if request.content_type != "multipart/form-data":
-            raise web.HTTPUnsupportedMediaType(text="send the file as multipart/form-data")
+            raise web.HTTPUnsupportedMediaType(text=phrase("send the file as multipart/form-data"))
         kept: list[Attachment] = []
         try:
             async for part in _parts(request):

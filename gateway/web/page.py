@@ -13,7 +13,7 @@ from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
 from contract.errors import MootError, Rejected
-from contract.language import accepted, known, speaking
+from contract.language import accepted, known, phrase, speaking
 from gateway.core.redaction import Redactor
 from gateway.web import auth
 from gateway.web.access.api import AccessApi
@@ -243,9 +243,9 @@ def _answering(turn_away: TurnAway) -> Middleware:
             return fault if fault.status < 400 else _http_error(fault)
         except Exception as fault:  # the last door: a caller never sees a traceback
             if isinstance(fault, web.RequestPayloadError) or is_cut_short(request):
-                return error(400, "the body did not arrive whole", "body")
+                return error(400, phrase("the body did not arrive whole"), "body")
             log.exception("request.crashed", method=request.method, path=request.path)
-            return error(500, "something went wrong here; the log says what")
+            return error(500, phrase("something went wrong here; the log says what"))
 
     return answering
 
@@ -257,7 +257,11 @@ def _pattern(request: web.Request) -> str:
 
 
 def _http_error(fault: web.HTTPException) -> web.Response:
-    plain = {404: "there is nothing here", 405: "this method is not for this address"}
+    plain = {
+        404: phrase("there is nothing here"),
+        405: phrase("this method is not for this address"),
+        413: phrase("the body is too large"),
+    }
     response = error(fault.status, plain.get(fault.status, fault.text or fault.reason))
     if "Allow" in fault.headers:
         response.headers["Allow"] = fault.headers["Allow"]

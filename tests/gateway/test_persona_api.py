@@ -11,6 +11,7 @@ import aiohttp
 import pytest
 from yarl import URL
 
+from contract.language import speaking
 from gateway.settings.personas.personas import FrontMatter
 from gateway.web.page import PageSettings, open_page
 from tests.doubles.credentials import bearer
@@ -73,6 +74,22 @@ async def test_a_text_is_checked_without_being_saved(
         },
     }  # fmt: skip
     assert not (tmp_path / "personas" / "eve.md").exists()
+
+
+async def test_faults_are_told_in_the_language_of_who_asks_and_kept_in_english(
+    moot: Opened, client: aiohttp.ClientSession, tmp_path: Path
+) -> None:
+    body = {"name": "ada", "text": "---\nagent: scripted\nmodel: [x]\n---\nHi\n"}
+    headers = {"Accept-Language": "de"}
+    async with client.post("/api/personas/check", json=body, headers=headers) as response:
+        [finding] = (await response.json())["findings"]
+    assert finding["message"].startswith("model: muss ein Text in Anführungszeichen sein")
+    async with client.get("/api/nowhere", headers=headers) as response:
+        assert (await response.json())["error"]["message"] == "hier ist nichts"
+    (tmp_path / "personas" / "eve.md").write_text(body["text"])
+    with speaking("de"):
+        moot.house.personas.refresh()
+    assert "must be a text" in moot.house.personas.problems["eve"]
 
 
 async def test_a_field_changes_its_key_alone_and_the_text_is_checked_with_it(

@@ -220,6 +220,17 @@ async def test_only_owners_read_or_change_it(desk: Desk) -> None:
     assert desk.file.read_text() == TOML
 
 
+async def test_faults_are_told_in_the_language_of_who_asks(desk: Desk) -> None:
+    wanted = {"access": {"rooms": "opne"}, "limits": {"person": {"questions_a_day": "x"}}}
+    body = await desk.body(**wanted)
+    told = await desk.ask("PUT", AT, body, 422, {"Accept-Language": "es"})
+    assert told["faults"]["access.rooms"].endswith("; ¿querías decir 'open'?")
+    assert told["faults"]["limits.person.questions_a_day"].startswith("debe ser un número")
+    body = await desk.body(access={"nothing": 1})
+    told = await desk.ask("PUT", AT, body, 422, {"Accept-Language": "ja"})
+    assert "moot.toml を直接編集" in told["faults"]["access.nothing"]
+
+
 async def test_nobody_takes_their_own_role_away(desk: Desk) -> None:
     await desk.save(access={"owners": ["fake:olivia", "web:citra"]})
     people = desk.moot.house.visitors.people

@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
@@ -17,6 +17,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from contract.language import phrase, say
 from gateway.settings.mistakes.words import example_of, place_of, reason_of
 from gateway.settings.personas.front_yaml import FrontLoader
 from gateway.settings.tables import reserved
@@ -26,18 +27,18 @@ LONG_BODY = 20_000  # characters, about 5,000 tokens: each new session reads it 
 FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n((?:.*?\n)??)---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
 """A persona file's beginning; its group is the YAML."""
 _SECRETS = {
-    "a private key": r"-----BEGIN [A-Z ]*PRIVATE KEY-----",
-    "an API key": r"\b(?:sk|rk|pk)-[A-Za-z0-9_-]{16,}"
+    phrase("a private key"): r"-----BEGIN [A-Z ]*PRIVATE KEY-----",
+    phrase("an API key"): r"\b(?:sk|rk|pk)-[A-Za-z0-9_-]{16,}"
     r"|\bAIza[0-9A-Za-z_-]{30,}|\bAKIA[0-9A-Z]{16}\b",
-    "a platform's token": r"\bxox[a-z]-[A-Za-z0-9-]{10,}|\bxapp-[A-Za-z0-9-]{10,}"
+    phrase("a platform's token"): r"\bxox[a-z]-[A-Za-z0-9-]{10,}|\bxapp-[A-Za-z0-9-]{10,}"
     r"|\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}",
-    "a signed token": r"\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]*",
-    "a password": r"(?i)\b(?:password|passwd|secret|token|api[_ -]?key)[ \t]*[:=][ \t]*"
+    phrase("a signed token"): r"\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]*",
+    phrase("a password"): r"(?i)\b(?:password|passwd|secret|token|api[_ -]?key)[ \t]*[:=][ \t]*"
     r"[\"']?(?=\S*[0-9])[^\s\"'<>{}]{8,}",
 }
 
 _PATHS = frozenset({"workspace", "login"})
-_NO_VALUE = 'YAML reads ~ as nothing: write "~" in quotes, or leave the line out'
+_NO_VALUE = phrase('YAML reads ~ as nothing: write "~" in quotes, or leave the line out')
 
 Severity = Literal["error", "warning"]
 Front = TypeVar("Front", bound=BaseModel)
@@ -94,12 +95,12 @@ def check(name: str, text: str, model: type[Front], around: CheckContext) -> Che
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     page = _Page(text)
     if not NAME.fullmatch(name):
-        page.add("error", 0, 0, "a persona's name is lower case, e.g. claude.md",
-                 "a letter, then at most 31 letters, digits, - and _")  # fmt: skip
+        page.add("error", 0, 0, say("a persona's name is lower case, e.g. claude.md"),
+                 say("a letter, then at most 31 letters, digits, - and _"))  # fmt: skip
     elif why := reserved(name):
-        page.add("error", 0, 0, why, "take another one")
+        page.add("error", 0, 0, why, say("take another one"))
     if (at := text.find("\x00")) >= 0:
-        page.add("error", at, at + 1, "there is a NUL character, which no text has")
+        page.add("error", at, at + 1, say("there is a NUL character, which no text has"))
     match = FRONT_MATTER.match(text)
     front = None
     body_at = match.end() if match else 0
@@ -150,9 +151,9 @@ class _Page:
 def _no_front_matter(page: _Page) -> None:
     first = page.text.split("\n", 1)[0]
     if first.rstrip() == "---":
-        page.add("error", 0, 3, "the front matter has no end", "close it with a line ---")
+        page.add("error", 0, 3, say("the front matter has no end"), say("close it with a line ---"))
         return
-    message = "begin with --- , a line `agent: NAME`, and --- again"
+    message = say("begin with --- , a line `agent: NAME`, and --- again")
     page.add("error", 0, len(first), message)
 
 
@@ -165,7 +166,11 @@ def _read_front(page: _Page, match: re.Match[str], model: type[Front]) -> Front 
         return None
     for key in [key for key, value in raw.items() if value is None and str(key) in _PATHS]:
         page.add(
-            "error", *page.values[(str(key),)], f"{key}: there is no value", _NO_VALUE, str(key)
+            "error",
+            *page.values[(str(key),)],
+            say("{key}: there is no value", key=key),
+            say(_NO_VALUE),
+            str(key),
         )
     try:
         return model.model_validate(raw)
@@ -189,20 +194,24 @@ def _read_yaml(page: _Page, source: str, offset: int) -> dict[Any, Any] | None:
         mark = error.problem_mark or error.context_mark
         at = offset + min(mark.index if mark else 0, len(source))
         problem = " ".join(f"{error.problem or error.context}".split())
-        page.add("error", at, at + 1, f"front matter: {problem}", _hint(problem))
+        page.add(
+            "error", at, at + 1, say("front matter: {problem}", problem=problem), _hint(problem)
+        )
     except yaml.reader.ReaderError as error:
         at = offset + int(error.position)
-        page.add("error", at, at + 1, "front matter: a character that YAML doesn't allow")
+        page.add("error", at, at + 1, say("front matter: a character that YAML doesn't allow"))
     except (ValueError, OverflowError) as error:  # a date or a number that is none
-        reason = f"front matter: {' '.join(str(error).split())[:120]}"
-        page.add("error", offset, offset + len(source.rstrip()), reason, "put the value in quotes")
+        reason = say("front matter: {problem}", problem=" ".join(str(error).split())[:120])
+        page.add(
+            "error", offset, offset + len(source.rstrip()), reason, say("put the value in quotes")
+        )
     except RecursionError:
-        page.add("error", offset, offset + 1, "front matter: it is nested too deeply")
+        page.add("error", offset, offset + 1, say("front matter: it is nested too deeply"))
     else:
         if isinstance(raw, dict):
             return raw
         end = offset + len(source.rstrip())
-        page.add("error", offset, end, "the front matter must be `key: value` lines")
+        page.add("error", offset, end, say("the front matter must be `key: value` lines"))
     finally:
         if loader is not None:
             loader.dispose()
@@ -211,10 +220,10 @@ def _read_yaml(page: _Page, source: str, offset: int) -> dict[Any, Any] | None:
 
 def _hint(problem: str) -> str:
     if "mapping values are not allowed" in problem:
-        return "put a value that holds a colon in quotes"
+        return say("put a value that holds a colon in quotes")
     if "cannot start any token" in problem:
-        return "indent with blanks; put a value that begins with @, ` or % in quotes"
-    return "write one `key: value` a line, and a list in one line: [one, two]"
+        return say("indent with blanks; put a value that begins with @, ` or % in quotes")
+    return say("write one `key: value` a line, and a list in one line: [one, two]")
 
 
 def _locate(page: _Page, node: yaml.Node, offset: int) -> None:
@@ -225,7 +234,10 @@ def _locate(page: _Page, node: yaml.Node, offset: int) -> None:
         path = (str(key.value),)
         if path in page.keys:
             page.add(
-                "error", *_span(key, offset), f"{path[0]}: the key is there twice", key=path[0]
+                "error",
+                *_span(key, offset),
+                say("{key}: the key is there twice", key=path[0]),
+                key=path[0],
             )
         page.keys[path] = _span(key, offset)
         page.values[path] = _span(value, offset)
@@ -241,24 +253,34 @@ def _span(node: yaml.Node, offset: int) -> tuple[int, int]:
 def _tell_fault(page: _Page, fault: ErrorDetails, model: type[BaseModel]) -> None:
     path = tuple(str(part) for part in fault["loc"])
     if fault["type"] == "missing":
-        hint = f"add a line `{path[0]}: {example_of(path[0])}`"
-        page.add("error", 0, 3, f"{place_of(fault)} is missing", hint, path[0])
+        hint = say("add a line `{line}`", line=f"{path[0]}: {example_of(path[0])}")
+        page.add("error", 0, 3, say("{key} is missing", key=place_of(fault)), hint, path[0])
         return
     if fault["type"] == "extra_forbidden":
         span = page.keys.get(path[:1], (0, 3))
         hint = _nearest(path[0], model) if len(path) == 1 else ""
-        page.add("error", *span, f"{place_of(fault)}: there is no such key", hint, path[0])
+        page.add(
+            "error", *span, say("{key}: there is no such key", key=place_of(fault)), hint, path[0]
+        )
         return
     span = page.values.get(path) or page.values.get(path[:1]) or (0, 3)
     quotes = fault["type"] == "string_type" and not isinstance(fault["input"], list | dict)
     reason = f"{place_of(fault)}: {reason_of(fault)}"
-    page.add("error", *span, reason, "put it in quotes" if quotes else "", path[0] if path else "")
+    page.add(
+        "error", *span, reason, say("put it in quotes") if quotes else "", path[0] if path else ""
+    )
 
 
 def _nearest(key: str, model: type[BaseModel]) -> str:
     near = difflib.get_close_matches(key.lower(), model.model_fields, 3, 0.6)
     near.sort(key=lambda known: sorted(known) != sorted(key.lower()))  # two changed places
-    return f"did you mean `{near[0]}`?" if near else f"known: {', '.join(model.model_fields)}"
+    return _meant(near, model.model_fields)
+
+
+def _meant(near: Sequence[str], known: Iterable[str]) -> str:
+    if near:
+        return say("did you mean `{name}`?", name=near[0])
+    return say("known: {names}", names=", ".join(known))
 
 
 # ── What it says of other things ────────────────────────────────────────────────────────
@@ -270,26 +292,29 @@ def _look_around(page: _Page, front: BaseModel, name: str, around: CheckContext)
     agent = given.get("agent")
     if around.agents and agent not in around.agents:
         near = difflib.get_close_matches(str(agent), around.agents, 1)
-        known = f"known: {', '.join(around.agents)}"
-        hint = f"did you mean `{near[0]}`? {known}" if near else known
-        told = f"agent: there is no agent {agent!r}"
+        known = say("known: {names}", names=", ".join(around.agents))
+        hint = f"{_meant(near, ())} {known}" if near else known
+        told = say("agent: there is no agent {name}", name=repr(agent))
         page.add("error", *page.values[("agent",)], told, hint, "agent")
     workspace = given.get("workspace")
     if isinstance(workspace, Path) and not around.is_folder(workspace):
         span = page.values[("workspace",)]
-        told = f"workspace: there is no folder {workspace}"
-        page.add("error", *span, told, "make it first", "workspace")
+        told = say("workspace: there is no folder {folder}", folder=workspace)
+        page.add("error", *span, told, say("make it first"), "workspace")
     if (owner := around.taken.get(name)) is not None:
-        page.add("error", 0, 3, f"@{owner} has {name!r} as an alias", "take another name")
+        told = say("@{owner} has {name} as an alias", owner=owner, name=repr(name))
+        page.add("error", 0, 3, told, say("take another name"))
     kept = _reserved_aliases(front)
     for number, alias in enumerate(given.get("aliases", ())):
         span = page.values.get(("aliases", str(number))) or page.values[("aliases",)]
         if alias in kept:
-            page.add("error", *span, f"aliases: {kept[alias]}", "take another one")
+            page.add("error", *span, f"aliases: {kept[alias]}", say("take another one"))
         elif (owner := around.taken.get(alias)) is not None:
-            page.add("error", *span, f"aliases: {alias!r} is a name of @{owner}")
+            told = say("aliases: {name} is a name of @{owner}", name=repr(alias), owner=owner)
+            page.add("error", *span, told)
         elif alias == name:
-            page.add("warning", *span, f"aliases: {alias!r} is its name anyway")
+            told = say("aliases: {name} is its name anyway", name=repr(alias))
+            page.add("warning", *span, told)
 
 
 def _reserved_aliases(front: BaseModel) -> dict[str, str]:
@@ -308,23 +333,31 @@ def _look_at_body(page: _Page, start: int, sections: Collection[str], *, alone: 
     body = page.text[start:]
     if not body.strip() and not alone:
         end = len(page.text.rstrip())
-        page.add("warning", end, end, "the body is empty: the agent is told nothing of its role")
+        page.add(
+            "warning", end, end, say("the body is empty: the agent is told nothing of its role")
+        )
     if len(body) > LONG_BODY:
         far = start + LONG_BODY
-        message = f"the body has {len(body):,} characters; an agent reads all of it at each start"
-        page.add("warning", far, far, message, f"keep it below {LONG_BODY:,}")
+        message = say(
+            "the body has {n} characters; an agent reads all of it at each start",
+            n=f"{len(body):,}",
+        )
+        page.add("warning", far, far, message, say("keep it below {n}", n=f"{LONG_BODY:,}"))
     for at, end, section in _named(body, sections):
-        message = (
-            f"the body names the section {section!r}; a persona is about role, scope, voice and "
-            "peers, the layout of the prompt may change"
+        message = say(
+            "the body names the section {section}; a persona is about role, scope, voice and "
+            "peers, the layout of the prompt may change",
+            section=repr(section),
         )
         page.add("warning", start + at, start + end, message)
     for what, pattern in _SECRETS.items():
         for match in re.finditer(pattern, page.text):
             page.add(
-                "warning", *match.span(), f"this looks like {what}: the agent could tell it",
-                "keep secrets in the environment",
-            )  # fmt: skip
+                "warning",
+                *match.span(),
+                say("this looks like {what}: the agent could tell it", what=say(what)),
+                say("keep secrets in the environment"),
+            )
 
 
 def _named(body: str, sections: Collection[str]) -> Iterator[tuple[int, int, str]]:

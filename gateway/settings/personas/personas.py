@@ -15,6 +15,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from adapters.agent import Mode
 from contract.errors import ConfigError
+from contract.language import ENGLISH, speaking
 from gateway.settings.personas.check import NAME, CheckContext, Checked, check
 from gateway.settings.personas.files import read_text
 from gateway.settings.sandbox import OwnSandbox
@@ -209,7 +210,8 @@ class Personas:
     def _read(self, name: str) -> None:
         try:
             text = read_text(self.folder, name)
-            checked = check_persona(name, text, self.around(name))
+            with speaking(ENGLISH):  # it is kept, whoever is being answered now
+                checked = check_persona(name, text, self.around(name))
             persona = _persona(name, text, checked)
         except ConfigError as error:
             self.problems[name] = str(error)

@@ -8,6 +8,7 @@ from typing import Any
 
 from bots.kit.platform_spec import Login, PlatformSpec
 from bots.platforms import SPECS
+from contract.language import say
 from gateway.settings.config import Config, own_key
 from gateway.web.settings.values import (
     BotSettings,
@@ -75,28 +76,31 @@ def _checked(new: NewBot, config: Config) -> tuple[PlatformSpec, Login]:
     """The platform and the way in. Raises Unfit: what is wrong with each field."""
     spec = SPECS.get(new.platform)
     if spec is None:
-        raise Unfit({"new_bot.platform": f"there is no platform {new.platform!r}"})
+        raise Unfit(
+            {"new_bot.platform": say("there is no platform {name}", name=repr(new.platform))}
+        )
     faults: dict[str, str] = {}
     taken = {bot.name or bot.platform for bot in config.bots}
     if new.name and not _NAME.fullmatch(new.name):
-        faults["new_bot.name"] = "a lower case letter, then letters, digits, - and _"
+        faults["new_bot.name"] = say("a lower case letter, then letters, digits, - and _")
     elif (new.name or new.platform) in taken:
-        faults["new_bot.name"] = "is taken; give each bot a name of its own"
+        faults["new_bot.name"] = say("is taken; give each bot a name of its own")
     if not new.personas:
-        faults["new_bot.personas"] = "choose who answers there"
+        faults["new_bot.personas"] = say("choose who answers there")
     if (spec.form.needs_url or new.url) and not _ADDRESS.fullmatch(new.url):
-        faults["new_bot.url"] = "must be an address, e.g. https://chat.example.org"
+        faults["new_bot.url"] = say("must be an address, e.g. https://chat.example.org")
     if new.login >= len(spec.form.logins):
-        raise Unfit({"new_bot.login": "there is no such way to log in"})
+        raise Unfit({"new_bot.login": say("there is no such way to log in")})
     login = spec.form.logins[new.login]
     known = {one.key for one in login.fields}
     faults |= {
-        f"new_bot.secrets.{key}": "is none of its secrets" for key in new.secrets.keys() - known
+        f"new_bot.secrets.{key}": say("is none of its secrets")
+        for key in new.secrets.keys() - known
     }
     for one in login.fields:
         value = new.secrets.get(one.key, "")
         if not value:
-            faults[f"new_bot.secrets.{one.key}"] = f"is needed: {one.title}"
+            faults[f"new_bot.secrets.{one.key}"] = say("is needed: {what}", what=one.title)
         elif wrong := one.fault(value):
             faults[f"new_bot.secrets.{one.key}"] = wrong
     if faults:

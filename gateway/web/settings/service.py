@@ -14,6 +14,7 @@ from typing import Any
 
 from contract.chat import Room, Speaker
 from contract.errors import ConfigError
+from contract.language import say
 from gateway.access.access import TRUSTED, Access
 from gateway.access.effects import effects
 from gateway.audit.audit import Audit
@@ -191,7 +192,7 @@ class SettingsService:
             _known(keys, BOT_KEYS, f"bots.{name}")
             named = (one for one in tables if (one.get("name") or one.get("platform")) == name)
             if (table := next(named, None)) is None:
-                raise Unfit({f"bots.{name}": "there is no such bot"})
+                raise Unfit({f"bots.{name}": say("there is no such bot")})
             table |= keys
         secrets: Mapping[str, str] = {}
         if change.new_bot is not None:
@@ -234,8 +235,8 @@ class SettingsService:
         """Nobody takes away their own role: the next mistake would be for good."""
         page = Room("web:lobby", "lobby")
         if not self.access.under(table).is_owner_everywhere(page, by.id):
-            say = "you would be no owner any more; let another owner do that"
-            raise Unfit({"access.owners": say})
+            told = say("you would be no owner any more; let another owner do that")
+            raise Unfit({"access.owners": told})
 
     async def _others(self, access: Access) -> int:
         """How many have spoken on a platform whom nothing names."""
@@ -263,7 +264,7 @@ def _known(values: Mapping[str, Any], keys: frozenset[str], table: str) -> None:
     """Raise Unfit for a key that the page doesn't change."""
     for key in values:
         if key not in keys:
-            raise Unfit({f"{table}.{key}": "can't be changed here; edit moot.toml itself"})
+            raise Unfit({f"{table}.{key}": say("can't be changed here; edit moot.toml itself")})
 
 
 def _keys(change: Change) -> list[str]:

@@ -24,6 +24,7 @@ from joserfc import jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 
+from contract.language import later
 from gateway.settings.oidc import OidcTable
 from gateway.web.signin.subjects import ProviderAway, ProviderRefused
 
@@ -86,7 +87,7 @@ class OidcProvider:
             if address := metadata.get("userinfo_endpoint"):
                 more = await _json(client, address, signed=True)
                 if more.get("sub") != claims["sub"]:
-                    raise ProviderRefused("it spoke of two people at once")
+                    raise ProviderRefused(later("it spoke of two people at once"))
                 claims = {**more, **claims}
             return claims
 
@@ -94,7 +95,7 @@ class OidcProvider:
         """The claims of an ID token for us, of now, of this provider and this sign-in."""
         given = token.get("id_token")
         if not isinstance(given, str):
-            raise ProviderRefused("it sent no ID token")
+            raise ProviderRefused(later("it sent no ID token"))
         decoded = jwt.decode(given, keys, algorithms=ALGORITHMS)
         claims = CodeIDToken(
             decoded.claims,
@@ -112,7 +113,7 @@ class OidcProvider:
         )
         claims.validate(leeway=LEEWAY_S)
         if len(claims["sub"]) > MOST_SUBJECT:
-            raise ProviderRefused("its name for you is too long")
+            raise ProviderRefused(later("its name for you is too long"))
         return dict(claims)
 
     @asynccontextmanager
@@ -162,11 +163,11 @@ def _check_answer(given: Mapping[str, list[str]], metadata: Mapping[str, Any]) -
     """Raise ProviderRefused for an answer of another provider (RFC 9207), or for none."""
     told = metadata.get("authorization_response_iss_parameter_supported")
     if (told or "iss" in given) and given.get("iss") != [metadata["issuer"]]:
-        raise ProviderRefused("this answer is another provider's")
+        raise ProviderRefused(later("this answer is another provider's"))
     if "error" in given:
         raise ProviderRefused(" ".join(given["error"])[:100])
     if "code" not in given:
-        raise ProviderRefused("it sent no code")
+        raise ProviderRefused(later("it sent no code"))
 
 
 def _method(metadata: Mapping[str, Any]) -> str:
