@@ -173,3 +173,31 @@ async def test_a_leader_that_ends_is_followed_at_once(tmp_path: Path) -> None:
         asked.append(await house.ask("echo word 2"))
         await house.answered(asked)
         assert "Traceback" not in house.first.log() + house.second.log()
+
+
+async def test_one_alone_answers_what_was_said_while_its_database_was_away(tmp_path: Path) -> None:
+    if not postgres.installed():
+        pytest.skip("there is no PostgreSQL here")
+    with postgres.stopped_server() as folder:
+        server = postgres.Server(folder)
+        server.start()
+        url = await postgres.new_database(folder)
+        async with SlackDouble.open() as slack:
+            moot = await begun(tmp_path / "only", slack, url)
+            try:
+                await moot.serving()
+                await slack.delivery.connected()
+                house = Pair(slack, moot, moot, 0)
+                asked = [await house.ask("slow"), await house.ask("echo word 0")]
+                await logged(moot, "agent.asked")
+                server.kill()
+                asked += [await house.ask(f"echo word {n}") for n in (1, 2)]
+                await logged(moot, "event.not_taken")
+                server.start()
+                asked.append(await house.ask("echo word 3"))
+                await house.answered(asked)
+                assert moot.log().count('"agent.asked"') == len(asked)
+                assert "Traceback" not in moot.log()
+            finally:
+                await moot.stop()
+                server.stop()

@@ -26,7 +26,7 @@ from slack_sdk.socket_mode.response import SocketModeResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bots.slack.api import SDK_LOG, SlackApi, SlackRefused
-from contract.errors import PlatformError
+from contract.errors import MootError, PlatformError
 
 if TYPE_CHECKING:
     from slack_bolt.app.async_app import AsyncApp
@@ -52,6 +52,9 @@ async def _taken(take: Take, body: Mapping[str, Any]) -> Mapping[str, Any] | Non
     """Take a payload; the body of its acknowledgement, None for none. Raises what `take` raises."""
     try:
         await take(body)
+    except MootError as error:  # e.g. the database is away
+        log.warning("event.not_taken", reason=str(error))
+        raise
     except Exception:
         log.exception("event.not_taken", reason="it will come again")
         raise
