@@ -3,7 +3,8 @@
 Slack and the API are doubles in the bench's own process; the model says at once, or after as long
 as a row says, the word that it was asked for. Every mention's time is from the event sent to its
 answer at Slack. `own` is what remains beside the model's time; the processor's time is that of
-Moot's process with all that a mention causes, the memory's work afterwards included.
+Moot's process with all that a mention causes, the memory's work afterwards included. The bare bot
+comes last, in the same run.
 
 `--lag` adds after each row how long the turns of the loop were (bench/slices.py), which takes some
 of the processor by itself.
@@ -27,7 +28,7 @@ from typing import Any
 from aiohttp import web
 
 from bench.memory import resident_mb
-from bench.rig import TimedSlack, connected, cpu_s, run, share, tokens
+from bench.rig import Bare, TimedSlack, bare, connected, cpu_s, run, share, tokens
 from bench.slices import Slices
 from tests.doubles.api_stage import KEY
 from tests.doubles.model_steps import Message, Text, events
@@ -82,9 +83,9 @@ class EchoModel:
 
 
 class Rows:
-    """The rows of the table, of one running Moot."""
+    """The rows of the table, of one running Moot, or of the bare bot."""
 
-    def __init__(self, slack: TimedSlack, moot: Service, model: EchoModel) -> None:
+    def __init__(self, slack: TimedSlack, moot: Service | Bare, model: EchoModel) -> None:
         self._slack, self._moot, self._model = slack, moot, model
         self._numbers = count(1)
 
@@ -137,15 +138,21 @@ class Rows:
     async def closed_loop(self, rooms: Sequence[str], for_s: float) -> None:
         """One mention under way in every room, all the time."""
         end, taken = time.perf_counter() + for_s, list[float]()
+        begun_s = cpu_s(self._moot.pid)
 
         async def keep_asking(room: str) -> None:
             while time.perf_counter() < end:
                 taken.append(await self.ask(room))
 
         seconds = await self._timed(asyncio.gather(*map(keep_asking, rooms)))
+        await asyncio.sleep(AFTERWARDS_S)
+        each_ms = (cpu_s(self._moot.pid) - begun_s) / len(taken) * 1e3
         p50, p99 = (share(taken, part) * 1e3 for part in (0.5, 0.99))
         rate = len(taken) / seconds
-        print(f"{len(rooms)} channels, closed loop: {rate:.1f}/s, p50 {p50:.0f} p99 {p99:.0f} ms")
+        print(
+            f"{len(rooms)} channels, closed loop: {rate:.1f}/s, p50 {p50:.0f} p99 {p99:.0f} ms,"
+            f" CPU {each_ms:.1f} ms"
+        )
 
     @staticmethod
     async def _timed(work: Coroutine[Any, Any, Any] | asyncio.Future[Any]) -> float:
@@ -186,6 +193,11 @@ async def measure(given: argparse.Namespace) -> None:
                         told = Slices.read(folder / "slices", began, time.monotonic())
                         print(*(f"    {line}" for line in told.rows()), sep="\n")
                 print(f"memory at the end: {resident_mb(moot.pid):.0f} MB")
+    async with bare() as (slack, bot):
+        rows, rooms = Rows(slack, bot, model), slack.rooms(given.rooms)
+        print("the bare bot, whose program answers at once")
+        await rows.paced(given.mentions)
+        await rows.closed_loop(rooms, given.seconds)
 
 
 def _moot(
