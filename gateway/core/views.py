@@ -162,7 +162,7 @@ class TurnView(View):
 
 @dataclass(frozen=True, slots=True)
 class OpenQuestion(View):
-    """A question waiting in a room. may_answer: who may; empty: everybody in the room.
+    """A question waiting in a room. may_answer: who may; empty: owners and approvers.
 
     danger: why it is a dangerous one, in a few words; None: nothing says so.
     """

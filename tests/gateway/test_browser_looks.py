@@ -204,3 +204,16 @@ async def test_the_figures_of_a_plot_stand_inside_of_it(page: Page, house: FakeH
         )
         >= 0
     )
+
+
+async def test_a_head_without_words_is_still_a_head(page: Page, house: FakeHouse) -> None:
+    house.say(GENERAL, ANA, "| What | |\n|---|---|\n| a | b |")
+    await expect(page.locator(".table thead")).to_be_visible()
+    assert await style(page, ".table thead", "backgroundColor") != "rgba(0, 0, 0, 0)"
+
+
+async def test_a_question_says_who_may_answer(page: Page, house: FakeHouse) -> None:
+    turn = house.queue(house.say(GENERAL, ANA, "@demo go"), "demo", {"content": "x"}).turn.id
+    house.move(turn, "running")
+    house.ask(turn, "Run a command?", "ls", "Yes", "No")
+    await expect(page.get_by_text("Owners and approvers may answer")).to_be_visible()

@@ -179,7 +179,7 @@ function who(question, allowed) {
   const names = question.may_answer.map((person) => person.name);
   const may = names.length
     ? t("{names} may answer", { names: new Intl.ListFormat(locale).format(names) })
-    : t("Everybody in this room may answer");
+    : t("Owners and approvers may answer");
   const until = question.expires_at
     ? t("; refused at {time} when nobody does", { time: clock(question.expires_at) })
     : "";
