@@ -56,6 +56,7 @@ class Fleet:
 
     def __init__(self, lost_s: float, changed: Callable[[int], None] = lambda seats: None) -> None:
         self.lost_s, self.changed = lost_s, changed
+        self.term = 0  # greater than that of any gateway before
         self.workers: dict[str, HeardWorker] = {}
         self.leases: dict[str, Lessee] = {}  # by session
         self._last: dict[str, str] = {}  # where each session was last
@@ -84,7 +85,7 @@ class Fleet:
         """A worker is alive; returns what it is to let go."""
         if beat.version != VERSION:
             log.warning("worker.other_version", worker=name, version=beat.version)
-            return BeatReply(gone=tuple(beat.sessions))
+            return BeatReply(at=beat.at, term=self.term, gone=beat.sessions)
         known = self.workers.get(name)
         if known is None or known.lost or known.life != beat.life:
             log.info("worker.heard", worker=name, seats=beat.seats)
@@ -93,8 +94,9 @@ class Fleet:
             if lessee.life != beat.life:
                 lessee.lost()
         self._tell()
-        gone = (one for one, epoch in beat.sessions.items() if not self.has(name, one, epoch))
-        return BeatReply(gone=tuple(gone))
+        said = beat.sessions.items()
+        gone = {one: epoch for one, epoch in said if not self.has(name, one, epoch)}
+        return BeatReply(at=beat.at, term=self.term, gone=gone)
 
     def has(self, worker: str, session: str, epoch: int) -> bool:
         """True if a worker has a session under this lease."""

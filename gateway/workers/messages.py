@@ -42,9 +42,10 @@ class OfSession(Message):
 
 
 class Beat(Message):
-    """life: another word after each time that a worker lost its programs. sessions: the epochs of
-    those that live."""
+    """at: when, by the worker's clock. life: another word after each time that a worker lost its
+    programs. sessions: the epochs of those that live."""
 
+    at: float
     life: str
     version: int
     seats: int
@@ -52,9 +53,13 @@ class Beat(Message):
 
 
 class BeatReply(Message):
-    """gone: sessions that the worker does not have any more, by what the gateway knows."""
+    """at: of the beat. gone: sessions that the worker does not have any more, by what the gateway
+    knows, with their epochs. term: the gateway's; each that begins has a greater one, and one with
+    a smaller one is heard no more."""
 
-    gone: tuple[str, ...] = ()
+    at: float
+    term: int
+    gone: dict[str, int] = {}
 
 
 # ── What a worker is to do ──────────────────────────────────────────────────────────────
@@ -63,8 +68,9 @@ class BeatReply(Message):
 class Open(OfSession):
     """Start or resume a session. resumes: its program's own id. home: what that knew last, as a
     packed folder in Base64. memory: it may ask for it. apart: a rehearsal in a folder that goes
-    with it."""
+    with it. term: see BeatReply."""
 
+    term: int
     persona: str
     front: dict[str, Any]
     body: str

@@ -25,6 +25,7 @@ from gateway.sessions.opener import KnownSessions, NoSessions, Opener
 from gateway.sessions.sessions import AgentProgram, LiveSession, SessionContext, digest
 from gateway.settings.personas.personas import Persona
 from gateway.workers.answers import Answers
+from gateway.workers.credentials import GATEWAY
 from gateway.workers.fleet import Fleet
 from gateway.workers.held import HeldCalls
 from gateway.workers.link import Link, LinkDown
@@ -62,13 +63,14 @@ class Workers:
             while True:
                 try:
                     await link.prepare()
+                    self.fleet.term = await link.lease(GATEWAY, GATEWAY)
                     break
                 except LinkDown as error:
                     log.warning("link.not_ready", reason=str(error))
                     await asyncio.sleep(AGAIN_S)
-            self.link = link
             await Ear(self.fleet).listen(link)
             await link.hear("moot.from.*.beat", self._beaten)
+            self.link = link
             try:
                 async with asyncio.TaskGroup() as group:
                     group.create_task(self.fleet.watch(link), name="silent workers")
@@ -81,9 +83,11 @@ class Workers:
                         await asyncio.gather(*closing)
                 await self.calls.close()
 
-    async def _beaten(self, subject: str, data: bytes) -> bytes:
+    async def _beaten(self, subject: str, data: bytes) -> None:
         worker = subject.split(".")[2]
-        return self.fleet.beaten(worker, Beat.model_validate_json(data)).encoded()
+        reply = self.fleet.beaten(worker, Beat.model_validate_json(data))
+        if self.link is not None:
+            await self.link.say(f"moot.to.{worker}.beat", reply.encoded())
 
     def programs(self, known: Callable[[str], AgentProgram]) -> Callable[[str], AgentProgram]:
         """The programs as they are there: whether one is installed, a worker knows."""
@@ -171,6 +175,7 @@ class RemoteOpener:
         wanted = Open(
             session=agent.session,
             epoch=agent.epoch,
+            term=workers.fleet.term,
             **_whose(persona, key),
             room=room,
             resumes=resumes,

@@ -8,7 +8,6 @@ that it runs goes on.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import secrets
 import shutil
 import tarfile
@@ -30,7 +29,7 @@ from gateway.sessions.sessions import LiveSession, session_folder
 from gateway.workers.fence import END_S, STOP_S, go_on, stop
 from gateway.workers.held import HeldCalls
 from gateway.workers.homes import pack, unpack
-from gateway.workers.link import Link, LinkDown
+from gateway.workers.link import Link
 from gateway.workers.messages import (
     VERSION,
     Answered,
@@ -99,6 +98,7 @@ class Worker:
         self._epochs: dict[str, int] = {}  # the newest of each session
         self._opening: dict[str, asyncio.Lock] = {}
         self._starting = 0
+        self._term = 0
         self._calls = HeldCalls()
         self._life = secrets.token_hex(8)
         self._heard_at = time.monotonic()
@@ -122,6 +122,7 @@ class Worker:
     async def run(self) -> None:
         """Work until this is cancelled; every program has ended then."""
         to = f"moot.to.{self.name}"
+        await self.link.hear(f"{to}.beat", self._hear_beat)
         await self.link.hear(f"{to}.open", self._hear_open)
         await self.link.hear(f"{to}.ask", self._hear_ask)
         await self.link.hear(f"{to}.do", self._hear_do)
@@ -146,24 +147,32 @@ class Worker:
 
     async def _beat(self) -> None:
         while True:
-            self._spawn(asyncio.create_task(self._beat_once(), name="beat"))
+            living = {
+                name: held.lease.epoch
+                for name, held in self._held.items()
+                if held.live.agent.alive()
+            }
+            now = time.monotonic()
+            beat = Beat(at=now, life=self._life, version=VERSION, seats=self.seats, sessions=living)
+            await self.link.say(f"moot.from.{self.name}.beat", beat.encoded())
             await asyncio.sleep(BEAT_S)
 
-    async def _beat_once(self) -> None:
-        sent_at = time.monotonic()
-        living = {
-            name: held.lease.epoch for name, held in self._held.items() if held.live.agent.alive()
-        }
-        beat = Beat(life=self._life, version=VERSION, seats=self.seats, sessions=living)
-        with contextlib.suppress(LinkDown):
-            told = await self.link.ask(f"moot.from.{self.name}.beat", beat.encoded(), STOP_S)
-            reply = BeatReply.model_validate_json(told)
-            for name in reply.gone:
-                held = self._held.get(name)
-                if held is not None and living.get(name) == held.lease.epoch:
-                    await self._end(held)
-            # as of when it was asked: a reply may have waited here while this process was stopped
-            self._heard_at = max(self._heard_at, sent_at)
+    async def _hear_beat(self, _subject: str, data: bytes) -> None:
+        reply = BeatReply.model_validate_json(data)
+        if not self._serves(reply.term):
+            return
+        for name, epoch in reply.gone.items():
+            held = self._held.get(name)
+            if held is not None and held.lease.epoch == epoch:
+                await self._end(held)
+        # as of when it was asked: a reply may have waited here while this process was stopped
+        self._heard_at = max(self._heard_at, min(reply.at, time.monotonic()))
+
+    def _serves(self, term: int) -> bool:
+        """True unless it is said by a gateway after which another one began: it was stopped, and
+        doesn't know yet."""
+        self._term = max(self._term, term)
+        return term == self._term
 
     async def _fence(self) -> None:
         """Stop what runs here while nobody is heard, and end it before another may have it."""
@@ -199,7 +208,7 @@ class Worker:
 
     async def _open(self, wanted: Open) -> Done:
         session, epoch = wanted.session, wanted.epoch
-        if epoch < self._epochs.get(session, 0):
+        if epoch < self._epochs.get(session, 0) or not self._serves(wanted.term):
             return Done(session=session, epoch=epoch, word="fenced")
         self._epochs[session] = epoch
         async with self._opening.setdefault(session, asyncio.Lock()):

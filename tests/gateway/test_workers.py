@@ -27,7 +27,7 @@ from gateway.workers.homes import pack, unpack
 from gateway.workers.link import Link, LinkDown
 from gateway.workers.messages import VERSION, Answered, Ask, Beat, Done, DraftShown, OfSession, Open
 from gateway.workers.opener import Workers
-from gateway.workers.remote import GatewaySide, RemoteAgent
+from gateway.workers.remote import GatewaySide, NoSeat, RemoteAgent
 from tests.doubles.replies import Replies
 from tests.doubles.running import until
 from tests.doubles.workers import Broker, connected, worker
@@ -54,10 +54,11 @@ def link_of(made: Broker, name: str) -> Any:
     return Link.open(made.url, Key.read(made.data_dir / FOLDER / f"{name}.nk"), name)
 
 
-def wanted(session: str = "s", epoch: int = 1) -> Open:
+def wanted(session: str = "s", epoch: int = 1, term: int = 1) -> Open:
     return Open(
         session=session,
         epoch=epoch,
+        term=term,
         persona="demo",
         front={"agent": "demo"},
         body="",
@@ -73,7 +74,7 @@ async def opened(workers: Workers, *, look: Any = None) -> RemoteAgent:
     epoch = await workers.link.lease("s", "w1")
     place = GatewaySide(workers.link, workers.fleet, workers.answers, workers.calls, look)
     agent = RemoteAgent(place, "s", "w1", epoch)
-    await agent.open(wanted(epoch=epoch))
+    await agent.open(wanted(epoch=epoch, term=workers.fleet.term))
     return agent
 
 
@@ -99,17 +100,19 @@ async def test_a_worker_hears_and_says_nothing_of_another_ones(tmp_path: Path) -
         for subject in ("moot.to.w2.>", "moot.from.>", "moot.>", ">", "_INBOX_w2.>"):
             await thief.hear(subject, steal)
         await victim.hear("moot.to.w2.>", get)
-        beat = Beat(life="x", version=VERSION, seats=8).encoded()
-        await thief.say("moot.from.w2.beat", beat)
+        beat = Beat(at=0.0, life="x", version=VERSION, seats=8).encoded()
         await until(lambda: workers.link is not None)
+        await thief.say("moot.from.w2.beat", beat)
         assert workers.link is not None
         with pytest.raises(LinkDown):
             await thief.ask("$JS.API.STREAM.NAMES", b"", 0.5)
         with pytest.raises(LinkDown):
             await thief.home("s")
-        assert await victim.ask("moot.from.w2.beat", beat, 5)  # its own word is heard
+        assert not workers.fleet.workers
+        await victim.say("moot.from.w2.beat", beat)  # its own word is heard
+        await until(lambda: list(workers.fleet.workers) == ["w2"])
         await workers.link.say("moot.to.w2.ask", b"a prompt")
-        await until(lambda: got == ["moot.to.w2.ask"])
+        await until(lambda: "moot.to.w2.ask" in got)
         assert stolen == []
         assert list(workers.fleet.workers) == ["w2"]
 
@@ -164,21 +167,22 @@ async def test_what_has_an_old_epoch_is_refused_at_both_ends(tmp_path: Path) -> 
         old = Ask(session="s", epoch=epoch - 1, turn="t0", prompt="echo old")
         told = await link.ask("moot.to.w1.ask", old.encoded(), 5)
         assert Done.model_validate_json(told).word == "fenced"
-        again = await link.ask("moot.to.w1.open", wanted(epoch=epoch - 1).encoded(), 5)
+        stale = wanted(epoch=epoch - 1, term=workers.fleet.term)
+        again = await link.ask("moot.to.w1.open", stale.encoded(), 5)
         assert Done.model_validate_json(again).word == "fenced"
 
         reply = Replies()
         asking = asyncio.create_task(agent.ask("permission", reply))
         await reply.asked.wait()
         turn = agent._turn
-        async with link_of(made, "w1") as stale:
+        async with link_of(made, "w1") as other:
             late = Answered(session="s", epoch=epoch - 1, turn=turn, answer=Answer("late"))
-            await stale.log("w1", "late", late.encoded())
+            await other.log("w1", "late", late.encoded())
             draft = DraftShown(
                 session="s", epoch=epoch - 1, turn=turn, number=99, text="late draft"
             )
-            await stale.say("moot.from.w1.shown", draft.encoded())
-            await stale.ask("moot.from.w1.beat", Beat(**_beat(workers, epoch)).encoded(), 5)
+            await other.say("moot.from.w1.shown", draft.encoded())
+            await other.say("moot.from.w1.beat", Beat(**_beat(workers, epoch)).encoded())
         assert not asking.done()
         assert "late draft" not in reply.drafts
         await agent.interrupt()
@@ -189,7 +193,25 @@ async def test_what_has_an_old_epoch_is_refused_at_both_ends(tmp_path: Path) -> 
 
 def _beat(workers: Workers, epoch: int) -> dict[str, Any]:
     life = workers.fleet.workers["w1"].life
-    return {"life": life, "version": VERSION, "seats": 4, "sessions": {"s": epoch}}
+    return {"at": 0.0, "life": life, "version": VERSION, "seats": 4, "sessions": {"s": epoch}}
+
+
+async def test_a_gateway_that_another_one_followed_is_heard_no_more(tmp_path: Path) -> None:
+    async with broker(tmp_path, "w1") as made, connected(made) as old:
+        await until(lambda: old.fleet.term > 0)
+        async with connected(made) as new, worker(made, tmp_path, "w1"):
+            agent = await opened(new)
+            assert agent.epoch > new.fleet.term > old.fleet.term
+            assert old.fleet.beaten("w1", Beat(**_beat(new, agent.epoch))).gone.keys() == {"s"}
+            await until(lambda: old.fleet.seats > 0)
+            with pytest.raises(NoSeat):
+                await opened(old)
+            for _ in range(4):  # the old one's replies come as often as the new one's
+                await asyncio.sleep(0.5)
+                assert agent.alive()
+            told = await agent._do("interrupt")
+            assert told.word == "done"  # the worker has it still
+            await agent.close()
 
 
 async def test_a_sessions_program_reaches_its_memory_through_the_gateway(tmp_path: Path) -> None:
@@ -230,8 +252,8 @@ async def test_a_worker_that_begins_another_life_has_lost_its_sessions(tmp_path:
         asking = asyncio.create_task(agent.ask("permission", reply))
         await reply.asked.wait()
         async with link_of(made, "w1") as other:
-            beat = Beat(life="another", version=VERSION, seats=4)
-            await other.ask("moot.from.w1.beat", beat.encoded(), 5)
+            beat = Beat(at=0.0, life="another", version=VERSION, seats=4)
+            await other.say("moot.from.w1.beat", beat.encoded())
         with pytest.raises(MachineLost):
             await asking
         assert not agent.alive()
@@ -252,7 +274,7 @@ class Lease:
 
 
 def beat(seats: int = 2, life: str = "a", **sessions: int) -> Beat:
-    return Beat(life=life, version=VERSION, seats=seats, sessions=sessions)
+    return Beat(at=0.0, life=life, version=VERSION, seats=seats, sessions=sessions)
 
 
 async def test_a_silent_worker_is_given_up_but_not_by_a_deaf_gateway() -> None:
@@ -299,10 +321,10 @@ def test_a_worker_is_told_what_it_no_longer_has() -> None:
     fleet = Fleet(2.0)
     fleet.beaten("w1", beat())
     fleet.let("s", Lease("w1", epoch=7))
-    assert fleet.beaten("w1", beat(s=7)).gone == ()
-    assert fleet.beaten("w1", beat(s=6)).gone == ("s",)
-    assert fleet.beaten("w2", beat(s=7)).gone == ("s",)
-    other = Beat(life="a", version=VERSION + 1, seats=9)
+    assert fleet.beaten("w1", beat(s=7)).gone == {}
+    assert fleet.beaten("w1", beat(s=6)).gone.keys() == {"s"}
+    assert fleet.beaten("w2", beat(s=7)).gone.keys() == {"s"}
+    other = Beat(at=0.0, life="a", version=VERSION + 1, seats=9)
     fleet.beaten("w3", other)
     assert "w3" not in fleet.workers
 
