@@ -137,10 +137,16 @@ class App:
         )
         self.queues.serve(self._runner(commands), self.intake.look)
         self.supervisor = make_supervisor(context)
+        context.store.health.on_recovery = self._stores_again
         self._backup = FailedBackup()
         self.alerts = make_alerts(
             context, self.supervisor, self.questions, self.queues.start, self._backup
         )
+
+    def _stores_again(self) -> None:
+        """The database was away, and is back."""
+        self.queues.take_up()
+        self.supervisor.read_again()
 
     def _services(self, installed: Installed | None) -> Services:
         admin = make_admin(

@@ -14,6 +14,7 @@ from contract.errors import MootError
 from gateway.core.clock import clock as system_clock
 from gateway.core.log_context import LogContext, log_context, own_log_context
 from gateway.observability.bot_health import BotHealth
+from store.health import StoreRefusal
 
 log = structlog.stdlib.get_logger("moot.app")
 
@@ -35,6 +36,9 @@ class Supervisor:
     ) -> None:
         """changed: told when a bot was started or has ended."""
         self.health: Mapping[str, BotHealth] = {bot.name: BotHealth(bot) for bot in bots}
+        self._runs: dict[str, asyncio.Future[None]] = {}
+        self._refused: set[str] = set()  # names of bots
+        self._again: set[str] = set()  # those that are about to read again
         self._changed = changed
         self._clock = clock
         self._sleep = sleep
@@ -57,17 +61,29 @@ class Supervisor:
         async def hear(event: Event) -> None:
             health.event_at = self._clock()
             room = "" if isinstance(event, Chosen) else event.room.id
-            with own_log_context(room=room):
-                await receive(event, bot)
+            try:
+                with own_log_context(room=room):
+                    await receive(event, bot)
+            except StoreRefusal:
+                self._refused.add(bot.name)
+                raise
 
         wait_s = FIRST_WAIT_S
         while True:
             began = asyncio.get_running_loop().time()
             health.since = self._clock()
             self._changed()
+            run = self._runs[bot.name] = asyncio.ensure_future(bot.run(hear))
             try:
-                await bot.run(hear)
+                await run
                 reason = "it returned"
+            except asyncio.CancelledError:
+                task = asyncio.current_task()
+                if bot.name not in self._again or (task is not None and task.cancelling()):
+                    raise
+                self._again.discard(bot.name)
+                log.info("bot.reads_again", bot=bot.name)
+                continue
             except MootError as error:
                 reason = str(error)
             except Exception:  # a bot's supervisor restarts it whatever it died of
@@ -80,6 +96,15 @@ class Supervisor:
             await self._sleep(wait_s)
             health.restarts += 1
             wait_s = min(wait_s * 2, LONGEST_WAIT_S)
+
+    def read_again(self) -> None:
+        """The database is back: a bot whose messages it refused connects again, and reads what was
+        said after the last that was taken. Platforms give up telling it."""
+        for name in self._refused:
+            if (run := self._runs.get(name)) is not None and not run.done():
+                self._again.add(name)
+                run.cancel()
+        self._refused.clear()
 
     def _ended(self, health: BotHealth, reason: str) -> None:
         health.since = None

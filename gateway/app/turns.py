@@ -52,7 +52,6 @@ def make_queues(context: Context) -> tuple[TurnQueues, TurnProgress]:
     queues = TurnQueues(
         context.group, context.store, context.ledger, context.transcript, progress, context.bots
     )
-    context.store.health.on_recovery = queues.take_up
     return queues, progress
 
 
