@@ -45,7 +45,9 @@ async def test_it_is_told_where_it_is_who_asks_and_whether_that_needs_thinking(
     assert occasion == TurnContext(
         "[Context: Platform=fake, User=Andi, Current time for user: 2026-04-21 02:02 PM (WIB)]",
         small,
+        turn=occasion.turn,
     )
+    assert occasion.turn
 
 
 async def test_the_role_is_the_one_that_the_roster_knows(tmp_path: Path) -> None:
