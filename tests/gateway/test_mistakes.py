@@ -117,6 +117,7 @@ SOUND = [
     Mistake("a folder to work in that is not there", ("moot.toml:2: agents.demo.workspace: there is no folder /nope; make it first",), toml='[agents.demo]\nworkspace = "/nope"\nprofile = "demo"\n'),
     Mistake("an agent that is none", ("agents.x.profile: there is no 'clod'; known: ",), toml='[agents.x]\nprofile = "clod"\n'),
     Mistake("a persona's agent that is none", ("ada.md: agent: there is no agent 'clause-code'; did you mean claude-code?",), persona="---\nagent: clause-code\n---\nHi\n"),
+    Mistake("the whole machine to work on", ("ada.md: workspace: / holds everything of this account", "name one folder in it"), persona="---\nagent: demo\nworkspace: /\n---\nHi\n"),
     Mistake("a folder to show that is not there", ("moot.toml:2: sandbox.mounts: there is no /nope; make it",), toml='[sandbox]\nmounts = ["/nope"]\n'),
     Mistake("an agent's program that is not there", ("moot.toml:3: agents.x.command: there is no program /nope/claude",), toml='[agents.x]\nprofile = "claude-code"\ncommand = "/nope/claude"\n'),
     Mistake("two bots with one login", ("moot.toml:5: bots.1: 'b' has the login of 'slack'", "SLACK_BOT_TOKEN_B=…"), toml=SLACK + '\n[[bots]]\nname = "b"\nplatform = "slack"\npersonas = ["demo"]\n', environment=TOKENS),

@@ -28,6 +28,7 @@ from gateway.settings.mistakes.words import KeyPath
 from gateway.settings.personas.personas import Persona, Personas
 from gateway.settings.sandbox import OwnSandboxTable, parse_mount
 from gateway.settings.tables import AgentTable
+from gateway.setup.folder import look_at
 from gateway.turns.voice import check_transcribe
 from gateway.web.signin.tokens import check_own
 
@@ -89,6 +90,7 @@ def check(
     findings += _access(config)
     findings += _named_personas(config, personas)
     findings += _folders(config) + _programs(config) + _sources(config)
+    findings += _unfit_folders(config, personas)
     for part in (
         lambda: make_bots(config, environment, personas),
         lambda: check_own(environment, beyond=page_auth(config).is_beyond),
@@ -152,6 +154,16 @@ def _folders(config: Config) -> list[Finding]:
                 key = located(config, (*path, "mounts"))
                 gone.append(_wrong(f"{key}: there is no {place}; make it, or leave it out"))
     return gone
+
+
+def _unfit_folders(config: Config, personas: Personas) -> list[Finding]:
+    """Personas' folders in which no agent can work: one that isn't there is told already."""
+    return [
+        _wrong(f"{one.name}.md: workspace: {fault}")
+        for one in personas.good.values()
+        if (folder := one.front.workspace) and folder.expanduser().is_dir()
+        if (fault := look_at(str(folder), config, config.gateway.data_dir).fault)
+    ]
 
 
 def _programs(config: Config) -> list[Finding]:
