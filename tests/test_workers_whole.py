@@ -104,6 +104,24 @@ async def test_an_answer_from_another_machine_is_exact(tmp_path: Path) -> None:
         assert moot.busy().name in moot.workers
 
 
+async def test_a_broker_of_moots_own_serves_a_worker_that_was_there_before_it(
+    tmp_path: Path,
+) -> None:
+    config = furnish(tmp_path)
+    (tmp_path / "personas" / "ash.md").write_text("---\nagent: demo\n---\nYou are ash.\n")
+    broker = Broker(tmp_path / "data")
+    broker.worker_key("w1")
+    worker = WorkerProcess(broker, tmp_path, "w1")
+    worker.start(MOOT_DEMO_PACE="0")
+    try:
+        table = f'[workers]\nnats = "embedded://127.0.0.1:{broker.port}"\n'
+        async with service(tmp_path, config + table) as moot:
+            told = await say(moot.url, "ana", "echo it is there")
+            assert told["replies"][0]["text"] == "it is there"
+    finally:
+        worker.end()
+
+
 async def test_a_killed_machines_turn_is_begun_again_on_the_other_and_answered_once(
     tmp_path: Path,
 ) -> None:
