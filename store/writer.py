@@ -21,6 +21,7 @@ Work = Callable[[Connection], T]
 
 LATER_S = 0.05
 AT_ONCE = 256  # works in a commit
+TOLD_AT_ONCE = 6  # of their callers, in a turn of the loop
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 1.0  # between tries of what is held
 
 
@@ -154,11 +155,18 @@ class Writer:
             return await self._failed(commit, error)
         self._pause_s = FIRST_PAUSE_S
         self._wrote()
-        for job, result in zip(commit.jobs, results, strict=True):
+        self._tell(list(zip(commit.jobs, results, strict=True)))
+        return True
+
+    def _tell(self, results: Sequence[tuple[_Job, Any]]) -> None:
+        """Some callers at a time: each goes on with a millisecond or two of work, and all of a
+        commit's together would hold up the loop."""
+        for job, result in results[:TOLD_AT_ONCE]:
             if not job.done.done():
                 job.done.set_result(result)
             self._jobs.task_done()
-        return True
+        if left := results[TOLD_AT_ONCE:]:
+            asyncio.get_running_loop().call_soon(self._tell, left)
 
     def _wrote(self) -> None:
         self._health.known_at = asyncio.get_running_loop().time()

@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 import traceback
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from contract.errors import ConfigError
 from store.database import HEAD, Store, StoreError
 from store.gateway_schema import metadata
 from store.schema import rooms
+from store.writer import TOLD_AT_ONCE
 from tests.conftest import NewUrl
 
 
@@ -54,6 +56,28 @@ async def test_one_callers_failure_leaves_the_others_writes_whole(url: str) -> N
             "c",
         ]
         assert await store.read(ids) == ["a", "b", "c"]
+
+
+async def test_those_who_share_a_commit_go_on_a_few_in_a_turn_of_the_loop(url: str) -> None:
+    turn, awake = 0, list[int]()
+    loop = asyncio.get_running_loop()
+
+    def count() -> None:
+        nonlocal turn
+        turn += 1
+        if len(awake) < 40:
+            loop.call_soon(count)
+
+    async def write(store: Store) -> None:
+        await store.write(lambda _: None)
+        awake.append(turn)
+
+    async with Store.open(url) as store, asyncio.TaskGroup() as group:
+        for _ in range(40):
+            group.create_task(write(store))
+        count()
+    assert len(awake) == 40
+    assert max(Counter(awake).values()) <= TOLD_AT_ONCE
 
 
 async def test_several_rows_lose_what_no_database_holds(url: str) -> None:
