@@ -73,22 +73,8 @@ class Supervisor:
             began = asyncio.get_running_loop().time()
             health.since = self._clock()
             self._changed()
-            run = self._runs[bot.name] = asyncio.ensure_future(bot.run(hear))
-            try:
-                await run
-                reason = "it returned"
-            except asyncio.CancelledError:
-                task = asyncio.current_task()
-                if bot.name not in self._again or (task is not None and task.cancelling()):
-                    raise
-                self._again.discard(bot.name)
-                log.info("bot.reads_again", bot=bot.name)
+            if (reason := await self._ran(bot, hear)) is None:
                 continue
-            except MootError as error:
-                reason = str(error)
-            except Exception:  # a bot's supervisor restarts it whatever it died of
-                log.exception("bot.crashed", bot=bot.name)
-                reason = "it crashed; the log says where"
             if asyncio.get_running_loop().time() - began > STEADY_S:
                 wait_s = FIRST_WAIT_S
             log.error("bot.restart", bot=bot.name, in_s=round(wait_s, 3), reason=reason)
@@ -96,6 +82,25 @@ class Supervisor:
             await self._sleep(wait_s)
             health.restarts += 1
             wait_s = min(wait_s * 2, LONGEST_WAIT_S)
+
+    async def _ran(self, bot: Bot, hear: Callable[[Event], Awaitable[None]]) -> str | None:
+        """Run a bot until it ends; return why it did. None: it is to read again."""
+        self._again.discard(bot.name)
+        run = self._runs[bot.name] = asyncio.ensure_future(bot.run(hear))
+        try:
+            await run
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if bot.name not in self._again or (task is not None and task.cancelling()):
+                raise
+            log.info("bot.reads_again", bot=bot.name)
+            return None
+        except MootError as error:
+            return str(error)
+        except Exception:  # a bot's supervisor restarts it whatever it died of
+            log.exception("bot.crashed", bot=bot.name)
+            return "it crashed; the log says where"
+        return "it returned"
 
     def read_again(self) -> None:
         """The database is back: a bot whose messages it refused connects again, and reads what was
