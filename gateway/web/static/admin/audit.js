@@ -3,9 +3,9 @@
 
 import * as api from "../lib/api.js";
 import { ACTS, sentence } from "./acts.js";
-import { address, empty, exactly, folded, roomTitle } from "./parts.js";
-import { FilteredList } from "./filtered.js";
-import { filledIn, h, icon } from "../lib/dom.js";
+import { empty, exactly, folded, roomTitle } from "./parts.js";
+import { FilteredList, commonChoices } from "./filtered.js";
+import { h, icon } from "../lib/dom.js";
 import { state } from "../lib/store.js";
 import { showWhy } from "../chat/why.js";
 import { count, t } from "../lib/i18n.js";
@@ -111,52 +111,6 @@ function entry(given) {
 
 /** @param {Record<string, string>} query */
 function filters(query) {
-  /**
-   * @param {string} name
-   * @param {string} label
-   * @param {Array<[string, string]>} known
-   */
-  const field = (name, label, known) =>
-    h(
-      "label",
-      { class: "filter" },
-      h("span", {}, label),
-      h("input", {
-        name,
-        class: "field",
-        value: query[name] ?? "",
-        list: `audit-${name}s`,
-        autocomplete: "off",
-        maxlength: 300,
-        "data-key": `audit-${name}`,
-      }),
-      h("datalist", { id: `audit-${name}s` }, ...known.map(([value, words]) => h("option", { value }, words))),
-    );
-  const rooms = [...state.rooms.values()].map(
-    (room) => /** @type {[string, string]} */ ([room.id, roomTitle(room.name, room.kind)]),
-  );
-  const form = h(
-    "form",
-    { class: "admin-filters", "aria-label": t("Which entries") },
-    field("act", t("What happened"), ACTS),
-    field(
-      "person",
-      t("Who"),
-      state.people.map((one) => [one.id, one.name]),
-    ),
-    field(
-      "persona",
-      t("Persona"),
-      state.personas.map((one) => [one.name, `@${one.name}`]),
-    ),
-    field("room", t("Room"), rooms),
-    h("button", { class: "button", "data-key": "audit-filter" }, t("Filter")),
-    list.filters(query) ? h("a", { class: "button", href: address("audit") }, t("Clear")) : null,
-  );
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    const to = address("audit", filledIn(form));
-    location.hash = to;
-  });
-  return form;
+  const { room, persona, person } = commonChoices(t("Room"), t("Persona"), t("Who"));
+  return list.form("audit", t("Which entries"), query, [["act", t("What happened"), ACTS], person, persona, room]);
 }

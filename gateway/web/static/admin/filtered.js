@@ -2,7 +2,13 @@
 // A list that the address filters, newest first, which grows at its end.
 
 import { pages } from "../lib/api.js";
-import { h } from "../lib/dom.js";
+import { byKey, filledIn, h, targetOf } from "../lib/dom.js";
+import { t } from "../lib/i18n.js";
+import { state } from "../lib/store.js";
+import { address, roomTitle } from "./parts.js";
+
+/** A choice of a filter: its name in the address, what it is called, and values with their words. */
+/** @typedef {[string, string, Array<[string, string]>]} Choice */
 
 export class FilteredList {
   /**
@@ -41,6 +47,29 @@ export class FilteredList {
   }
 
   /**
+   * The choices as a form, which changes the address of its section at once.
+   * @param {string} section
+   * @param {string} label
+   * @param {Record<string, string>} query
+   * @param {Choice[]} choices
+   */
+  form(section, label, query, choices) {
+    const form = h(
+      "form",
+      { class: "admin-filters", "aria-label": label },
+      ...choices.map((choice) => select(choice, query[choice[0]] ?? "")),
+      this.filters(query) ? h("a", { class: "button", href: address(section) }, t("Clear")) : null,
+    );
+    form.addEventListener("submit", (event) => event.preventDefault());
+    form.addEventListener("change", (event) => {
+      const key = targetOf(event).dataset.key;
+      location.hash = address(section, filledIn(form));
+      requestAnimationFrame(() => byKey(document.body, key ?? "")?.focus());
+    });
+    return form;
+  }
+
+  /**
    * @param {string} label
    * @param {() => void} refresh
    */
@@ -56,3 +85,41 @@ export class FilteredList {
     );
   }
 }
+
+/**
+ * @param {Choice} choice
+ * @param {string} chosen what the address says, which may be something that is not listed
+ */
+function select([name, label, options], chosen) {
+  const known = options.some(([value]) => value === chosen) || !chosen ? options : [...options, [chosen, chosen]];
+  const any = known.some(([value]) => !value) ? [] : [["", t("any")]];
+  return h(
+    "label",
+    { class: "filter" },
+    h("span", {}, label),
+    h(
+      "select",
+      { name, class: "field", "data-key": `filter-${name}` },
+      ...[...any, ...known].map(([value, words]) => h("option", { value, selected: value === chosen }, words)),
+    ),
+  );
+}
+
+/**
+ * The choices that many lists have, by the names that they have in an address.
+ * @param {string} room
+ * @param {string} persona
+ * @param {string} person
+ * @returns {{ room: Choice, persona: Choice, person: Choice }}
+ */
+export const commonChoices = (room, persona, person) => ({
+  room: [
+    "room",
+    room,
+    [...state.rooms.values()]
+      .map((one) => /** @type {[string, string]} */ ([one.id, roomTitle(one.name, one.kind)]))
+      .sort((a, b) => a[1].localeCompare(b[1])),
+  ],
+  persona: ["persona", persona, state.personas.map((one) => [one.name, `@${one.name}`])],
+  person: ["person", person, state.people.map((one) => [one.id, one.name])],
+});

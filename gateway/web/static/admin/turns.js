@@ -2,29 +2,37 @@
 // Turns: newest first, by room, persona, person, state, and how long they took.
 
 import * as api from "../lib/api.js";
-import { address, empty, exactly, folded, money, roomTitle, short, stateMark, stepLegend, timeBar } from "./parts.js";
-import { FilteredList } from "./filtered.js";
-import { byKey, filledIn, h, targetOf, withCode } from "../lib/dom.js";
+import { empty, exactly, folded, money, roomTitle, short, stateMark, stepLegend, timeBar } from "./parts.js";
+import { FilteredList, commonChoices } from "./filtered.js";
+import { h, withCode } from "../lib/dom.js";
 import { state } from "../lib/store.js";
 import { duration } from "../lib/words.js";
 import { showWhy } from "../chat/why.js";
 import { t } from "../lib/i18n.js";
 
 const FILTERS = ["room", "persona", "person", "state", "slow_ms"];
-const STATES = [
-  ["", t("any")],
-  ["open", t("at work")],
-  ["posted", t("answered")],
-  ["failed", t("failed")],
-  ["stopped", t("stopped")],
-];
-const SLOW = [
-  ["", t("any time")],
-  ["10000", t("over {time}", { time: duration(10_000) })],
-  ["30000", t("over {time}", { time: duration(30_000) })],
-  ["60000", t("over {n} min", { n: 1 })],
-  ["300000", t("over {n} min", { n: 5 })],
-];
+/** @typedef {import("./filtered.js").Choice} Choice */
+const STATE = /** @type {Choice} */ ([
+  "state",
+  t("State"),
+  [
+    ["open", t("at work")],
+    ["posted", t("answered")],
+    ["failed", t("failed")],
+    ["stopped", t("stopped")],
+  ],
+]);
+const TOOK = /** @type {Choice} */ ([
+  "slow_ms",
+  t("Took"),
+  [
+    ["", t("any time")],
+    ["10000", t("over {time}", { time: duration(10_000) })],
+    ["30000", t("over {time}", { time: duration(30_000) })],
+    ["60000", t("over {n} min", { n: 1 })],
+    ["300000", t("over {n} min", { n: 5 })],
+  ],
+]);
 const PAGE = 50;
 
 const list = new FilteredList("/api/admin/turns", FILTERS, PAGE);
@@ -71,49 +79,9 @@ export function scaleOf(items) {
 
 /** @param {Record<string, string>} query */
 function filters(query) {
-  /**
-   * @param {string} name
-   * @param {string} label
-   * @param {string[][]} options
-   */
-  const select = (name, label, options) => {
-    const known = options.some(([value]) => value === (query[name] ?? ""))
-      ? options
-      : [...options, [query[name], query[name]]];
-    return h(
-      "label",
-      { class: "filter" },
-      h("span", {}, label),
-      h(
-        "select",
-        { name, class: "field", "data-key": `filter-${name}` },
-        ...known.map(([value, words]) => h("option", { value, selected: value === (query[name] ?? "") }, words)),
-      ),
-    );
-  };
-  const rooms = [...state.rooms.values()]
-    .map((room) => [room.id, roomTitle(room.name, room.kind)])
-    .sort((a, b) => a[1].localeCompare(b[1]));
-  const form = h(
-    "form",
-    { class: "admin-filters", "aria-label": t("Which turns") },
-    select("room", t("Room"), [["", t("any")], ...rooms]),
-    select("persona", t("Persona"), [
-      ["", t("any")],
-      ...state.personas.map((persona) => [persona.name, `@${persona.name}`]),
-    ]),
-    select("person", t("Person"), [["", t("any")], ...state.people.map((person) => [person.id, person.name])]),
-    select("state", t("State"), STATES),
-    select("slow_ms", t("Took"), SLOW),
-    list.filters(query) ? h("a", { class: "button", href: address("turns") }, t("Clear")) : null,
-  );
-  form.addEventListener("submit", (event) => event.preventDefault());
-  form.addEventListener("change", (event) => {
-    const key = targetOf(event).dataset.key;
-    location.hash = address("turns", filledIn(form));
-    requestAnimationFrame(() => byKey(document.body, key ?? "")?.focus());
-  });
-  return form;
+  const { room, persona, person } = commonChoices(t("Room"), t("Persona"), t("Person"));
+  const choices = [room, persona, person, STATE, TOOK];
+  return list.form("turns", t("Which turns"), query, choices);
 }
 
 /**
