@@ -90,6 +90,8 @@ async def test_a_broken_log_is_reported_until_somebody_acknowledges_it(
         [row] = [json.loads(line) for line in shown.stdout.splitlines()]
         assert (row["by"]["id"], row["detail"]["why"]) == ("moot:shell", "the disk was full")
         assert row["detail"]["account"]
+        none = await asyncio.to_thread(moot, "audit", "show", "--act", "erase", cwd=tmp_path)
+        assert (none.stdout, none.stderr.strip()) == ("", "no entry fits that")
 
         tampered(tmp_path, CHANGES["the end"])  # with it goes the acknowledgement
         assert (await verify(tmp_path))[0] == 1

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import AsyncIterator, Iterator
 from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from contract.errors import MootError
 from gateway.cli.command_line import account_name, add_config, configured, printable
 
 if TYPE_CHECKING:
-    from gateway.audit.audit import Audit, AuditEntry
+    from gateway.audit.audit import Audit, AuditEntry, AuditFilter
     from gateway.audit.chain import Broken
     from gateway.settings.config import Config
 
@@ -136,7 +137,7 @@ async def _verify(audit: Audit, given: argparse.Namespace) -> int:
 
 
 async def _show(audit: Audit, given: argparse.Namespace, config: Config) -> int:
-    from gateway.audit.audit import AuditFilter, entry_of
+    from gateway.audit.audit import AuditFilter
 
     zone = config.gateway.zone
     wish = AuditFilter(
@@ -146,15 +147,26 @@ async def _show(audit: Audit, given: argparse.Namespace, config: Config) -> int:
         act=given.act,
         since=since(given.since, datetime.now(zone)) if given.since else None,
     )
-    if given.limit > 0:
-        for entry in reversed(await audit.page(wish, before=None, limit=given.limit)):
-            _say(as_json(entry) if given.json else as_line(entry, zone))
-        return 0
+    found = False
+    async for entry in _entries(audit, wish, given.limit):
+        found = True
+        _say(as_json(entry) if given.json else as_line(entry, zone))
+    if not found:
+        print("no entry fits that", file=sys.stderr)  # noqa: T201
+    return 0
+
+
+async def _entries(audit: Audit, wish: AuditFilter, limit: int) -> AsyncIterator[AuditEntry]:
+    """Those that fit, the oldest first. limit: so many of the newest; 0: all."""
+    from gateway.audit.audit import entry_of
+
+    if limit > 0:
+        for entry in reversed(await audit.page(wish, before=None, limit=limit)):
+            yield entry
+        return
     async for rows in audit.rows(wish):
         for row in rows:
-            entry = entry_of(row)
-            _say(as_json(entry) if given.json else as_line(entry, zone))
-    return 0
+            yield entry_of(row)
 
 
 def since(text: str, now: datetime) -> datetime:

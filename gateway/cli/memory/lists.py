@@ -60,6 +60,8 @@ async def search(on: MemoryContext) -> int:
         hits = await recall.search(on.given.query, gate, limit=on.given.limit)
         for fact, score in hits:
             on.say(f"{score:.3f}  {fact_line(fact, zone)}", **_values(fact, zone), score=score)
+        if not hits:
+            print("nothing is remembered there that fits", file=sys.stderr)  # noqa: T201
         return 0 if hits else 1
     while line := await asyncio.to_thread(sys.stdin.readline):
         query = line.rstrip("\r\n")
