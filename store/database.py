@@ -82,16 +82,17 @@ class Store(ABC):
             await asyncio.wait([writer])
             await store._close()
 
-    async def read(self, work: Work[T], *, small: bool = False) -> T:
+    async def read(self, work: Work[T], *, small: bool = False, cursor: bool = False) -> T:
         """Run `work`, which only reads.
 
         small: some dozen recent rows by an index; to change threads would take SQLite longer.
+        cursor: it fetches rows by and by (`yield_per`), for which a server wants a transaction.
         """
         patient_s = wait_s(patience(), self._writer.patience_s)
         began = asyncio.get_running_loop().time() if patient_s else 0.0
         while True:
             try:
-                return await self._read(work, small=small)
+                return await self._read(work, small=small, cursor=cursor)
             except Exception as error:
                 if (told := self.health.failed(error)) is error:
                     raise
@@ -100,7 +101,7 @@ class Store(ABC):
             await asyncio.sleep(LOOK_S)
 
     @abstractmethod
-    async def _read(self, work: Work[T], *, small: bool = False) -> T:
+    async def _read(self, work: Work[T], *, small: bool = False, cursor: bool = False) -> T:
         """Read, and raise what the driver raises."""
 
     @abstractmethod
@@ -175,7 +176,7 @@ class ThreadStore(Store):
         self._glanced: Connection | None = None  # the loop's own, likewise
         self._readers = ThreadPoolExecutor(READERS, "store-read")
 
-    async def _read(self, work: Work[T], *, small: bool = False) -> T:
+    async def _read(self, work: Work[T], *, small: bool = False, cursor: bool = False) -> T:
         def run() -> T:
             with self._engine.connect() as connection:
                 return work(connection)
@@ -224,8 +225,8 @@ class AsyncStore(Store):
         # each statement is a transaction: to begin and end one takes two round trips
         self._reads = engine.execution_options(isolation_level="AUTOCOMMIT")
 
-    async def _read(self, work: Work[T], *, small: bool = False) -> T:
-        async with self._reads.connect() as connection:
+    async def _read(self, work: Work[T], *, small: bool = False, cursor: bool = False) -> T:
+        async with (self._engine if cursor else self._reads).connect() as connection:
             return await connection.run_sync(work)
 
     async def _transact(self, works: Sequence[Work[Any]], number: str = "") -> list[Any]:

@@ -35,7 +35,7 @@ async def export_all(on: MemoryContext) -> int:
     if on.given.file == "-":
         on.out.flush()
         out = on.out.buffer
-        await on.store.read(lambda c: work(c, out.write))
+        await on.store.read(lambda c: work(c, out.write), cursor=True)
         out.flush()
         return 0
     path = Path(on.given.file)
@@ -44,7 +44,7 @@ async def export_all(on: MemoryContext) -> int:
         part.unlink(missing_ok=True)  # one that a killed export left may be open to others
         descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as file:
-            await on.store.read(lambda c: work(c, file.write))
+            await on.store.read(lambda c: work(c, file.write), cursor=True)
         part.replace(path)
     except OSError as error:
         raise ConfigError(f"{path}: can't be written: {error.strerror}") from None

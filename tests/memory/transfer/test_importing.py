@@ -33,7 +33,7 @@ NOT_EXCHANGED = {*_OF_MESSAGES, "tombstones"} | {
 
 
 async def exported(store: Store) -> bytes:
-    return await store.read(lambda c: b"".join(export(c)))
+    return await store.read(lambda c: b"".join(export(c)), cursor=True)
 
 
 async def imported(store: Store, lines: bytes | Iterable[dict[str, Any]]) -> Imported:
