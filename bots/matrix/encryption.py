@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import structlog
 
+from bots.kit.recent import Recent
 from bots.matrix.api import CLIENT, MatrixApi, path
 from bots.matrix.crypto.backup import KeyBackup
 from bots.matrix.crypto.identity import Identity
@@ -18,6 +19,8 @@ from bots.matrix.keys import ALGORITHM, EncryptionKeys
 from contract.errors import PlatformError
 
 log = structlog.stdlib.get_logger("moot.bots")
+
+_REMEMBERED = 1_000  # keys that were asked for
 
 
 class Encryption:
@@ -35,7 +38,8 @@ class Encryption:
         self.identity, self.backup, self.verifications = identity, backup, verifications
         self.decrypt = keys.decrypt
         self._rooms: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._requested: set[str] = set()
+        # by session: the room, and an event of it
+        self._requested: Recent[str, tuple[str, Mapping[str, Any]]] = Recent(_REMEMBERED)
 
     async def close(self) -> None:
         await self._keys.close()
@@ -75,19 +79,34 @@ class Encryption:
         """Take a sync's; return the sessions whose keys came. changed: whose devices have."""
         for event in to_device:
             await self.verifications.from_device(event)
-        return await self._keys.take(to_device, counts, changed)
+        came = await self._keys.take(to_device, counts, changed)
+        if any(self._has_got_a_key(event) for event in to_device):
+            await self._request_again()
+        return came
+
+    def _has_got_a_key(self, event: Mapping[str, Any]) -> bool:
+        """True if another device of the account asks for a key no more."""
+        told = (event.get("type"), event.get("sender"), (event.get("content") or {}).get("action"))
+        return told == ("m.room_key_request", self._keys.own.user_id, "request_cancellation")
+
+    async def _request_again(self) -> None:
+        """Whoever was asked for a key that it didn't have yet has forgotten that it was asked."""
+        for session, (room_id, event) in list(self._requested.items()):
+            if not await self._keys.has(room_id, session):
+                del self._requested[session]
+                await self.request(room_id, event)
 
     async def request(self, room_id: str, event: Mapping[str, Any]) -> None:
         """Ask for the key of an event, once a session."""
         session = str((event.get("content") or {}).get("session_id"))
         if session in self._requested:
             return
-        self._requested.add(session)
+        self._requested[session] = room_id, event
         try:
             await self._keys.requested(room_id, session)
             await self._to_device("m.room_key_request", self._wanted(room_id, event))
         except PlatformError as error:
-            self._requested.discard(session)
+            self._requested.pop(session, None)
             log.info("key.not_requested", reason=error)
 
     def _wanted(self, room_id: str, event: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -101,7 +120,7 @@ class Encryption:
                 "session_id": content.get("session_id"),
                 "sender_key": content.get("sender_key") or "",
             },
-            "request_id": str(content.get("session_id")),
+            "request_id": uuid4().hex,
             "requesting_device_id": own.device_id,
         }
         device = str(content.get("device_id") or "*")
