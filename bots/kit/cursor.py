@@ -33,6 +33,7 @@ class JsonState(Generic[M]):
         self._lock = threading.Lock()  # a writer whose task was cancelled goes on
         self._asked = self._written = 0
         self._text: str | None = None
+        self._behind = False  # what is on disk is older, which was told
 
     def read(self) -> M | None:
         """The value that was saved last; None: nothing ever. Raises OSError, ValidationError.
@@ -76,15 +77,18 @@ class JsonState(Generic[M]):
         await asyncio.to_thread(self._write, value.model_dump_json(), self._asked)
 
     async def keep(self, value: M) -> bool:
-        """Save it; False, and a warning, when the disk fails.
+        """Save it; False when the disk fails, and a warning the first time.
 
         A cursor that is behind costs a second delivery, which the gateway drops.
         """
         try:
             await self.save(value)
         except OSError as error:
-            log.warning("cursor.not_kept", reason=error)
+            if not self._behind:
+                log.warning("cursor.not_kept", reason=error)
+            self._behind = True
             return False
+        self._behind = False
         return True
 
     def _write(self, text: str, number: int) -> None:

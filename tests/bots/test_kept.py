@@ -58,3 +58,19 @@ def test_a_damaged_file_is_told_without_its_content(
         assert mark.load(otherwise="it begins again") is None
     assert "mark.json can't be read (ValidationError): it begins again" in caplog.text
     assert "secret" not in caplog.text
+
+
+async def test_a_disk_that_fails_is_told_once_until_it_works_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    mark, place = kept(tmp_path), tmp_path / "own"
+    for again in (1, 2):
+        place.write_text("a file, where the folder should be")
+        assert [await mark.keep(Mark(page=page + again)) for page in range(0, 30, 10)] == [
+            False
+        ] * 3
+        assert caplog.text.count("cursor.not_kept") == again
+        place.unlink()
+        assert await mark.keep(Mark(page=100 + again))
+        (place / "mark.json").unlink()
+        place.rmdir()
