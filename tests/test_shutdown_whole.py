@@ -64,6 +64,8 @@ async def test_what_runs_is_finished_and_what_waits_is_answered_by_the_next_star
         ana, budi = await answered(moot.url, "ana", 4), await answered(moot.url, "budi", 2)
         assert [text for text in ana if "<<" not in text] == ["finished", "another"]
         assert budi[1:] == ["a third"]
+        await until(lambda: moot.log().count("turn.posted") >= 3)  # it is told after the post
+        await moot.stop()
         assert moot.log().count("turn.posted") == 3
 
 
