@@ -26,26 +26,28 @@ def literal(text: str) -> str:
 
 def question_markdown(question: Question) -> str:
     """The title, the details in a code block, and what to type for each choice."""
-    title = _cut(" ".join(question.title.split()), TITLE_CHARS)
-    parts = [f"**{literal(title)}**"] if title else []
-    if question.detail.strip():
-        parts.append(fenced(_cut(question.detail, DETAIL_CHARS)))
     choices = (
         f"`{question.typed(number)}` {literal(option.label)}"
         for number, option in enumerate(question.options)
     )
     notes = [question.note] if question.note else []
-    return "\n\n".join([*parts, "\n".join(choices), *notes])
+    return "\n\n".join([*_asked(question, DETAIL_CHARS), "\n".join(choices), *notes])
+
+
+def _asked(question: Question, detail_chars: int) -> list[str]:
+    """The title, and so much of the details in a code block; each where there is one."""
+    title = _cut(" ".join(question.title.split()), TITLE_CHARS)
+    parts = [f"**{literal(title)}**"] if title else []
+    if question.detail.strip():
+        parts.append(fenced(_cut(question.detail, detail_chars)))
+    return parts
 
 
 def decided_markdown(question: Question, option: int, by: str) -> str:
     """The text in a question's place when it is decided: what was asked, the choice, and whose it
     was."""
-    title = literal(_cut(question.title, TITLE_CHARS))
     label = literal(_cut(question.options[option].label, LABEL_CHARS))
-    detail = question.detail.strip("\n")
-    asked = [fenced(_cut(detail, DECIDED_CHARS))] if detail.strip() else []
-    return "\n\n".join([f"**{title}**", *asked, f"{label} ({literal(by)})"])
+    return "\n\n".join([*_asked(question, DECIDED_CHARS), f"{label} ({literal(by)})"])
 
 
 ALONE = phrase(

@@ -92,7 +92,7 @@ class Encryption:
     async def _request_again(self) -> None:
         """Whoever was asked for a key that it didn't have yet has forgotten that it was asked."""
         for session, (room_id, event) in list(self._requested.items()):
-            if not await self._keys.has(room_id, session):
+            if await self.decrypt(room_id, event) is None:
                 del self._requested[session]
                 await self.request(room_id, event)
 

@@ -216,10 +216,6 @@ class EncryptionKeys:
         known = self._olm.inbound_group_store[room_id].items()
         return next((key for key, held in known if session in held), "unknown")
 
-    async def has(self, room_id: str, session_id: str) -> bool:
-        """True if the key of a session is here."""
-        return await _off_loop(lambda: self._sender_key(room_id, session_id) != "unknown")
-
     # ── Keys that are asked for ─────────────────────────────────────────────────────────
 
     def _named_by_session(self, raw: Mapping[str, Any]) -> Mapping[str, Any]:
