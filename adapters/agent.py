@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -11,6 +10,7 @@ from contract.agent import Answer, Question
 from contract.chat import Attachment
 from contract.errors import AgentError
 from contract.language import phrase
+from contract.values import dataclass
 from contract.work import Work
 
 Network = Literal["host", "none"]

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from adapters.agent import MemoryServer
 from adapters.turn_events import State
 from adapters.turn_signs import Controls, PromptTyping, Shown, TurnSigns
 from contract.language import Phrase, later, phrase
+from contract.values import dataclass
 
 # ── Its start ───────────────────────────────────────────────────────────────────────────
 

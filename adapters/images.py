@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import base64
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from contract.chat import Attachment
+from contract.values import dataclass
 
 KINDS = {"png": "image/png", "jpeg": "image/jpeg", "gif": "image/gif", "webp": "image/webp"}
 MOST_BYTES = 3_900_000  # of one: the Anthropic API takes 5 MiB of its base64

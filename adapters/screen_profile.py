@@ -6,7 +6,9 @@ Each agent's own stands in its file of `adapters.profiles`.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
+
+from contract.values import dataclass
 
 NEVER = re.compile(r"(?!)")
 RULE = r"[─━═╌▀▄]{10,}"

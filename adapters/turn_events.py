@@ -7,12 +7,12 @@ turns.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from contract.agent import TOOL_TEXT, Question, Usage
 from contract.errors import AgentFault
 from contract.language import Phrase
+from contract.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

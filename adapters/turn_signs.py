@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Literal
 
 from adapters.turn_events import Reader, State
 from contract.agent import Option
 from contract.errors import AgentFault
+from contract.values import dataclass
 
 if TYPE_CHECKING:
     from adapters.screen_profile import ScreenProfile

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from contract.agent import Question
 from contract.chat import Deleted, Destination, Edited, Event, Room, Speaker
+from contract.values import dataclass
 from contract.work import Draft
 
 if TYPE_CHECKING:

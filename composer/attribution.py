@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from composer import headings
@@ -11,6 +11,7 @@ from composer.guard import indent, lines
 from composer.labels import bare, tagged
 from composer.thread import block_items
 from contract.chat import IngestMetadata
+from contract.values import dataclass
 
 _HEADING = headings.HEADINGS[headings.THREAD].replace("THREAD CONTEXT", "Thread context")
 

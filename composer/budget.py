@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from composer import headings
 from composer.cuts import cut_end
 from contract.briefing import Budget, Trim
+from contract.values import dataclass
 
 CHARS_PER_TOKEN = 4
 CONTEXT_PERCENT = 70

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from composer import headings
+from contract.values import dataclass
 
 _MESSAGE = re.compile(r"^\[(\d\d:\d\d) \|", re.MULTILINE)
 _UNIT = re.compile(r"^- (.+)$", re.MULTILINE)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import quote
 
 from composer.guard import clean, label
 from contract.chat import Speaker
 from contract.looks import look, skeleton, without_marks
+from contract.values import dataclass
 
 ID_CHARS = 300  # a source of 32, a colon, an external id of 255
 MENTION_CHARS = 128

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pydantic import AwareDatetime, ConfigDict
 
 from contract.chat import Attachment, Count, Room, Speaker
+from contract.values import dataclass
 
 _FORBID = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from operator import not_
 from typing import Annotated, Any, Literal
@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from contract.errors import Rejected
 from contract.language import later
+from contract.values import dataclass
 
 SenderType = Literal["human", "bot"]
 RoomKind = Literal["room", "dm", "gdm"]

@@ -10,10 +10,12 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from pathlib import Path
 from typing import Literal, get_args
+
+from contract.values import dataclass
 
 Language = Literal["en", "de", "es", "ja", "zh"]
 LANGUAGES: tuple[Language, ...] = get_args(Language)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import timedelta
 from html import unescape
 from itertools import accumulate
@@ -19,6 +18,7 @@ from typing import Literal
 from unicodedata import category
 
 from contract.looks import look, one_look
+from contract.values import dataclass
 
 PrivateParts = Literal["part", "open", "all"]
 """A message's: it has some; the last of them is not closed; it is one as a whole, because it stands

@@ -4,10 +4,11 @@ files that it hands over to them."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, Literal
 
 from contract.chat import Attachment
+from contract.values import dataclass
 
 StepState = Literal["running", "done", "failed"]
 TodoState = Literal["open", "doing", "done"]

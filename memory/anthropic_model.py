@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
 from contract.agent import Completion, Tool, ToolCall, Usage
 from contract.errors import ModelError
+from contract.values import dataclass
 from llm.answer import ModelAnswer
 from llm.client import API, AnthropicClient
 from llm.errors import ApiError, ApiFault

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, insert, select, update
 
+from contract.values import dataclass
 from store.rows import from_row
 from store.schema import pointers
 from store.timestamps import micros

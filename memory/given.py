@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+
+from contract.values import dataclass
 
 LAST = 2**62  # after every message
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from functools import partial
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, and_, bindparam, delete, exists, insert, select
 
 from contract.briefing import Landmark
+from contract.values import dataclass
 from memory.layers import BriefRequest, LayerAnswers
 from memory.scopes import Gate, check_scope
 from store.database import Store

@@ -7,7 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from datetime import datetime
 from functools import reduce
 from operator import add
@@ -19,6 +19,7 @@ from sqlalchemy import Exists, select
 from contract.agent import ToolUse
 from contract.briefing import Fact, Landmark, Note, Observation
 from contract.chat import Room, Speaker
+from contract.values import dataclass
 from memory.given import NOTHING, GivenText
 from memory.pace import LearningPace
 from memory.scopes import Invocation

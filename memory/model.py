@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Protocol
@@ -15,6 +14,7 @@ from sqlalchemy import Connection, insert
 
 from contract.agent import Completion, Tool, Usage
 from contract.errors import ModelError
+from contract.values import dataclass
 from store.database import Store
 from store.schema import model_calls
 from store.timestamps import micros

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from unicodedata import normalize
@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Row, bindparam, exists, select
 
 from contract.chat import Speaker, unaddressed
 from contract.private import has_private, private_spans
+from contract.values import dataclass
 from memory.layers import OWN_TOOLS, AnsweredTurn
 from memory.private import public
 from store.database import Store

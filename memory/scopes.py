@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, TypeVar
 
@@ -12,6 +11,7 @@ import structlog
 
 from contract.chat import Room
 from contract.errors import MootError
+from contract.values import dataclass
 
 log = structlog.stdlib.get_logger("moot.memory")
 

@@ -15,7 +15,6 @@ import socket
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -24,6 +23,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import SQLAlchemyError
 
 from contract.errors import MootError
+from contract.values import dataclass
 from store.gateway_schema import commits, house
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import ColumnElement, Connection, func, or_, select
 
 from contract.chat import Speaker
+from contract.values import dataclass
 from store.database import Store
 from store.schema import messages
 from store.timestamps import moment

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Select, bindparam, func, or_, select, update
 from contract.briefing import TranscriptLine
 from contract.chat import Attachment, Deleted, Edited, Inbound, Room, Speaker, through_of
 from contract.private import kind_of_private, may_be_private
+from contract.values import dataclass
 from store.database import Store, insert_of
 from store.kept import EDIT, KEPT, PRIVATE, kept_values
 from store.schema import messages, rooms

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeVar
 from uuid import uuid4
 
 import structlog
 from sqlalchemy import Connection
 
+from contract.values import dataclass
 from store.health import StoreHealth, StoreRefusal
 from store.patience import Patience, patience, wait_s
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from adapters.acp.json_lines import JsonLinesProcess
 from adapters.agent import MemoryServer
 from adapters.images import Picture
 from adapters.pty.terminal import StartCommand
+from contract.values import dataclass
 
 log = structlog.stdlib.get_logger("moot.adapters.acp")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from acp.schema import (
@@ -28,6 +28,7 @@ from adapters.records.excerpt import changes
 from adapters.records.work import WorkSteps, edited, tool_name
 from adapters.turn_events import MOST_USES, cut_tool_text
 from contract.agent import ToolUse
+from contract.values import dataclass
 from contract.work import FileChange, StepState, ToolStep
 
 TEXT_CHARS = 1_000_000  # of all it says in a turn; a book has half of that

@@ -11,7 +11,7 @@ import json
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import dropwhile, groupby
 from pathlib import Path
 from typing import Literal
@@ -20,6 +20,7 @@ import structlog
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from contract.chat import Attachment
+from contract.values import dataclass
 
 log = structlog.stdlib.get_logger("moot.conversation")
 

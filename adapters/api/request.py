@@ -9,7 +9,6 @@ read from the cache again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -17,6 +16,7 @@ from weakref import WeakKeyDictionary
 from adapters.api.conversation import ConversationMessage
 from adapters.images import Picture
 from contract.chat import Attachment
+from contract.values import dataclass
 from llm.client import KeptJson
 
 Json = Mapping[str, Any]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal
 
 from adapters.records.spent import total
@@ -27,6 +27,7 @@ from adapters.turn_events import (
 )
 from adapters.turn_signs import TurnSigns
 from contract.agent import Answer, ToolUse, Usage
+from contract.values import dataclass
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise, takewhile
 from typing import Any
 
@@ -21,6 +21,7 @@ from adapters.profiles.generic import KEYS
 from adapters.reading.choices import keys_on
 from adapters.reading.reply import letters_of
 from adapters.reading.standing import words_of
+from contract.values import dataclass
 
 FOOT_ROWS = 15  # an input box with its footer is not longer
 BEGUN_S, ENDING_S = 0.15, 0.05  # frames so near to Enter and to the end show neither

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 
 from adapters.describing.rows import escaped, whole_row
@@ -12,6 +12,7 @@ from adapters.describing.watch import WatchedPrompt
 from adapters.reading.reply import letters_of
 from adapters.reading.tables import indent
 from adapters.reading.visible import columns
+from contract.values import dataclass
 
 HEAD, TAIL = 24, 12  # letters by which a prompt's line is found
 WIDE = 0.6  # of the columns: a row beyond that may be broken at the margin,

@@ -6,7 +6,7 @@ import asyncio
 import copy
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from adapters.agent import Launch
 from adapters.cli.keyboard import echoed, keystrokes, pastes
@@ -20,6 +20,7 @@ from adapters.session.session import last_words
 from adapters.session.startup import prepare, setting_of
 from contract.errors import AgentError
 from contract.language import later
+from contract.values import dataclass
 
 SAMPLE_S = 0.05
 START_QUIET_S = 1.5

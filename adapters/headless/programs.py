@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -21,6 +21,7 @@ from adapters.profiles import claude_code, codex, gemini, opencode
 from adapters.pty.process_group import RunResult
 from contract.agent import Usage
 from contract.errors import ModelError
+from contract.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

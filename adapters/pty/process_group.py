@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
@@ -18,6 +17,7 @@ from adapters.pty.process_tree import (
     kill,
     lifeline,
 )
+from contract.values import dataclass
 
 
 class ProcessGroup(asyncio.SubprocessProtocol):

@@ -19,7 +19,6 @@ import threading
 import tty
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
@@ -28,6 +27,7 @@ import structlog
 from adapters.pty.open_files import OPEN_FILES
 from adapters.pty.process_tree import BECOME, PYTHON, ask_to_end, end_younger, kept, kill, lifeline
 from adapters.pty.turnstile import turnstile
+from contract.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

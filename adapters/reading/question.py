@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from adapters.reading.visible import VisibleRow, visible_rows
 from adapters.screen.screen import Screen
 from adapters.screen_profile import ScreenProfile
 from contract.agent import Option
+from contract.values import dataclass
 
 _FRAME = re.compile(r"[\s│┃║]*")
 _OPTION = re.compile(r"([❯›>●▶➤→*]?)\s*(\d{1,2})[.)]\s+(\S.*)")

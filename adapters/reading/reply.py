@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import groupby
 
 from adapters.reading.prose import markdown
@@ -18,6 +18,7 @@ from adapters.reading.visible import VisibleRow, guess_reply, is_muted
 from adapters.screen.screen import Screen
 from adapters.screen.style import PLAIN
 from adapters.screen_profile import ScreenProfile
+from contract.values import dataclass
 
 __all__ = [
     "ScreenDialog",

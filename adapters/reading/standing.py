@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from adapters.cli_profile import Profile
 from adapters.screen.screen import Screen
 from adapters.screen_profile import NEVER
+from contract.values import dataclass
 
 RAW_ABOVE, RAW_BELOW = 6, 10  # rows that are shown of a question whose choices can't be read
 ANSWERED, TYPED = 16, 4  # are remembered

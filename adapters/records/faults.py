@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from contract.errors import AgentFault
 from contract.language import Phrase, later, phrase
+from contract.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,11 @@ which the program takes its terminal: in bubblewrap's session Ctrl-C would end b
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from adapters.agent import Sandbox
+from contract.values import dataclass
 
 SYSTEM = ("/bin", "/lib", "/lib32", "/lib64", "/libx32", "/sbin")  # links into /usr, or folders
 ETC = (

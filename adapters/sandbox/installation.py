@@ -7,8 +7,10 @@ import os
 import shlex
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
+
+from contract.values import dataclass
 
 LINKS = 40  # in one path; what Linux follows
 SHEBANG_BYTES = 512

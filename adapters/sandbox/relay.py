@@ -14,11 +14,13 @@ import shutil
 import socket
 import tempfile
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import structlog
+
+from contract.values import dataclass
 
 log = structlog.stdlib.get_logger("moot.sandbox")
 

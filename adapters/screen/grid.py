@@ -6,12 +6,12 @@ Every method is total: positions and counts may be anything.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from adapters.screen.cells import CLUSTER_LIMIT, JOINER, cluster_width, joins, plain_cells, width
 from adapters.screen.rows import CellRow
 from adapters.screen.scrollback import Scrollback
 from adapters.screen.style import PLAIN, Style
+from contract.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import codecs
 import re
-from dataclasses import dataclass
 from typing import Literal
 
 from adapters.screen.queries import (
@@ -22,6 +21,7 @@ from adapters.screen.queries import (
     parse,
 )
 from adapters.screen.tokens import ASCII, CONTROL, CSI, ESCAPE, OSC, STRING, TEXT, Tokenizer
+from contract.values import dataclass
 
 # Most of what a program writes is no signal and is passed over in one go: text, controls, and
 # whole sequences that end otherwise than those that may be one. Two to four times as fast.

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Coroutine, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Generic, Protocol, TypeVar
 
 import structlog
@@ -22,6 +22,7 @@ from adapters.turn_events import HookQuestion
 from contract.agent import Question, Usage
 from contract.errors import AgentError, AgentFault
 from contract.language import Phrase, later
+from contract.values import dataclass
 
 PARTIAL_S = 0.7  # for the last words of a program that is ended anyway
 BREAK_OFF_S = 3.0  # for an interrupt to work

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import structlog
@@ -25,6 +24,7 @@ from bots.bluebubbles.wire import Millis, WireMessage
 from bots.kit.cursor import JsonState
 from bots.kit.webhook import address, is_out_of_reach
 from contract.errors import PlatformError
+from contract.values import dataclass
 
 log = structlog.stdlib.get_logger("moot.bots")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import structlog
@@ -32,6 +31,7 @@ from bots.kit.recent import Recent
 from bots.kit.wire import readable
 from contract.chat import Room, Speaker
 from contract.errors import PlatformError
+from contract.values import dataclass
 
 log = structlog.stdlib.get_logger("moot.bots")
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import unquote
@@ -18,6 +17,7 @@ from pydantic import ValidationError
 from bots.bluebubbles.wire import WireAttachment, WireChat, WireMessage
 from bots.kit.events import DeletedMessage, EditedMessage, FileRef, RenamedRoom
 from contract.chat import EXTERNAL_ID, RoomKind, Speaker
+from contract.values import dataclass
 
 # Stands in a text where an attachment is; newer servers take it out themselves.
 _OBJECT = "\ufffc"

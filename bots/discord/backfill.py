@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any
 
@@ -26,6 +26,7 @@ from bots.kit.recent import Lookup
 from bots.kit.retry import PatientCalls
 from contract.chat import SLASH, Speaker
 from contract.errors import PlatformError
+from contract.values import dataclass
 
 log = structlog.stdlib.get_logger("moot.bots")
 

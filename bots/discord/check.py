@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import discord
@@ -11,6 +10,7 @@ import discord
 from bots.discord.api import DiscordApi, DiscordRefused
 from bots.discord.connection import token_refused
 from contract.errors import PlatformError
+from contract.values import dataclass
 
 # Flags of an application: granted to a large bot, or switched on for one in less than 100 guilds.
 _MEMBERS = 1 << 14 | 1 << 15

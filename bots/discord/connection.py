@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
@@ -27,6 +26,7 @@ from yarl import URL
 from bots.discord.api import DiscordApi, DiscordHttp
 from bots.kit.retry import backoff_s
 from contract.errors import ConfigError, PlatformError
+from contract.values import dataclass
 
 log = structlog.stdlib.get_logger("moot.bots")
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import structlog
@@ -30,6 +29,7 @@ from bots.kit.events import faulty_fields
 from bots.kit.recent import Recent
 from contract.chat import Room, RoomKind, Speaker
 from contract.errors import PlatformError
+from contract.values import dataclass
 
 log = structlog.stdlib.get_logger("moot.bots")
 

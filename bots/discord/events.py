@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -26,6 +25,7 @@ from bots.kit.events import FileRef, PinChange, SaidMessage, faulty_fields
 from bots.kit.reactions import PIN
 from bots.kit.recent import Recent
 from contract.chat import SLASH, Speaker
+from contract.values import dataclass
 
 SOURCE = "discord"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import structlog
@@ -48,6 +48,7 @@ from bots.kit.platform_bot import BotSetup
 from bots.kit.slash import SlashCommand, SlashOption
 from contract.chat import SLASH, Chosen, Deleted, Destination, Edited, Event, Inbound, Pinned
 from contract.errors import PlatformError
+from contract.values import dataclass
 
 log = structlog.stdlib.get_logger("moot.bots")
 

@@ -4,7 +4,7 @@ were pressed. Pure."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -13,6 +13,7 @@ from bots.discord.events import Channel, NewMessage, Person, moment, person
 from bots.discord.wire import WireData, WireInteraction, WireMessage, WireOption
 from bots.kit.events import faulty_fields
 from contract.chat import SLASH
+from contract.values import dataclass
 
 MESSAGE_MENU = 3  # the type of a command in a message's menu
 ASK = "Ask "  # begins the name of ours, before a persona's

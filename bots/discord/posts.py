@@ -13,7 +13,6 @@ import json
 import mimetypes
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -31,6 +30,7 @@ from contract.agent import Question
 from contract.chat import SLASH, Destination
 from contract.errors import PlatformError
 from contract.language import phrase, say
+from contract.values import dataclass
 
 Message = Mapping[str, Any]
 

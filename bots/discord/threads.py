@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import structlog
 
 from bots.discord.api import DiscordApi, DiscordRefused
@@ -13,6 +11,7 @@ from bots.discord.wire import WireChannel
 from bots.kit.recent import Recent
 from contract.chat import unaddressed
 from contract.errors import PlatformError
+from contract.values import dataclass
 
 log = structlog.stdlib.get_logger("moot.bots")
 

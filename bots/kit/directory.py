@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Hashable, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from bots.kit.events import SaidMessage
 from bots.kit.recent import Lookup
 from contract.chat import Speaker
+from contract.values import dataclass
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")

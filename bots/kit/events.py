@@ -6,11 +6,12 @@ Of a message only the most is alike: each platform has a `NewMessage` of its own
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, TypeVar
 
 from pydantic import ValidationError
+
+from contract.values import dataclass
 
 R = TypeVar("R")
 P = TypeVar("P")

@@ -6,7 +6,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -17,6 +17,7 @@ from bots.kit.lanes import GRACE_S
 from bots.kit.platform_bot import BotSetup
 from contract.chat import Attachment, Event, Inbound, IngestMetadata, Room, Speaker
 from contract.errors import PlatformError, Rejected
+from contract.values import dataclass
 
 log = structlog.stdlib.get_logger("moot.bots")
 

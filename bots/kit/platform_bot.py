@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -18,6 +18,7 @@ from bots.markdown.writer import Dialect
 from contract.agent import Question
 from contract.chat import Deleted, Destination, Edited, Room, Speaker
 from contract.errors import PlatformError
+from contract.values import dataclass
 from contract.work import Draft
 
 

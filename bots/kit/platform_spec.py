@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -13,6 +13,7 @@ from bots.bot import Bot
 from bots.kit.platform_bot import BotSetup
 from bots.kit.slash import SlashCommand
 from contract.errors import ConfigError
+from contract.values import dataclass
 
 
 def _address(value: str) -> str:

@@ -6,7 +6,6 @@ import asyncio
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import aiohttp
@@ -15,6 +14,7 @@ from yarl import URL
 from bots.kit.files import mime_of
 from bots.kit.http_pool import HttpPool, call_errors, file_errors, read_file
 from contract.errors import PlatformError
+from contract.values import dataclass
 
 _MOVED = (301, 302, 303, 307, 308)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from contract.chat import Room, Speaker
+from contract.values import dataclass
 
 Suggest = Callable[[Room, Speaker], Sequence[str]]
 """The values that somebody may give there now; must not wait."""

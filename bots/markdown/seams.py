@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from bots.markdown.reader import read
 from bots.markdown.tree import (
@@ -18,6 +17,7 @@ from bots.markdown.tree import (
     Quote,
     TableBlock,
 )
+from contract.values import dataclass
 
 # What a cut before a line costs, against the share of the post that it leaves empty.
 AFTER_BLANK, BLOCK, ITEM = 0.0, 0.1, 0.15

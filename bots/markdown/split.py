@@ -12,11 +12,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 import regex
 
 from bots.markdown.seams import FORBIDDEN, TORN, Seams
+from contract.values import dataclass
 
 # Links, formulas, code spans and platform tokens: a line is not cut inside one.
 _ATOM = re.compile(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
@@ -39,6 +38,7 @@ from bots.markdown.tree import (
     TableBlock,
     Text,
 )
+from contract.values import dataclass
 
 ZERO_WIDTH = "\u200b"
 

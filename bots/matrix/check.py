@@ -6,7 +6,7 @@ import asyncio
 import json
 import secrets
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from bots.kit.files import write
 from bots.matrix import oauth
 from bots.matrix.api import CLIENT, MatrixApi, MatrixRefused, TokenRefused
 from contract.errors import ConfigError
+from contract.values import dataclass
 
 log = structlog.stdlib.get_logger("moot.bots")
 

@@ -6,7 +6,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from bots.kit.directory import SHOWN, LookupDirectory, thread_block
@@ -16,6 +16,7 @@ from bots.matrix.events import SOURCE, NewMessage, OwnUser, parse_event, parsed,
 from bots.matrix.wire import WireEvent
 from contract.chat import Room, RoomKind, Speaker
 from contract.errors import PlatformError
+from contract.values import dataclass
 
 _SMALL = 8  # an unnamed room of at most so many is a conversation among them
 _SHOWN = 3  # people named in the name of a room that has none

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import unescape
 from typing import Any
@@ -18,6 +17,7 @@ from pydantic import ValidationError
 from bots.kit.events import DeletedMessage, EditedMessage, FileRef, SaidMessage
 from bots.matrix.wire import WireContent, WireEncryptedFile, WireEvent, WireRelation
 from contract.chat import Speaker
+from contract.values import dataclass
 
 SOURCE = "matrix"
 

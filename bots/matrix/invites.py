@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from urllib.parse import quote
 
 import structlog
@@ -16,6 +16,7 @@ from bots.matrix.directory import Directory
 from bots.matrix.events import SOURCE, parsed
 from bots.matrix.wire import WireInvited
 from contract.errors import PlatformError
+from contract.values import dataclass
 
 log = structlog.stdlib.get_logger("moot.bots")
 

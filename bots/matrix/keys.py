@@ -11,7 +11,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -30,6 +30,7 @@ from nio.store import SqliteStore
 
 from bots.matrix.check import Account
 from contract.errors import PlatformError
+from contract.values import dataclass
 
 T = TypeVar("T")
 

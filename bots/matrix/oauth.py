@@ -10,7 +10,7 @@ import asyncio
 import secrets
 import string
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeVar
 
 import aiohttp
@@ -19,6 +19,7 @@ from pydantic import BaseModel, ValidationError
 from bots.kit.http_pool import CONNECT_S, call_errors
 from bots.matrix.api import MatrixApi, MatrixRefused, TokenRefused
 from contract.errors import ConfigError, PlatformError
+from contract.values import dataclass
 
 CLIENT_NAME = "Moot"
 _METADATA = "/_matrix/client/v1/auth_metadata"  # since 1.15

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hmac
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass
 
 import structlog
 from aiohttp import ClientWebSocketResponse, WSMsgType
@@ -34,6 +33,7 @@ from bots.mattermost.events import (
 from bots.mattermost.inbound import EventConverter
 from bots.mattermost.wire import WireFrame
 from contract.errors import PlatformError
+from contract.values import dataclass
 
 log = structlog.stdlib.get_logger("moot.bots")
 

@@ -6,7 +6,6 @@ What an event doesn't say (names, files' bytes, the thread) is looked up in `inb
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from urllib.parse import parse_qsl
@@ -27,6 +26,7 @@ from bots.kit.files import mime_of
 from bots.mattermost.text import names
 from bots.mattermost.wire import WireCommand, WireFrame, WirePost, WirePress, WireReaction
 from contract.chat import SLASH
+from contract.values import dataclass
 
 SOURCE = "mattermost"
 KEY = "moot"  # the property of an own post that names its key

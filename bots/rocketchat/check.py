@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import structlog
@@ -17,6 +16,7 @@ from bots.rocketchat.ddp import Ddp, DdpRefused
 from bots.rocketchat.events import Account
 from bots.rocketchat.wire import WirePerson
 from contract.errors import ConfigError, PlatformError
+from contract.values import dataclass
 
 log = structlog.stdlib.get_logger("moot.bots")
 

@@ -11,13 +11,13 @@ import itertools
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
 import structlog
 
 from contract.errors import PlatformError
+from contract.values import dataclass
 
 log = structlog.stdlib.get_logger("moot.bots")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -14,6 +14,7 @@ from bots.rocketchat.events import SOURCE, Account, NewMessage, content, is_gone
 from bots.rocketchat.wire import WireMessage, WirePerson, WireRoom, message
 from contract.chat import Deleted, Edited, Room, Speaker
 from contract.errors import PlatformError
+from contract.values import dataclass
 
 _MEMBERS = {"c": "channels", "p": "groups", "d": "im"}
 _ROLES = ("owner", "moderator", "leader")  # the most telling one first

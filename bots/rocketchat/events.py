@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import mimetypes
 import re
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from urllib.parse import unquote
@@ -16,6 +15,7 @@ from urllib.parse import unquote
 from bots.kit.directory import account_speaker
 from bots.kit.events import DeletedMessage, EditedMessage, FileRef, PinChange, SaidMessage
 from bots.rocketchat.wire import WireFile, WireMessage
+from contract.values import dataclass
 
 SOURCE = "rocketchat"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any, Literal
@@ -45,6 +44,7 @@ from bots.slack.text import DIALECT
 from contract.agent import Question
 from contract.chat import Destination, Inbound, Room, Speaker
 from contract.errors import ConfigError, PlatformError
+from contract.values import dataclass
 from contract.work import Draft
 
 log = structlog.stdlib.get_logger("moot.bots")

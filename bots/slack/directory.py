@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from bots.kit.directory import SHOWN, LookupDirectory, thread_block
@@ -13,6 +13,7 @@ from bots.slack.api import NO_METHOD, SlackApi, SlackRefused
 from bots.slack.events import SOURCE, Account, Channel, is_note, speaker
 from bots.slack.text import typed
 from contract.chat import Room, RoomKind, Speaker
+from contract.values import dataclass
 
 # A thread longer than this isn't read to its end for a summary of its newest messages.
 _THREAD_PAGES, _THREAD_PAGE = 5, 200

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
@@ -39,6 +38,7 @@ from bots.slack.wire import (
     WireSubmission,
 )
 from contract.chat import SLASH, RoomKind, Speaker
+from contract.values import dataclass
 
 SOURCE = "slack"
 CHOOSE = "moot_choose_"  # begins the action id of a question's button

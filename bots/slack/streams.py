@@ -9,7 +9,7 @@ chat.appendStream, chat.stopStream; read 2026-11.)
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import structlog
@@ -21,6 +21,7 @@ from bots.slack.posts import EVENT, PersonaPosts
 from bots.slack.text import MARKDOWN_CHARS, markdown, markdown_chars
 from contract.chat import Destination
 from contract.errors import PlatformError
+from contract.values import dataclass
 from contract.work import Draft, StepState, TodoState, Work
 
 log = structlog.stdlib.get_logger("moot.bots")

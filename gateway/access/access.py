@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, get_args
 
 from contract.chat import Room, Speaker
+from contract.values import dataclass
 from gateway.access.acts import least_role
 from gateway.settings.access import EVERYBODY, AccessTable, Role, SecondPerson
 from gateway.settings.person_ids import is_person_id, unaliased

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import Connection, bindparam, select, update
 
 from bots.bot import Bot
 from contract.chat import Room, Speaker
+from contract.values import dataclass
 from gateway.core.addressing import Addressing
 from gateway.settings.person_ids import unaliased
 from gateway.settings.personas.personas import Persona, Personas

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 
+from contract.values import dataclass
 from gateway.access.access import Access, Grant
 from gateway.access.claims import Claim, Claims
 from gateway.access.grants import Grants, KeptGrant

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import structlog
 
 from contract.chat import Room, Speaker
+from contract.values import dataclass
 from gateway.access.access import TRUSTED, Access
 from gateway.access.grants import EVERYWHERE, Grants, KeptGrant
 

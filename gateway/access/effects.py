@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Literal
 
 from contract.chat import Room, Speaker
+from contract.values import dataclass
 from gateway.access.access import Access, Grant
 from gateway.core.views import View
 from gateway.settings.access import EVERYBODY

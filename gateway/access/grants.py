@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 import structlog
@@ -11,6 +10,7 @@ from sqlalchemy import Connection, Row, bindparam, select, update
 
 from contract.chat import Room, Speaker
 from contract.errors import Rejected
+from contract.values import dataclass
 from gateway.access.access import Access, Grant, Where
 from gateway.access.refusals import Refusals
 from gateway.audit.audit import Audit

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hmac
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
 from sqlalchemy import Connection, Row, bindparam, select, update
 
 from contract.chat import Room, Speaker
+from contract.values import dataclass
 from store.gateway_schema import pairings
 from store.schema import messages
 from store.timestamps import micros, moment

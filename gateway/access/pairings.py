@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import uuid4
 
@@ -12,6 +11,7 @@ from sqlalchemy import Connection
 
 from contract.chat import Room, Speaker
 from contract.language import current, phrase, say, speaking
+from contract.values import dataclass
 from gateway.access.grants import Grants, GrantSpan, KeptGrant, live
 from gateway.access.pairing_rows import (
     ASKS,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from bots.bot import Bot
 from contract.chat import MENTION, Room, Speaker
+from contract.values import dataclass
 from gateway.access.access import TRUSTED
 from gateway.access.visibility import Rosters
 from gateway.settings.person_ids import is_person_id, unaliased

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from contract.language import say
+from contract.values import dataclass
 from gateway.access.access import Access
 from gateway.access.acts import act_of, least_role
 from gateway.access.role_words import many_with

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from contract.chat import Speaker
+from contract.values import dataclass
 from gateway.access.access import Access
 from gateway.access.admissions import AccessOverview, Admissions
 from gateway.access.claims import Claim

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Literal
 from uuid import uuid4
@@ -13,6 +13,7 @@ from sqlalchemy import Connection, bindparam, select
 
 from contract.chat import Inbound, Room, Speaker, was_command
 from contract.language import Language, current, say, speaking
+from contract.values import dataclass
 from gateway.access.access import Access
 from gateway.access.pairing_rows import PairingRequest
 from gateway.access.pairings import GOOD_FOR, Pairings

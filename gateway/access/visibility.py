@@ -6,13 +6,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import structlog
 
 from bots.bot import Bot
 from contract.chat import Room, Speaker
 from contract.errors import PlatformError
+from contract.values import dataclass
 from gateway.core.ledger import Turn
 from memory.members import Members
 from memory.scopes import Invocation

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
 import structlog
 
 from contract.language import say
+from contract.values import dataclass
 
 log = structlog.stdlib.get_logger("moot.alerts")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from uuid import uuid4
 
@@ -11,6 +10,7 @@ import structlog
 
 from bots.bot import Bot
 from contract.chat import MOOT, SCHEDULED, Inbound, IngestMetadata, Room
+from contract.values import dataclass
 from gateway.core.ledger import Turn, TurnRequest
 from gateway.core.sql_ledger import SqlLedger
 from memory.scopes import home_scope

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
 import aiohttp
 import structlog
+
+from contract.values import dataclass
 
 log = structlog.stdlib.get_logger("moot.alerts")
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from bots.bot import Bot
+from contract.values import dataclass
 from gateway.access.access import Access
 from gateway.access.accounts import Accounts, Presence
 from gateway.access.visibility import Rosters

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 
 import structlog
 
+from contract.values import dataclass
 from gateway.turns.queue import TurnQueues
 
 log = structlog.stdlib.get_logger("moot.app")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from bots.bot import Bot, SecretSink, forget
 from bots.kit.platform_bot import BotSetup
@@ -13,6 +12,7 @@ from bots.platforms import SPECS
 from bots.web import WebBot
 from contract.chat import Room, Speaker
 from contract.errors import ConfigError
+from contract.values import dataclass
 from gateway.access.access import Access
 from gateway.commands.model import DEFAULT
 from gateway.core.addressing import named

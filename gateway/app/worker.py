@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import structlog
 
 from adapters.cli.hooks import HookListener
 from adapters.pty.open_files import OPEN_FILES
 from adapters.session.version import keep_versions
+from contract.values import dataclass
 from gateway.core.clock import clock
 from gateway.core.lock import hold
 from gateway.core.private_folders import keep_private

@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import secrets
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -19,6 +18,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from contract.chat import MOOT, Room, Speaker
 from contract.errors import ConfigError, MootError
 from contract.storable import storable_value
+from contract.values import dataclass
 from gateway.audit.chain import (
     ACKNOWLEDGE,
     CUT,

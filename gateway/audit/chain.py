@@ -13,11 +13,11 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from contract.errors import ConfigError
+from contract.values import dataclass
 from gateway.core.private_folders import private
 
 Row = Mapping[str, Any]

@@ -13,7 +13,6 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path, PurePosixPath
@@ -26,6 +25,7 @@ from sqlalchemy.exc import ArgumentError
 from adapters.catalog import profiles
 from adapters.own_files import has_plain_journals, open_own
 from contract.errors import ConfigError
+from contract.values import dataclass
 from gateway.audit.chain import ANCHOR
 from gateway.backup.archive import ArchiveWriter, Manifest, writing
 from gateway.backup.bounds import SCOPES, ScopeBounds

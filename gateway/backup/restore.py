@@ -7,7 +7,6 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from sqlalchemy import create_engine, inspect
 
 from contract.chat import MOOT, Speaker
 from contract.errors import ConfigError
+from contract.values import dataclass
 from gateway.audit.audit import append, known_head
 from gateway.audit.chain import ANCHOR, RESTORE, write_anchor
 from gateway.backup.archive import Manifest, discard, read

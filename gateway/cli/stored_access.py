@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 
+from contract.values import dataclass
 from gateway.access.access import Access
 from gateway.access.admissions import Admissions
 from gateway.audit.audit import Audit

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import get_args
 
 from adapters.agent import Mode
 from contract.language import say
+from contract.values import dataclass
 from gateway.access.access import Access
 from gateway.audit.audit import Audit
 from gateway.core.ledger import SessionKey, UnusedSession

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from contract.language import say
+from contract.values import dataclass
 from gateway.access.permits import Permits
 from gateway.access.role_words import many_with
 from gateway.core.command_spec import GROUPS, CommandSpec, one_line, usage

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 
 import structlog
@@ -12,6 +11,7 @@ from bots.bot import Bot
 from contract.chat import HomeOpened
 from contract.errors import PlatformError
 from contract.language import say
+from contract.values import dataclass
 from gateway.core.ledger import Turn
 from gateway.core.reading import ParsedCommand
 from gateway.settings.personas.personas import Persona, Personas

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from contract.errors import Rejected
 from contract.language import say
+from contract.values import dataclass
 from gateway.core.addressing import named
 from gateway.questions.questions import Questions
 from gateway.questions.typed import TypedChoice

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from operator import attrgetter
 from typing import Protocol
@@ -11,6 +10,7 @@ from uuid import uuid4
 
 from contract.chat import stands
 from contract.language import phrase, say
+from contract.values import dataclass
 from gateway.access.access import Access
 from gateway.core.ledger import Turn, TurnRequest
 from gateway.core.sql_ledger import SqlLedger

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import get_args
 
 from contract.chat import Room, Speaker, stands
 from contract.errors import MootError
 from contract.language import phrase, say
+from contract.values import dataclass
 from gateway.access.access import TRUSTED, Access, Grant
 from gateway.access.grants import Grants, GrantSpan, KeptGrant, of_person
 from gateway.access.pairing_rows import Pairing

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from contract.language import LANGUAGES, NAMES, Language, current, known, say, speaking
+from contract.values import dataclass
 from gateway.access.access import Access
 from gateway.access.role_words import many_with
 from gateway.audit.audit import Audit

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import tzinfo
 
 from contract.chat import Room, unaddressed
 from contract.language import say
+from contract.values import dataclass
 from gateway.audit.audit import Audit
 from gateway.core.ledger import SessionKey, UnusedSession
 from gateway.core.quoting import number_in, quoted

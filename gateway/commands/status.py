@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from bots.bot import Bot
 from contract.chat import unaddressed
 from contract.language import phrase, say, say_count
+from contract.values import dataclass
 from gateway.access.access import Access
 from gateway.core.ledger import SessionKey, Turn
 from gateway.core.quoting import quoted

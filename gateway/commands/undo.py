@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from operator import itemgetter
 
@@ -12,6 +11,7 @@ from sqlalchemy import Connection
 from contract.chat import unaddressed
 from contract.errors import AgentError
 from contract.language import say
+from contract.values import dataclass
 from gateway.access.access import Access
 from gateway.audit.audit import Audit
 from gateway.commands.agents import untold

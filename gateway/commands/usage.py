@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
 from contract.language import say, say_count
+from contract.values import dataclass
 from gateway.access.access import TRUSTED, Access
 from gateway.core.quoting import quoted
 from gateway.limits.counters import start_of

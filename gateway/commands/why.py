@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 
 from composer import headings
 from composer.contents import Contents
 from contract.language import phrase, say, say_count
+from contract.values import dataclass
 from gateway.commands.status import lasting
 from gateway.core import views
 from gateway.core.ledger import Turn

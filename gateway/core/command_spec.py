@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from contract.language import phrase, say
+from contract.values import dataclass
 from gateway.settings.access import Role
 
 Group = Literal["agents", "memory", "house"]

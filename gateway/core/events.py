@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar
 
 from contract.chat import Speaker
+from contract.values import dataclass
 from gateway.core.views import MessageView, OpenQuestion, RoomView, TurnView, WorkView
 
 

@@ -7,7 +7,7 @@ carry it are on disk before the first of them is sent; a post's row says whether
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any, Literal
 
@@ -16,6 +16,7 @@ from sqlalchemy import Connection
 from contract.agent import Usage
 from contract.chat import Room
 from contract.language import ENGLISH, Language, current, known
+from contract.values import dataclass
 from memory.layers import EndedSession
 
 OWN_NAME = "Moot"  # stands where a persona would, in what people see of Moot's own turns

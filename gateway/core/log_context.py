@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from weakref import WeakValueDictionary
 
+from contract.values import dataclass
 from gateway.core.ledger import Turn
 
 

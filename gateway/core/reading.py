@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 from unicodedata import normalize
 
 from contract.chat import unaddressed
 from contract.private import has_private
+from contract.values import dataclass
 from gateway.core.addressing import UNSEEN, as_typed, spelled
 from gateway.core.command_spec import CommandSpec
 from gateway.core.command_table import entry_of

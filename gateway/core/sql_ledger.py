@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from contract.chat import SLASH, Inbound, Room, Speaker
+from contract.values import dataclass
 from contract.work import recorded_files
 from gateway.core.ledger import Accepted, Also, Further, Post, State, Turn, TurnRequest
 from gateway.core.sql_posts import SqlPosts

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import datetime
 from operator import methodcaller
 from typing import Any
 
 from sqlalchemy import Connection, select, update
 
+from contract.values import dataclass
 from gateway.core.ledger import SessionKey, Turn, UnusedSession
 from gateway.core.sql_rows import (
     END_SESSION,

@@ -7,7 +7,7 @@ a `View` holds may be seen by whoever may see the page: `web/rendering.py` makes
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any
 
@@ -15,6 +15,7 @@ from composer.contents import Contents
 from contract.agent import Answer, Question
 from contract.briefing import Trim
 from contract.chat import Attachment, Inbound, Room, Speaker
+from contract.values import dataclass
 from contract.work import (
     STEP_MARKS,
     TODO_MARKS,

@@ -4,12 +4,13 @@ asked."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from uuid import uuid4
 
 from contract.agent import Usage
 from contract.chat import Room, Speaker
+from contract.values import dataclass
 from gateway.audit.audit import Audit
 from gateway.core.ledger import Turn, TurnRequest, TurnUsage
 from gateway.core.sql_ledger import SqlLedger

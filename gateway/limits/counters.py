@@ -4,10 +4,11 @@ Pure."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta, tzinfo
 from typing import Literal
 
+from contract.values import dataclass
 from gateway.settings.limits import LimitTable
 
 Kind = Literal["person", "room", "persona"]

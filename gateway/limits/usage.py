@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo
 from operator import methodcaller
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, case, func, select
 
 from contract.agent import Usage
+from contract.values import dataclass
 from gateway.core.ledger import TurnUsage
 from gateway.core.views import View
 from gateway.limits.counters import start_of

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adapters.agent import MemoryServer
 from adapters.cli.hooks import HookListener, Receive
+from contract.values import dataclass
 from gateway.mcp.file_desk import FileDesk
 from gateway.mcp.pipe import URL
 from gateway.mcp.tools import MemoryTools, SessionTools

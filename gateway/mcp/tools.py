@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, tzinfo
 from functools import cache
 from pathlib import Path
@@ -16,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from adapters.agent import ToolReply
 from composer.guard import flat
+from contract.values import dataclass
 from gateway.mcp.file_desk import FileDesk, NotTaken
 from gateway.mcp.long_messages import NOT_THERE, read_piece
 from gateway.settings.mistakes.words import place_of, reason_of

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from bots.bot import Bot
+from contract.values import dataclass
 
 
 @dataclass(slots=True)

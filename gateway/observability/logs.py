@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from types import TracebackType
 from typing import Any, NoReturn, TextIO
@@ -27,6 +27,7 @@ from structlog.processors import format_exc_info
 from structlog.stdlib import BoundLogger, filter_by_level
 from structlog.typing import EventDict, Processor, WrappedLogger
 
+from contract.values import dataclass
 from gateway.core.log_context import subject
 from gateway.core.redaction import Redactor
 from gateway.observability.log_lines import for_people, renderer

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
+
+from contract.values import dataclass
 
 GIB = 1024**3
 _CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")  # "max" or bytes; Linux, cgroup v2

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
 from prometheus_client.exposition import generate_latest
@@ -13,6 +12,7 @@ from prometheus_client.registry import Collector
 
 from contract.agent import Usage
 from contract.chat import SenderType
+from contract.values import dataclass
 from gateway.core.ledger import Turn, TurnUsage
 from gateway.observability.bot_health import BotHealth
 from gateway.observability.metering import Taken

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
+from contract.values import dataclass
 from gateway.sessions.programs import agent_names
 from gateway.sessions.sessions import AgentProgram
 from gateway.settings.personas.personas import Persona

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from contract.briefing import Header
 from contract.chat import Room, Speaker
 from contract.errors import AgentError, Busy, Rejected
 from contract.language import later
+from contract.values import dataclass
 from gateway.access.visibility import Visibility
 from gateway.core.ledger import SessionKey, Turn
 from gateway.questions.unwatched import UnwatchedReply

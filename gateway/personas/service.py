@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 from contract.chat import Room, Speaker
 from contract.errors import ConfigError
 from contract.language import later
+from contract.values import dataclass
 from gateway.audit.audit import Audit
 from gateway.personas.versions import Version, Versions, Why
 from gateway.settings.personas.check import Checked, PersonaFinding

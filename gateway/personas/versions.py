@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
 from sqlalchemy import Connection, Row, func, select
 
 from contract.chat import Speaker
+from contract.values import dataclass
 from store.database import Store
 from store.gateway_schema import persona_versions
 from store.timestamps import micros, moment

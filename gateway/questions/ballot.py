@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
+
+from contract.values import dataclass
 
 ACCOUNT = "web:"
 """Begins the ids of people who signed in on the page."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 
 from bots.bot import Bot
@@ -13,6 +13,7 @@ from contract.agent import Question
 from contract.chat import Destination, Speaker
 from contract.errors import MootError
 from contract.language import say
+from contract.values import dataclass
 from gateway.core.ledger import Turn
 from gateway.core.views import OpenQuestion
 from gateway.questions.ballot import Ballot

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass
 
 import structlog
 
@@ -14,6 +13,7 @@ from contract.agent import GONE, Question
 from contract.chat import Destination, Speaker
 from contract.errors import PlatformError
 from contract.language import say
+from contract.values import dataclass
 from gateway.core.ledger import Turn
 from gateway.core.sql_ledger import SqlLedger
 from gateway.questions.delivery import look

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import cycle
 from typing import Literal
 from unicodedata import normalize
@@ -13,6 +12,7 @@ from unicodedata import normalize
 from bots.kit.questions import literal
 from contract.chat import Room
 from contract.language import say
+from contract.values import dataclass
 from gateway.core.quoting import quoted
 from gateway.questions.open_question import PendingQuestion
 from store.transcript import StoredMessage

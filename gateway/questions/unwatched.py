@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from adapters.agent import TurnContext
 from contract.agent import Question
+from contract.values import dataclass
 from contract.work import Work
 from gateway.questions.open_question import refusing
 

@@ -11,10 +11,11 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from contract.errors import ConfigError
+from contract.values import dataclass
 from gateway.remembering.indexes import index_settings
 from gateway.settings.config import Config
 from memory.recall.model.package import (

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from contract.briefing import Budget
+from contract.values import dataclass
 from gateway.mcp.tools import MemoryTools
 from gateway.remembering.embedder import InstalledModel
 from gateway.remembering.ingest import HEARD_S, MemoryIngest

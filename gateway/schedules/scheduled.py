@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
 from contract.chat import SCHEDULED, Inbound, IngestMetadata, Room, Speaker, through_as
+from contract.values import dataclass
 
 CONFIGURED = "schedule"  # the name of who wrote moot.toml
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from bots.bot import Bot
 from contract.chat import Speaker
 from contract.errors import Rejected
+from contract.values import dataclass
 from gateway.schedules.configured import bot_for
 from gateway.schedules.scheduled import Schedule
 from gateway.schedules.schedules import ScheduleError, Schedules

@@ -5,10 +5,11 @@ from __future__ import annotations
 import platform
 import re
 import resource
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from adapters.agent import Sandbox
 from adapters.sandbox.relay import Relay
+from contract.values import dataclass
 from gateway.settings.config import Config
 from gateway.settings.personas.personas import Persona
 from gateway.settings.sandbox import GB

@@ -7,13 +7,13 @@ import os
 import shutil
 import stat
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 from adapters.own_files import states_below
 from adapters.pty.keeper import descendants
 from adapters.pty.process_table import held_by
 from adapters.sandbox.account import OPEN_DISKS
+from contract.values import dataclass
 from gateway.settings.sandbox import GB
 
 SOONEST_S = 30.0  # between two measurements of a folder

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -13,6 +13,7 @@ from sqlalchemy import Connection, bindparam, delete, select
 from adapters.agent import Mode
 from contract.chat import Room, Speaker
 from contract.language import Language, say
+from contract.values import dataclass
 from gateway.core.ledger import SessionKey
 from gateway.core.sql_rows import of_key
 from gateway.settings.personas.personas import Persona

@@ -6,7 +6,6 @@ import asyncio
 import shutil
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
@@ -20,6 +19,7 @@ from adapters.sandbox.account import no_accounts
 from adapters.sandbox.bubblewrap import SYSTEM, SandboxView, wrap
 from contract.errors import AgentError
 from contract.language import Phrase, later, phrase, say
+from contract.values import dataclass
 from gateway.sessions.accounts import SessionAccounts
 from gateway.sessions.api_programs import API_PROGRAMS
 from gateway.settings.config import Config

@@ -7,7 +7,7 @@ import hashlib
 import re
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Literal, Protocol
@@ -17,6 +17,7 @@ from adapters.sandbox.relay import Allowed, Relay
 from contract.chat import Room
 from contract.errors import AgentError
 from contract.language import Phrase, later
+from contract.values import dataclass
 from gateway.core.ledger import SessionKey, UnusedSession
 from gateway.mcp.endpoint import McpGrant
 from gateway.sessions.bounds import Bounds

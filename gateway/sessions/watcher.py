@@ -12,7 +12,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 import structlog
@@ -32,6 +32,7 @@ from adapters.sandbox.account import OPEN_MEMORY, end_account, shared_by
 from adapters.sandbox.bubblewrap import SCRATCH
 from contract.errors import AgentError, AgentFault
 from contract.language import Phrase, later
+from contract.values import dataclass
 from gateway.sessions.bounds import THREADS, Bounds, amount
 from gateway.sessions.disk_use import DiskReserve, DiskUse, little_free, size_in
 from gateway.sessions.sessions import LiveSession

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import regex
 
 from contract.agent import Question
+from contract.values import dataclass
 
 DANGEROUS: tuple[str, ...] = (
     # deletes or overwrites what can't be had again

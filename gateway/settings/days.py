@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date, timedelta
+
+from contract.values import dataclass
 
 WEEK = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _LONG = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo, available_timezones
 
 from contract.errors import MootError
 from contract.language import say
+from contract.values import dataclass
 from gateway.settings.cron import BETWEEN, Cron
 from gateway.settings.days import Days, is_weekday, read_date, read_days, read_days_behind
 from gateway.settings.times import Clock, behind, read_times, told

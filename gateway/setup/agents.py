@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from adapters.api.session import TITLE
@@ -11,6 +10,7 @@ from adapters.catalog import find_program, profiles
 from adapters.profiles.demo import DEMO
 from contract.errors import ConfigError
 from contract.language import say
+from contract.values import dataclass
 from gateway.sessions.api_programs import API_PROGRAMS, HINT, KEY
 from gateway.sessions.programs import agent_names, make_profile
 from gateway.settings.config import Config

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, MutableMapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -12,6 +11,7 @@ from adapters.cli.hooks import HookListener
 from contract.chat import Room, Speaker
 from contract.errors import Busy, ConfigError, Rejected
 from contract.language import later
+from contract.values import dataclass
 from gateway.personas.service import PersonaService
 from gateway.settings.config import Config
 from gateway.settings.editing.files import File, read, write_all

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from contract.values import dataclass
 from gateway.settings.personas.personas import Persona, parse_persona
 from gateway.settings.personas.writing import persona_text
 

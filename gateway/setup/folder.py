@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from adapters.sandbox.bubblewrap import overlap
+from contract.values import dataclass
 from gateway.sessions.sandbox import changeless_places, own_places
 from gateway.settings.config import Config
 

@@ -9,13 +9,13 @@ import shutil
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from adapters.cli.hooks import HookListener
 from contract.agent import Answer
 from contract.chat import Room
 from contract.errors import AgentError
+from contract.values import dataclass
 from gateway.core.clock import clock
 from gateway.core.ledger import SessionKey
 from gateway.core.private_folders import make_data_folder

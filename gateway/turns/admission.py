@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from uuid import uuid4
@@ -13,6 +13,7 @@ from composer.headings import quoted
 from composer.labels import joined
 from contract.chat import Inbound, Speaker
 from contract.language import phrase, say
+from contract.values import dataclass
 from gateway.access.access import Access
 from gateway.access.accounts import Accounts
 from gateway.access.admissions import Admissions

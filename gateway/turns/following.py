@@ -6,12 +6,12 @@ The rule is the same on every platform, and reads what is on record: nothing is 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import structlog
 
 from bots.bot import Bot
 from contract.chat import SCHEDULED, Inbound
+from contract.values import dataclass
 from gateway.access.access import Access
 from gateway.sessions.room_settings import RoomSettings
 from gateway.settings.personas.personas import Persona

@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal
 
 import structlog
@@ -15,6 +15,7 @@ import structlog
 from bots.bot import Bot, Reaction
 from contract.chat import Destination, PersonaIdentity
 from contract.errors import PlatformError
+from contract.values import dataclass
 from contract.work import Work
 from gateway.core import views
 from gateway.core.events import EventBus, TurnChanged

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 
 from adapters.agent import TurnContext
 from bots.bot import Bot
@@ -12,6 +12,7 @@ from composer.header import compose, typable
 from contract.briefing import Briefing, Budget, Header, ThreadMessage
 from contract.chat import MOOT, Speaker, persona_speaker
 from contract.errors import MootError
+from contract.values import dataclass
 from gateway.access.accounts import Accounts
 from gateway.access.visibility import Asked
 from gateway.core.ledger import Turn

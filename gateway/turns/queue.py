@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Protocol
 
 import structlog
@@ -14,6 +14,7 @@ import structlog
 from bots.kit.recent import Recent
 from contract.chat import stands
 from contract.language import speaking
+from contract.values import dataclass
 from contract.work import Work
 from gateway.core.ledger import SessionKey, Turn
 from gateway.core.log_context import SessionLogContexts, turn_log_context

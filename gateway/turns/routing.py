@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from bots.bot import Bot
 from contract.chat import Inbound, stands
+from contract.values import dataclass
 from gateway.access.accounts import AccountPeer, Accounts
 from gateway.core.addressing import named, said_to
 from gateway.core.reading import Reading, parse_command

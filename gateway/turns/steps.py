@@ -4,12 +4,12 @@ docs/telemetry.md name them."""
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 
 import structlog
 
 from contract.agent import Answer
 from contract.briefing import Header
+from contract.values import dataclass
 from gateway.core.ledger import Turn
 from gateway.core.trace import Attribute, OpenStep, Reports, Step, TurnTrace
 from gateway.sessions.sessions import LiveSession

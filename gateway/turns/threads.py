@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
 from sqlalchemy import Connection, and_, bindparam, or_, select
 
+from contract.values import dataclass
 from store.database import Store
 from store.schema import messages, posts, turns
 

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
@@ -16,6 +16,7 @@ from composer.header import untyped
 from contract.agent import Answer
 from contract.errors import AgentError, AgentFault, MachineLost
 from contract.language import phrase, say
+from contract.values import dataclass
 from gateway.access.visibility import Asked, Visibility
 from gateway.core.ledger import Turn
 from gateway.core.sql_ledger import SqlLedger

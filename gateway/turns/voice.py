@@ -6,7 +6,7 @@ import asyncio
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 import aiohttp
@@ -17,6 +17,7 @@ from bots.kit.files import mime_of
 from contract.chat import Attachment, Inbound
 from contract.errors import ConfigError, MootError
 from contract.language import say
+from contract.values import dataclass
 from gateway.core.quoting import quoted
 from gateway.settings.env_file import passed_on
 from gateway.settings.transcribe import FILE, KEY, TranscribeTable

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from contract.briefing import Briefing, Budget, Header
+from contract.values import dataclass
 from gateway.core.ledger import Turn
 from gateway.sessions.sessions import SessionContext
 from memory.given import LAST, GivenText, ranges

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -13,6 +12,7 @@ from pydantic import AwareDatetime, TypeAdapter, ValidationError
 
 from contract.errors import Rejected
 from contract.language import later
+from contract.values import dataclass
 from gateway.audit.audit import Audit, AuditEntry, AuditFilter
 from gateway.web.body import answer
 

@@ -8,12 +8,13 @@ started is refused.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from urllib.parse import urlsplit
 
 from aiohttp import web
 
 from contract.language import later, phrase
+from contract.values import dataclass
 from gateway.web.forwarded import Proxies, read_address
 from gateway.web.signin.caller import Caller, RequestRefused
 from gateway.web.signin.people import PagePeople

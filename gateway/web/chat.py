@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from bots.bot import Bot
 from contract.chat import Room, Speaker
 from contract.errors import Rejected
+from contract.values import dataclass
 from gateway.core import views
 from gateway.core.events import EventBus, RoomOpened
 from gateway.core.sql_ledger import SqlLedger

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
@@ -15,6 +14,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 from contract.chat import Attachment, Speaker
 from contract.errors import Rejected
 from contract.language import later, phrase
+from contract.values import dataclass
 from gateway.core.views import RoomView, TimelineView
 from gateway.questions.replies import IN_PERSON
 from gateway.web import stream

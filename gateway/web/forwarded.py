@@ -6,10 +6,11 @@ ask here.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
 from aiohttp import web
+
+from contract.values import dataclass
 
 Address = IPv4Address | IPv6Address
 

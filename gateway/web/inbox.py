@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from bots.bot import Bot
 from contract.chat import Inbound, Room, Speaker
 from contract.errors import Rejected
+from contract.values import dataclass
 from gateway.core import views
 from gateway.core.addressing import said_to
 from gateway.core.events import AppEvent, EventBus, TurnChanged

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from contract.values import dataclass
 from gateway.core.views import View
 from gateway.observability.bot_health import BotHealth
 from gateway.observability.metering import Taken, measure

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Protocol
 
@@ -14,6 +14,7 @@ from aiohttp.typedefs import Handler, Middleware
 
 from contract.errors import MootError, Rejected
 from contract.language import accepted, known, phrase, speaking
+from contract.values import dataclass
 from gateway.core.redaction import Redactor
 from gateway.web import auth
 from gateway.web.access.api import AccessApi

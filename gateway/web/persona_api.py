@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, Literal, get_args
 
 from aiohttp import web
@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from contract.chat import Room, Speaker
 from contract.errors import Busy, ConfigError, Rejected
+from contract.values import dataclass
 from gateway.personas.choices import AgentChoices
 from gateway.personas.dry_run import DryRuns, Preview
 from gateway.personas.service import PersonaFile, PersonaService

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any, Literal
 
@@ -11,6 +11,7 @@ from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field
 
 from contract.errors import Rejected
+from contract.values import dataclass
 from gateway.core.command_spec import CommandSpec, usage
 from gateway.core.command_table import TABLE
 from gateway.schedules.scheduled import Schedule

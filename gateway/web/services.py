@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from contract.values import dataclass
 from gateway.access.access import Access
 from gateway.access.grants import Grants
 from gateway.access.service import AccessService

@@ -13,12 +13,12 @@ import secrets
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import Any
 
 import structlog
 from aiohttp import web
 
+from contract.values import dataclass
 from gateway.core.events import EPHEMERAL, SNAPSHOTS, AppEvent, EventBus, TurnChanged
 
 Picture = Sequence[Sequence[tuple[str, str]]]

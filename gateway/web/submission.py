@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any
 from uuid import uuid4
@@ -37,6 +36,7 @@ from contract.chat import (
 )
 from contract.errors import Rejected
 from contract.language import later, phrase
+from contract.values import dataclass
 
 DIRECT = re.compile(r"web:dm-(?P<person>[^-]+)-(?P<persona>.+)")
 """Room id of one person's DM with one persona on the page. A person's slug holds no hyphen."""

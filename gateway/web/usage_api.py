@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from aiohttp import web
 
 from contract.errors import Rejected
 from contract.language import later
+from contract.values import dataclass
 from gateway.limits.usage import UsageBook
 from gateway.web.body import answer
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import structlog
 
+from contract.values import dataclass
 from gateway.core.events import AppEvent, TurnChanged
 from gateway.workers.link import Link, LinkDown, Logged
 from gateway.workers.messages import Answered

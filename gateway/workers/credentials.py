@@ -11,12 +11,12 @@ import re
 from base64 import b32decode, b32encode, b64encode
 from binascii import crc_hqx
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from contract.errors import ConfigError
+from contract.values import dataclass
 from gateway.core.private_folders import make_private, private
 
 GATEWAY = "gateway"

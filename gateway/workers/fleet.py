@@ -10,11 +10,11 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import structlog
 
+from contract.values import dataclass
 from gateway.workers.link import Link
 from gateway.workers.messages import VERSION, Beat, BeatReply
 

@@ -12,7 +12,6 @@ import ssl
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import structlog
@@ -21,6 +20,7 @@ from nats.errors import Error as NatsError
 from nats.js.api import ConsumerConfig, KeyValueConfig, ObjectStoreConfig, StreamConfig
 from nats.js.errors import ObjectNotFoundError
 
+from contract.values import dataclass
 from gateway.workers.credentials import GATEWAY, Key
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ import structlog
 from contract.chat import Room
 from contract.errors import AgentError, MachineLost
 from contract.language import later
+from contract.values import dataclass
 from gateway.core.ledger import SessionKey
 from gateway.mcp.endpoint import McpEndpoint, McpGrant
 from gateway.sessions.opener import KnownSessions, NoSessions, Opener

@@ -7,7 +7,6 @@ import contextlib
 import itertools
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import structlog
@@ -15,6 +14,7 @@ import structlog
 from adapters.agent import Reply
 from contract.agent import GONE, Answer
 from contract.errors import AgentError, MachineLost
+from contract.values import dataclass
 from gateway.workers.answers import Answers
 from gateway.workers.fleet import Fleet
 from gateway.workers.held import HeldCalls, call

@@ -13,7 +13,6 @@ import shutil
 import tarfile
 import time
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ import structlog
 
 from adapters.agent import Compacting, Undoing
 from contract.errors import AgentError
+from contract.values import dataclass
 from gateway.core.ledger import SessionKey
 from gateway.core.private_folders import SCOPES
 from gateway.core.redaction import Redactor

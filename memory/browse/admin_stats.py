@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sqlalchemy import Connection, and_, func, or_, select, update
 
+from contract.values import dataclass
 from memory.recall.facts import StoredFact, facts_by_id
 from memory.transfer.rows import TABLES
 from store.schema import fact_speakers, facts

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, TypeVar
 
+from contract.values import dataclass
 from memory.observations.rows import StoredObservation
 from memory.recall.facts import StoredFact
 from memory.scopes import Scoped

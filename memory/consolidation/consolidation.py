@@ -7,13 +7,14 @@ loses or invents a claim is refused and both facts stay.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
 import structlog
 from sqlalchemy import Connection, select
 
 from contract.errors import ModelError
+from contract.values import dataclass
 from memory.consolidation.key_terms import claims, invented, lost
 from memory.consolidation.merging import (
     NEIGHBOURS,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
 
@@ -13,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from sqlalchemy import Connection, select
 
 from contract.agent import Completion, Tool
+from contract.values import dataclass
 from memory.consolidation.key_terms import claims, normalised
 from memory.model import Model
 from memory.recall.facts import NewFact, StoredFact, every_fact_in, facts_by_id

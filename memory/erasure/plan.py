@@ -7,11 +7,12 @@ import unicodedata
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from sqlalchemy import Column, Connection, Row, Table, select, tuple_
 
+from contract.values import dataclass
 from store.gateway_schema import (
     audit,
     commits,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from contract.agent import Completion, Tool
+from contract.values import dataclass
 
 TOOL_NAME = "write_extracted"
 TEXT_CHARS = 1_000  # of a fact; the header shows 300

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from datetime import datetime
 from weakref import WeakValueDictionary
 
@@ -12,6 +11,7 @@ import structlog
 from sqlalchemy import Connection, Row, Select, delete, func, insert, select
 
 from contract.errors import ModelError
+from contract.values import dataclass
 from memory.cursors import ReadCursor, advance, failed, read_cursor
 from memory.erasure.quoted_copies import without_private
 from memory.extraction.conversation import MESSAGE_CHARS, conversation, labels, tokens

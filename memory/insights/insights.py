@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, Literal
@@ -15,6 +14,7 @@ from sqlalchemy import Connection, Row, bindparam, delete, exists, insert, selec
 from contract.agent import ToolUse
 from contract.briefing import Note
 from contract.chat import unaddressed
+from contract.values import dataclass
 from memory.insights.tool_failures import Failure, failures, with_failures
 from memory.insights.writing import (
     INSTRUCTIONS,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from contract.agent import ToolUse
+from contract.values import dataclass
 from memory.text import ends, one_line
 
 FailureClass = Literal["rate limit", "auth", "network", "not found", "bad parameters"]

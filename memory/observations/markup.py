@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from contract.values import dataclass
 from memory.observations.markup_tokens import MarkupTokens, covered, decoded, quotations
 
 

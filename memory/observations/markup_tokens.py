@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal
+
+from contract.values import dataclass
 
 # ── Signs ───────────────────────────────────────────────────────────────────────────
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Literal, get_args
 from unicodedata import category
 
+from contract.values import dataclass
 from memory.observations.markup import Element, Shape, parse
 
 Kind = Literal["decision", "bugfix", "feature", "refactor", "discovery"]

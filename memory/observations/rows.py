@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, Row, Select, bindparam, delete, insert, select, update
 
+from contract.values import dataclass
 from memory.observations.records import NewObservation, SessionOutline
 from memory.scopes import check_scope
 from store.database import Store, insert_of

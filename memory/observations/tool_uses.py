@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, or_, select
 
 from contract.agent import ToolUse
+from contract.values import dataclass
 from memory.layers import OWN_TOOLS
 from memory.withdrawn import is_withdrawn
 from store.rows import from_row

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, Select, Text, and_, cast, func, or_
 
+from contract.values import dataclass
 from memory.observations.rows import StoredObservation, observations_where, within
 from memory.scopes import Gate
 from store.database import Store

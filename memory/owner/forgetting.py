@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sqlalchemy import Connection, delete, or_, select, true, update
 
 from contract.chat import unaddressed
+from contract.values import dataclass
 from memory.erasure.quoted_copies import remove_words
 from memory.owner.owner import MemoryRefusal, Owner, one, visible
 from memory.private import LEAST_CHARS, traces

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sqlalchemy import Connection, delete, select
 
 from contract.errors import MootError
 from contract.language import say
+from contract.values import dataclass
 from memory.insights.insights import StoredNote
 from memory.observations.rows import blank_sessions
 from memory.recall.facts import StoredFact, every_fact_in, facts_in

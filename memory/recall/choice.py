@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from contract.values import dataclass
 from memory.recall.facts import StoredFact
 
 LEAST = 0.28  # of what a question is about: less is a word or two in common

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any, Literal
 from uuid import uuid4
@@ -20,6 +20,7 @@ from sqlalchemy import (
     update,
 )
 
+from contract.values import dataclass
 from memory.scopes import check_scope
 from store.rows import from_row
 from store.schema import fact_speakers, facts

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
 from contract.errors import MootError
+from contract.values import dataclass
 
 AGENT = "moot"
 """The `agent_id` of every row: Mem0 wants an id beside the alternatives of an `OR`."""

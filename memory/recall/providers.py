@@ -12,12 +12,12 @@ import logging
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from contract.errors import ConfigError, MootError
+from contract.values import dataclass
 from memory.recall.index import IndexFailed, IndexSettings
 
 if TYPE_CHECKING:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Literal
 
 import regex
 
+from contract.values import dataclass
 from memory.recall.telling import telling
 from memory.recall.words import INDEXED_CHARS, MONTHS, WEEKDAYS, fold, folded_terms, stem, terms
 

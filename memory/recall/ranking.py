@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence, Set
-from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
+from contract.values import dataclass
 from memory.recall.fusion import Alike, by_what_they_say
 from memory.recall.inverted_index import NOWHERE, InvertedIndex, Places, Scores
 from memory.recall.question import OF_TALK, SearchQuestion
@@ -97,7 +97,7 @@ def rank(
     asked: SearchQuestion,
     limit: int,
     cosines: Cosines | None = None,
-    weights: Weights = Weights(),
+    weights: Weights = Weights(),  # noqa: B008  (it is frozen)
 ) -> list[RankedEntry]:
     """The best `limit` entries for a question, best first; those with nothing in common left out.
 
@@ -118,7 +118,7 @@ class Ranking:
         asked: SearchQuestion,
         limit: int,
         cosines: Cosines | None = None,
-        weights: Weights = Weights(),
+        weights: Weights = Weights(),  # noqa: B008  (it is frozen)
         spelled: Set[str] = frozenset(),
     ) -> None:
         """Takes the first look. Arguments as `rank` has them; spelled: terms that stand in some

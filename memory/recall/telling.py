@@ -7,11 +7,11 @@ of Latin letters, by the rest of the text. English small talk is understood in a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 
 import regex
 
+from contract.values import dataclass
 from memory.recall.small_words import SMALL_WORDS
 from memory.recall.words import TOKEN, WORD_CHARS, fold, pairs, run_words, stem
 

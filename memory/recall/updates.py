@@ -8,11 +8,12 @@ without a word of change where they differ in numbers alone.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
 import regex
 
+from contract.values import dataclass
 from memory.recall.choice import FoundFact
 from memory.recall.telling import subject
 from memory.recall.words import changes

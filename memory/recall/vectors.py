@@ -13,7 +13,6 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain, islice
 from pathlib import Path
@@ -21,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from contract.values import dataclass
 from memory.recall import fusion, ranking
 from memory.recall.embedders import UNKNOWN
 from memory.recall.held import HELD, HeldGroup, HeldGroups

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, tzinfo
 
 import structlog
@@ -11,6 +11,7 @@ from sqlalchemy import Connection, bindparam, exists, select
 
 from contract.briefing import Budget
 from contract.errors import ModelError, MootError
+from contract.values import dataclass
 from memory.cursors import failed
 from memory.layers import AnsweredTurn, BriefRequest, EndedSession, LayerAnswers, ends_a_run
 from memory.model import ModelOf

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 
 from contract.briefing import Budget
+from contract.values import dataclass
 from memory.cursors import ReadCursor, advance, read_cursor
 from store.schema import episodes, messages, tool_uses
 

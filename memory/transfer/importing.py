@@ -10,12 +10,13 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Connection, Table, func, insert, select, text, update
 
+from contract.values import dataclass
 from memory.observations.rows import blank_sessions
 from memory.transfer.rows import (
     EPOCH,

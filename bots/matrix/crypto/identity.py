@@ -6,7 +6,6 @@ Clients that refuse devices which their owner hasn't signed talk with the bot be
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import structlog
@@ -16,6 +15,7 @@ from bots.matrix.api import CLIENT, MatrixApi, MatrixRefused
 from bots.matrix.crypto.secret_storage import KeptRecoveryKey, SecretStorage
 from bots.matrix.crypto.signing import SigningKey, decoded, is_signed
 from bots.matrix.keys import EncryptionKeys
+from contract.values import dataclass
 
 log = structlog.stdlib.get_logger("moot.bots")
 

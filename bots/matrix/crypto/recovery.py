@@ -8,7 +8,7 @@ from __future__ import annotations
 import hmac
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import reduce
 from operator import xor
 from typing import Any
@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from bots.matrix.crypto.signing import decoded, encoded
+from contract.values import dataclass
 
 ALGORITHM = "m.secret_storage.v1.aes-hmac-sha2"
 

@@ -6,7 +6,6 @@ Matrix: client-server API, Short Authentication String (SAS) verification, m.sas
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
@@ -14,6 +13,7 @@ from nio.crypto.sas import Sas as Table
 from vodozemac import Curve25519PublicKey, EstablishedSas, Sas
 
 from bots.matrix.crypto.signing import canonical_whole, encoded
+from contract.values import dataclass
 
 METHOD = "m.sas.v1"
 _AGREED = {

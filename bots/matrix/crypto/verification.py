@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any
 from uuid import uuid4
@@ -18,6 +18,7 @@ from bots.matrix.events import SOURCE, VERIFICATION
 from bots.matrix.keys import EncryptionKeys
 from bots.matrix.wire import WireEvent
 from contract.errors import PlatformError
+from contract.values import dataclass
 
 log = structlog.stdlib.get_logger("moot.bots")
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import ExitStack, asynccontextmanager
-from dataclasses import dataclass
 from typing import Any, Protocol
 from urllib.parse import quote
 
 from contract.chat import Speaker
 from contract.errors import ConfigError
+from contract.values import dataclass
 from gateway.access.grants import GrantSpan
 from gateway.access.service import AccessService
 from gateway.cli.page.client import RunningMoot, client_of

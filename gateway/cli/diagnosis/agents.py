@@ -8,7 +8,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from adapters.agent import Agent, Launch
@@ -17,6 +17,7 @@ from adapters.cli.command import NullReply
 from adapters.cli.hooks import HookListener
 from adapters.session.version import find_version, is_older
 from contract.errors import AgentError, ConfigError, MootError
+from contract.values import dataclass
 from gateway.cli.diagnosis.finding import Finding, Installation
 from gateway.core.private_folders import make_data_folder
 from gateway.sessions.api_programs import API_PROGRAMS

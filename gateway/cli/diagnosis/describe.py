@@ -6,7 +6,6 @@ import re
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from adapters.describing.watch import Watcher
 from adapters.profiles.generic import GenericSettings, generic_profile
 from adapters.reading.queries import reply_on
 from contract.errors import AgentError, ConfigError
+from contract.values import dataclass
 from gateway.cli.command_line import printable
 from gateway.cli.diagnosis.explain import ask_and_show, say_screen
 from gateway.cli.init.asking import Asker

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
 from composer.headings import HEADINGS
+from contract.values import dataclass
 from gateway.settings.config import Config
 from gateway.settings.personas.personas import Personas
 

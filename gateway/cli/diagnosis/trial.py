@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from contract.values import dataclass
 from gateway.cli.diagnosis.configuration import check
 from gateway.cli.diagnosis.platforms import try_bot
 from gateway.settings.config import Config

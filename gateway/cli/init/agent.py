@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from adapters.cli.hooks import HookListener
 from contract.errors import ConfigError
+from contract.values import dataclass
 from gateway.cli.diagnosis.agents import try_agents
 from gateway.cli.init.asking import Asker
 from gateway.settings.config import Config

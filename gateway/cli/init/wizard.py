@@ -7,7 +7,7 @@ import asyncio
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import tomlkit
 from bots.kit.platform_spec import Login, PlatformSpec
 from bots.platforms import SPECS
 from contract.errors import ConfigError
+from contract.values import dataclass
 from gateway.cli.diagnosis.platforms import try_bot
 from gateway.cli.init.agent import AgentOptions, AgentStep
 from gateway.cli.init.asking import Asker

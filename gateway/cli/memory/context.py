@@ -7,10 +7,10 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, TextIO
 
 from contract.errors import ConfigError
+from contract.values import dataclass
 from gateway.cli.command_line import printable
 from gateway.settings.config import Config
 from memory.model import Model

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from adapters.own_files import delete_tree
+from contract.values import dataclass
 from gateway.sessions.sessions import scope_folder
 from store.upgrading import FOLDER
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import http.client
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
 from contract.errors import ConfigError, MootError, Rejected
+from contract.values import dataclass
 from gateway.core.lock import address_of, holder, reached
 from gateway.core.private_folders import OWNER_SECRET
 from gateway.settings.config import Config

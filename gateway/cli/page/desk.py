@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Any, Protocol
 from urllib.parse import quote
 
 from contract.errors import ConfigError
+from contract.values import dataclass
 from gateway.cli.page.client import RunningMoot, running
 from gateway.cli.stored_access import open_stored_access
 from gateway.core.lock import hold

@@ -7,7 +7,6 @@ import difflib
 import signal
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import tomlkit
 from tomlkit.items import AoT, Table
 
 from contract.errors import ConfigError
+from contract.values import dataclass
 from gateway.settings.env_file import NAME as ENV_NAME
 from gateway.settings.whole_file import prepared
 

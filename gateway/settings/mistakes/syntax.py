@@ -6,8 +6,9 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
-from dataclasses import dataclass
 from typing import Any
+
+from contract.values import dataclass
 
 _AT = re.compile(r"\(at line (\d+), column \d+\)")
 _CURLY = re.compile("[\u2018\u2019\u201c\u201d\u201e\u00ab\u00bb]")

@@ -9,7 +9,7 @@ import difflib
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
@@ -18,6 +18,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from contract.language import phrase, say
+from contract.values import dataclass
 from gateway.settings.mistakes.words import example_of, place_of, reason_of
 from gateway.settings.personas.front_yaml import FrontLoader
 from gateway.settings.tables import reserved

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
 
 from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field
 
 from contract.chat import Speaker
+from contract.values import dataclass
 from gateway.access.access import Where
 from gateway.access.claims import Claim
 from gateway.access.grants import GrantSpan

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from aiohttp import web
 
 from contract.errors import Rejected
 from contract.language import later
+from contract.values import dataclass
 from gateway.web.admin.service import AdminServices
 from gateway.web.admin.values import SessionAct, WantedTurns
 from gateway.web.body import ChoosingBody, answer, error, parse, read_object

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from aiohttp import web
 from aiohttp.typedefs import Handler
 from pydantic import Field
 
 from contract.chat import Room
 from contract.errors import Busy, ConfigError
+from contract.values import dataclass
 from gateway.settings.personas.faults import Conflict, Unsound
 from gateway.setup.connecting import Connecting, Way, Wish
 from gateway.web.body import ChoosingBody, answer, error, parse, read_object

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sqlalchemy import Connection, bindparam, false, func, select
 
 from contract.chat import Speaker
+from contract.values import dataclass
 from store.gateway_schema import figures, room_settings, usage
 from store.schema import messages, rooms
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from contract.chat import Room, Speaker
 from contract.language import say
+from contract.values import dataclass
 from gateway.alerts.alerts import Alerts
 from gateway.audit.audit import Audit
 from gateway.core.views import RoomView

@@ -6,11 +6,11 @@ Sequences are ordered as their docstrings say; times are aware; durations are mi
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Literal
 
 from contract.chat import Speaker
+from contract.values import dataclass
 from gateway.core.views import OpenQuestion, RoomView, SessionView, View
 from gateway.settings.tables import Follow
 

@@ -9,11 +9,12 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from aiohttp import web
 
+from contract.values import dataclass
 from gateway.web.auth import CSP, HEADERS
 
 BUNDLE = Path(__file__).parents[1] / "dist"

@@ -11,11 +11,11 @@ import html
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from contract.chat import MENTION
+from contract.values import dataclass
 
 MESSAGES, CHARS = 20, 1_200  # as many as fill a tall screen, each as long as is read in a moment
 GROUP = timedelta(minutes=5)  # so soon after it a message continues the one before

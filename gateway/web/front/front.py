@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from aiohttp import web
 
+from contract.values import dataclass
 from gateway.web.auth import CSP, Credentials
 from gateway.web.body import answer, error
 from gateway.web.front.assets import Assets

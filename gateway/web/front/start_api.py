@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
@@ -12,6 +11,7 @@ from aiohttp import web
 
 from contract.errors import MootError
 from contract.language import current
+from contract.values import dataclass
 from gateway.core.views import TimelineView
 from gateway.web import auth
 from gateway.web.body import answer

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from aiohttp import web
 
+from contract.values import dataclass
 from gateway.web.forwarded import Address, Proxies, peer_of, read_address
 
 BODY_BYTES_PER_S = 4_096  # a body that flows may take its time; 25 MB by an old mobile phone do

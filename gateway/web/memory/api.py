@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from itertools import groupby
 from typing import Any
 
@@ -11,6 +11,7 @@ from aiohttp import web
 
 from contract.errors import Rejected
 from contract.language import later
+from contract.values import dataclass
 from gateway.web.body import answer, error
 from gateway.web.memory.room_memory import Overview, RoomMemoryService
 from gateway.web.rendering import to_json

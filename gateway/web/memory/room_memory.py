@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, TypeVar
 
 import structlog
 from sqlalchemy import Connection
 
 from contract.chat import Room
+from contract.values import dataclass
 from gateway.core.views import View
 from gateway.web.submission import DIRECT
 from memory.browse import pages

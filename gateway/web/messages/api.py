@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 
 from aiohttp import web
 from pydantic import BaseModel, ConfigDict
@@ -13,6 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from contract.chat import Room
 from contract.errors import Rejected
 from contract.language import later
+from contract.values import dataclass
 from gateway.core.views import RoomView
 from gateway.web.body import answer, parse, read_object
 from gateway.web.messages.own import OwnMessages

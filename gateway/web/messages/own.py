@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
 from bots.bot import Bot
 from contract.chat import Deleted, Edited, Event, Room, Speaker
 from contract.errors import Rejected
+from contract.values import dataclass
 from gateway.core import views
 from gateway.core.views import MessageView
 from gateway.web.signin.caller import RequestRefused

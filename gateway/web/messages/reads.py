@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import Connection, bindparam, case, select
 
 from contract.chat import Speaker
+from contract.values import dataclass
 from gateway.core.events import EventBus, ReadUntil
 from gateway.core.views import View
 from store.database import Store, insert_of

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from contract.chat import Room, Speaker
 from contract.errors import Rejected
 from contract.language import later
+from contract.values import dataclass
 from gateway.core.views import View
 from store.database import Store
 from store.searching import Found, search

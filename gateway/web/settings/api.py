@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
 from aiohttp import web
 from pydantic import BaseModel, ConfigDict
 
 from contract.chat import Speaker
 from contract.errors import ConfigError
+from contract.values import dataclass
 from gateway.web.body import Chooser, answer, error, parse, read_object
 from gateway.web.settings.service import SettingsService
 from gateway.web.settings.values import Change, Changed, NewBot, Unfit

@@ -8,13 +8,14 @@ import os
 import stat
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from contract.chat import Room, Speaker
 from contract.errors import ConfigError
 from contract.language import say
+from contract.values import dataclass
 from gateway.access.access import TRUSTED, Access
 from gateway.access.effects import effects
 from gateway.audit.audit import Audit

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from contract.errors import MootError
 from contract.language import later
+from contract.values import dataclass
 from gateway.access.effects import Effect
 from gateway.core.views import View
 from gateway.settings.config import Config

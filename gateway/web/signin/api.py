@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from aiohttp import web
@@ -11,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from contract.errors import Rejected
 from contract.language import say
+from contract.values import dataclass
 from gateway.web import auth
 from gateway.web.auth import Credentials
 from gateway.web.body import answer, error, parse, read_object

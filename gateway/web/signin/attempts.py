@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from collections import OrderedDict, deque
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from contract.values import dataclass
 from gateway.web.forwarded import peer_of, read_address
 
 FREE = 5  # wrong ones of an address before it has to wait

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from aiohttp import web
 
 from contract.chat import Speaker
 from contract.language import Phrase, as_phrase, later
+from contract.values import dataclass
 from gateway.web.body import Chooser, speaker_of
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from contract.chat import Speaker
+from contract.values import dataclass
 from gateway.settings.access import Role
 from gateway.web.signin.caller import RequestRefused
 from gateway.web.signin.rows import PageLink, PageRows

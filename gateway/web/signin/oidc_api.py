@@ -7,7 +7,7 @@ import secrets
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from contract.chat import Speaker
 from contract.errors import Rejected
 from contract.language import later
+from contract.values import dataclass
 from gateway.web import auth
 from gateway.web.auth import PageAuth
 from gateway.web.body import answer, error, parse, read_object

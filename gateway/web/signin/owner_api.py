@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
 from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field
 
+from contract.values import dataclass
 from gateway.settings.access import Role
 from gateway.web.auth import PageAuth
 from gateway.web.body import answer, error, parse, read_object

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Protocol
 
@@ -17,6 +17,7 @@ import structlog
 from contract.chat import Room, Speaker
 from contract.errors import MootError, Rejected
 from contract.language import later
+from contract.values import dataclass
 from gateway.access.access import Access
 from gateway.access.grants import EVERYWHERE, GrantSpan, KeptGrant, of_person
 from gateway.settings.access import Role

@@ -12,7 +12,6 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -25,6 +24,7 @@ from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 
 from contract.language import later
+from contract.values import dataclass
 from gateway.settings.oidc import OidcTable
 from gateway.web.signin.subjects import ProviderAway, ProviderRefused
 

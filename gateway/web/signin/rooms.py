@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from contract.chat import Room
+from contract.values import dataclass
 from gateway.access.access import Access
 from gateway.core.events import AppEvent, ReadUntil, RoomOpened
 from gateway.web.signin.caller import Caller, RequestRefused

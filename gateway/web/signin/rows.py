@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
 from sqlalchemy import Connection, Table, delete, select, update
 
 from contract.chat import Speaker
+from contract.values import dataclass
 from gateway.settings.access import Role
 from store.database import Store
 from store.gateway_schema import (

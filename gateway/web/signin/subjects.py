@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any
 
 from contract.chat import Speaker
 from contract.errors import MootError, Rejected
 from contract.language import later
+from contract.values import dataclass
 from gateway.access.access import Access
 from gateway.settings.access import Role
 from gateway.settings.oidc import OidcTable

@@ -10,10 +10,10 @@ import sqlite3
 import tempfile
 import zipfile
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 
 from contract.errors import ConfigError
+from contract.values import dataclass
 from memory.recall.providers import FILE, FOLDER
 
 _SCRATCH = ".minilm-"

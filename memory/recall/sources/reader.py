@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal
 
 from contract.errors import ConfigError
+from contract.values import dataclass
 from memory.recall.providers import (
     OUR_OWN,
     hasten,

@@ -9,7 +9,6 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -19,6 +18,7 @@ from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 from contract.briefing import Fact
 from contract.errors import MootError
+from contract.values import dataclass
 from memory.layers import BriefRequest, LayerAnswers
 from memory.private import public
 from memory.recall.sources.reader import Ids, Search, SourceSettings, open_search
