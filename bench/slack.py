@@ -20,9 +20,9 @@ from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
 from slack_bolt.async_app import AsyncApp
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bots.kit.platform_bot import BotSetup
 from bots.slack.bot import SlackApp, SlackBot
 from contract.chat import Destination, Event, Room
+from tests.doubles.bot_setup import bot_setup
 from tests.doubles.slack import GENERAL, SlackDouble
 
 TEXT = "Why is the **token** expiry only `15 minutes`?\n\n- one\n- two"
@@ -74,7 +74,7 @@ async def ours(rounds: int) -> tuple[list[float], list[float]]:
         watch = Stopwatch(slack)
         folder = Path(tempfile.mkdtemp())
         bot = SlackBot(
-            BotSetup("slack", ("claude",), folder, folder),
+            bot_setup("slack", folder),
             SlackApp(slack.bot_token, slack.app_token, api_url=slack.api_url),
         )
         task = asyncio.create_task(bot.run(watch.receive), name="run")

@@ -272,6 +272,14 @@ page_tokens = Table(  # of programs; the value follows from the owner's secret a
     Column("used_at", BigInteger),
 )
 
+bot_states = Table(  # what a bot must not forget, as how far it has read: JSON
+    "bot_states",
+    metadata,
+    Column("bot", String, primary_key=True),
+    Column("name", String, primary_key=True),
+    Column("value", Text, nullable=False),
+)
+
 house = Table(  # the gateway that leads, where several know one database: one row
     "house",
     metadata,

@@ -6,13 +6,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 
 import structlog
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, field_validator
 
 from bots.bluebubbles.api import BlueBubblesApi, BlueBubblesRefused, WrongPassword
-from bots.bluebubbles.connection import Webhook
+from bots.bluebubbles.connection import Webhook, digest
 from bots.bluebubbles.events import (
     Deletion,
     Edit,
@@ -21,7 +20,7 @@ from bots.bluebubbles.events import (
     read_message,
 )
 from bots.bluebubbles.wire import Millis, WireMessage
-from bots.kit.cursor import JsonState
+from bots.kit.cursor import State, States
 from bots.kit.webhook import address, is_out_of_reach
 from contract.errors import PlatformError
 from contract.values import dataclass
@@ -56,7 +55,7 @@ class HistoryPosition(BaseModel):
     """The point up to which the history was read.
 
     began_ms: the first start ever; nothing before it is read.
-    webhooks: addresses that were registered at the server.
+    webhooks: digests of addresses that were registered at the server; an address has its secret.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -64,6 +63,12 @@ class HistoryPosition(BaseModel):
     began_ms: Millis
     read_ms: Millis
     webhooks: tuple[str, ...] = ()
+
+    @field_validator("webhooks")
+    @classmethod
+    def _digests(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        """Earlier versions kept the addresses."""
+        return tuple(digest(one) if "://" in one else one for one in given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,23 +226,23 @@ class Backfill:
     def __init__(
         self,
         api: BlueBubblesApi,
-        folder: Path,
+        states: States,
         hand_on: Hand,
         *,
         now: Callable[[], float],
     ) -> None:
         self._api, self._hand_on, self._now = api, hand_on, now
-        self._file = JsonState(folder / "history.json", HistoryPosition)
+        self._state = State(states, "history", HistoryPosition)
         self._place: HistoryPosition | None = None
         self._told: set[str] = set()
 
     async def begin(self) -> HistoryPosition:
         """The place in the history; behind its newest message at the first start ever.
 
-        Raises PlatformError, ConfigError.
+        Raises MootError.
         """
         if self._place is None:
-            self._place = await self._file.demand()
+            self._place = await self._state.demand()
         if self._place is None:
             # By the server's clock where it has a message to tell it by, and it isn't quite wrong.
             newest, now = await self._newest_ms(), self._now_ms()
@@ -257,11 +262,11 @@ class Backfill:
             return self._now_ms()
 
     async def remember_webhook(self, url: str) -> tuple[str, ...]:
-        """Note an address that is about to be registered; returns the earlier ones."""
-        place = await self.begin()
-        if url not in place.webhooks:
-            await self._keep(place.model_copy(update={"webhooks": (*place.webhooks[-20:], url)}))
-        return tuple(known for known in place.webhooks if known != url)
+        """Note an address that is about to be registered; returns the digests of earlier ones."""
+        place, own = await self.begin(), digest(url)
+        if own not in place.webhooks:
+            await self._keep(place.model_copy(update={"webhooks": (*place.webhooks[-20:], own)}))
+        return tuple(known for known in place.webhooks if known != own)
 
     async def catch_up(self, overlap_ms: int = OVERLAP_MS) -> None:
         """Hand on everything since the place, oldest first; then the place is behind it.
@@ -323,7 +328,7 @@ class Backfill:
             log.warning("message.skipped", reason=f"it is left out: {reason}")
 
     async def _keep(self, place: HistoryPosition) -> None:
-        await self._file.save(place)
+        await self._state.save(place)
         self._place = place
 
     def _now_ms(self) -> int:

@@ -75,7 +75,7 @@ class BlueBubblesBot(PlatformBot):
         now = setup.now
         self._api = BlueBubblesApi(url, password)
         self._directory = Directory(self._api, now=now)
-        self._own_posts = OwnPostDetector(setup.own_dir)
+        self._own_posts = OwnPostDetector(setup.states)
         files = Files(self._api, setup.files_dir, setup.max_file_bytes or _MAX_FILE_BYTES)
         self._converter = EventConverter(setup, self._directory, self._own_posts, files)
         self._posts = Posts(self._api, self._directory, self._own_posts, now=now)
@@ -83,7 +83,7 @@ class BlueBubblesBot(PlatformBot):
         self._reactions = Reactions(self._api, self._directory)
         self._delivery = Delivery(setup.name)
         self._parts = (self._delivery, self._directory, self._api)
-        history = Backfill(self._api, setup.own_dir, self._hand_on, now=now)
+        history = Backfill(self._api, setup.states, self._hand_on, now=now)
         self._webhook = Webhook(setup, secret, self._take, lambda: self._catch_up.missed())
         self._catch_up = CatchUp(
             setup.name, self._api, history, self._webhook, own, poll_s=poll_s, now=now

@@ -6,6 +6,7 @@ from the history.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
@@ -67,13 +68,14 @@ class Webhook(SecretPath):
     async def register(self, api: BlueBubblesApi, url: str, earlier: tuple[str, ...]) -> None:
         """Put our address on the list, and take earlier ones of ours off. Raises PlatformError.
 
-        earlier: addresses that we have registered before. A server that shows no list is told once.
+        earlier: digests of addresses that we have registered before. A server that shows no list is
+        told once.
         """
         found, hooks = False, await listed(api)
         for hook in hooks or ():
             if hook.url == url and not found and _tells_enough(hook):
                 found = True
-            elif hook.url == url or hook.url in earlier or self._is_stale(hook.url, url):
+            elif hook.url == url or digest(hook.url) in earlier or self._is_stale(hook.url, url):
                 await api.delete(f"webhook/{hook.id}")
         is_told = found or (hooks is None and self.registered == url)
         if not is_told:
@@ -86,6 +88,11 @@ class Webhook(SecretPath):
         """True if an address is ours with another secret."""
         folder = url[: len(url) - len(self._secret)]
         return other.startswith(folder) and "/" not in other[len(folder) :]
+
+
+def digest(url: str) -> str:
+    """An address without its secret: it can be compared, and nothing else."""
+    return hashlib.sha256(url.encode()).hexdigest()
 
 
 async def listed(api: BlueBubblesApi) -> list[WireWebhook] | None:

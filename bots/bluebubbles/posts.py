@@ -7,7 +7,6 @@ import hashlib
 import re
 from collections.abc import Callable, Collection, Iterator
 from datetime import datetime
-from pathlib import Path
 from typing import Annotated
 
 import aiohttp
@@ -19,7 +18,7 @@ from bots.bluebubbles.directory import Directory
 from bots.bluebubbles.events import NewMessage, address_of, millis, native, read_message
 from bots.bluebubbles.text import DIALECT
 from bots.bluebubbles.wire import Millis, WireMessage
-from bots.kit.cursor import JsonState
+from bots.kit.cursor import State, States
 from bots.kit.doubt import oldest
 from bots.kit.recent import Recent
 from contract.chat import Destination
@@ -79,16 +78,16 @@ def mark_of(text: str) -> str:
 class OwnPostDetector:
     """Our own posts, the newest few hundred."""
 
-    def __init__(self, folder: Path) -> None:
-        self._file = JsonState(folder / "own_posts.json", OwnPosts)
+    def __init__(self, states: States) -> None:
+        self._state = State(states, "own_posts", OwnPosts)
         self._posts: Recent[str, OwnPost] = Recent(_KEPT)
         self._writing = asyncio.Lock()
         self._loaded = False
 
     async def load(self) -> None:
-        """Read what is on disk, once. Raises ConfigError."""
+        """Read what an earlier process left, once. Raises MootError."""
         if not self._loaded:
-            kept = await self._file.demand() or OwnPosts()
+            kept = await self._state.demand() or OwnPosts()
             newer = list(self._posts.values())
             for post in (*kept.posts, *newer):
                 self._posts[post.key] = post
@@ -150,7 +149,7 @@ class OwnPostDetector:
     async def _keep(self, post: OwnPost) -> None:
         self._posts[post.key] = post
         async with self._writing:
-            await self._file.save(OwnPosts(posts=list(self._posts.values())))
+            await self._state.save(OwnPosts(posts=list(self._posts.values())))
 
 
 class Posts:

@@ -155,7 +155,7 @@ class DiscordBot(PlatformBot):
         self._posts = Posts(self._api, self._directory, own_threads, now=setup.now)
         self._uploads = self._posts
         self._reactions = Reactions(self._api, self._posts)
-        self._cursors = Cursors(setup.own_dir / "cursors.json")
+        self._cursors = Cursors(setup.states)
         self._context = EventContext(
             self._api,
             self._directory,

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
-from bots.kit.cursor import JsonState
+from bots.kit.cursor import State, States
 
 # A cursor that is behind costs a second delivery, which the gateway drops; so it may rest. A
 # channel's first one may not: without it nothing is read there.
@@ -35,8 +34,8 @@ class Cursors:
     """The cursors of one account, and what else it must not forget: the commands it registered,
     and since when each guild's archived threads are still to be looked through."""
 
-    def __init__(self, path: Path) -> None:
-        self._kept = JsonState(path, _State)
+    def __init__(self, states: States) -> None:
+        self._kept = State(states, "cursors", _State)
         self._channels: dict[str, Cursor] = {}
         self._archives: dict[str, str] = {}
         self.account = self.commands = ""
@@ -46,7 +45,7 @@ class Cursors:
 
     async def load(self, account: str) -> None:
         """Read what an earlier process left; that of another account is let go."""
-        kept = await asyncio.to_thread(self._kept.load, otherwise="what was missed is not read")
+        kept = await self._kept.load(otherwise="what was missed is not read")
         if kept is None or kept.account != account:
             kept = _State(account=account)
         self.account, self._channels, self.commands = account, kept.channels, kept.commands

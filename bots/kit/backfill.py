@@ -38,6 +38,7 @@ class CatchUp:
     async def since(self, server_date: str) -> datetime:
         """The time from which messages count, by the server's clock. server_date: of its last
         answer, as a header has it: before the first connection ever nothing counts."""
+        await self.cursor.load()
         if (since := self.cursor.since) is None:
             since = datetime.now(UTC)
             with suppress(ValueError, TypeError):

@@ -1,21 +1,17 @@
-"""A bot's cursors, and the rest that it must not forget: each value in a file of its own."""
+"""A bot's cursors, and the rest that it must not forget over a restart: values with a name."""
 
 from __future__ import annotations
 
-import asyncio
 import itertools
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import structlog
 from pydantic import BaseModel, ValidationError
 
-from bots.kit.files import write
-from contract.errors import ConfigError
+from contract.errors import ConfigError, MootError
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -24,80 +20,80 @@ log = structlog.stdlib.get_logger("moot.bots")
 _MOST_ROOMS = 2_000
 
 
-class JsonState(Generic[M]):
-    """A value as JSON on disk, written whole or not at all, readable by its owner only."""
+class States(Protocol):
+    """Keeps values of one bot as JSON, by their names; whichever process asks, it is the same."""
 
-    def __init__(self, path: Path, model: type[M]) -> None:
-        self.path = path
+    async def read(self, name: str) -> str | None:
+        """The value that was written last; None: nothing ever. Raises MootError."""
+
+    async def write(self, name: str, value: str) -> None:
+        """Keep it; it is on disk when this returns. Values of a name are taken in the order of the
+        calls. Raises MootError."""
+
+    async def left_in_file(self, name: str) -> str | None:
+        """The value that an earlier version left in a file, which `write` puts away; None: there is
+        none. Raises MootError."""
+
+
+class State(Generic[M]):
+    """One of these values."""
+
+    def __init__(self, states: States, name: str, model: type[M]) -> None:
+        self._states = states
+        self.name = name
         self._model = model
-        self._lock = threading.Lock()  # a writer whose task was cancelled goes on
-        self._asked = self._written = 0
-        self._text: str | None = None
+        self._text: str | None = None  # on disk
         self._behind = False  # what is on disk is older, which was told
 
-    def read(self) -> M | None:
-        """The value that was saved last; None: nothing ever. Raises OSError, ValidationError.
-
-        Blocks its thread.
-        """
-        try:
-            return self._model.model_validate_json(self.path.read_bytes())
-        except FileNotFoundError:
-            return None
-
-    def load(self, *, otherwise: str) -> M | None:
-        """The value that was saved last; None, and a warning, when it can't be read.
-
-        Blocks its thread.
+    async def load(self, *, otherwise: str) -> M | None:
+        """The value that was saved last; None: nothing ever, or, with a warning, it can't be read.
+        Raises MootError.
 
         otherwise: what comes of that, as the log tells it.
         """
         try:
-            return self.read()
-        except (OSError, ValidationError) as error:
-            log.warning(
-                "state.unreadable",
-                reason=f"{self.path} can't be read ({type(error).__name__}): {otherwise}",
-            )
+            return await self.demand()
+        except ConfigError as error:
+            log.warning("state.unreadable", reason=f"{error}: {otherwise}")
             return None
 
     async def demand(self) -> M | None:
-        """The value that was saved last; None: nothing ever. Raises ConfigError."""
+        """The same, but what can't be read raises ConfigError."""
+        text = await self._states.read(self.name)
+        left = await self._states.left_in_file(self.name) if text is None else None
+        if (given := left if text is None else text) is None:
+            return None
         try:
-            return await asyncio.to_thread(self.read)
+            value = self._model.model_validate_json(given)
         except ValidationError:
-            raise ConfigError(f"{self.path} can't be read: delete it to begin again") from None
+            told = f"{self.name} of the bot can't be read: delete it to begin again"
+            raise ConfigError(told) from None
+        if left is not None:
+            await self.save(value)
+        return value
 
     async def save(self, value: M) -> None:
-        """Write it as it is now, unless it stands there already. Raises OSError.
-
-        The last call wins, whichever thread comes first.
-        """
-        self._asked += 1
-        await asyncio.to_thread(self._write, value.model_dump_json(), self._asked)
+        """Write it as it is now, unless it stands there already. Raises MootError."""
+        text = value.model_dump_json()
+        if text != self._text:
+            self._text = None  # until it is certain
+            await self._states.write(self.name, text)
+            self._text = text
 
     async def keep(self, value: M) -> bool:
-        """Save it; False when the disk fails, and a warning the first time.
+        """Save it; False when that fails, and a warning the first time.
 
         A cursor that is behind costs a second delivery, which the gateway drops.
         """
         try:
             await self.save(value)
-        except OSError as error:
+        except MootError as error:
             if not self._behind:
                 log.warning("cursor.not_kept", reason=error)
             self._behind = True
             return False
         self._behind = False
         return True
-
-    def _write(self, text: str, number: int) -> None:
-        with self._lock:
-            if number < self._written:
-                return
-            if text != self._text:
-                write(self.path, text.encode())
-            self._text, self._written = text, number
 
 
 class _Taken(BaseModel):
@@ -111,14 +107,20 @@ class Cursor:
     Messages are taken side by side: it never passes one that is still under way.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._kept = JsonState(path, _Taken)
+    def __init__(self, states: States) -> None:
+        self._kept = State(states, "cursor", _Taken)
+        self._loaded = False
         self._open: dict[int, datetime] = {}
         self._numbers = itertools.count()
         self._newest: datetime | None = None
         self.rooms: dict[str, str] = {}
-        if state := self._kept.load(otherwise="what was missed is not asked for"):
-            self._newest, self.rooms = state.since, state.rooms
+
+    async def load(self) -> None:
+        """Read what an earlier process left, once. Raises MootError."""
+        if not self._loaded:
+            if state := await self._kept.load(otherwise="what was missed is not asked for"):
+                self._newest, self.rooms = state.since, {**state.rooms, **self.rooms}
+            self._loaded = True
 
     @property
     def since(self) -> datetime | None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 import structlog
 
 from bots.bot import Reaction, SecretSink, forget
+from bots.kit.cursor import States
 from bots.kit.naming import Named, by_names
 from bots.kit.questions import question_markdown
 from bots.markdown.writer import Dialect
@@ -36,7 +37,10 @@ class BotSetup:
     """Where files of people's messages are kept."""
 
     own_dir: Path
-    """Where the bot keeps what it must not forget over a restart; made when it is needed."""
+    """Where the bot keeps what belongs to this machine, as keys; made when it is needed."""
+
+    states: States
+    """Where it keeps what it must not forget over a restart, on whichever machine that is."""
 
     require_mention: bool = True
     """False: the gateway answers every message of the bot's rooms."""

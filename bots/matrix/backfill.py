@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import structlog
 from pydantic import BaseModel, ConfigDict
 
-from bots.kit.cursor import JsonState
+from bots.kit.cursor import State, States
 from bots.matrix.api import MatrixApi
 from bots.matrix.wire import WireJoined
 
@@ -148,12 +147,18 @@ class _Waitings(BaseModel):
 class Cursor:
     """The place in the stream, in memory and on disk. user_id: whose it is."""
 
-    def __init__(self, folder: Path, user_id: str) -> None:
-        self._kept = JsonState(folder / "cursor.json", SyncPosition)
-        self._kept_waiting = JsonState(folder / "waiting.json", _Waitings)
-        place = self._kept.load(otherwise="what was missed is not looked for")
-        waiting = self._kept_waiting.load(otherwise="what had no key is given up")
-        self.place = place if place and place.user_id == user_id else SyncPosition(user_id=user_id)
+    def __init__(self, states: States, user_id: str) -> None:
+        self._kept = State(states, "cursor", SyncPosition)
+        self._kept_waiting = State(states, "waiting", _Waitings)
+        self.place = SyncPosition(user_id=user_id)
+        self.waiting: list[UndecryptedEvent] = []
+
+    async def load(self) -> None:
+        """Read what an earlier process left; the place of another account is let go."""
+        place = await self._kept.load(otherwise="what was missed is not looked for")
+        waiting = await self._kept_waiting.load(otherwise="what had no key is given up")
+        if place and place.user_id == self.place.user_id:
+            self.place = place
         self.waiting = waiting.events if waiting else []
 
     def advance(self, since: str, joined: Iterable[str], left: Iterable[str]) -> None:

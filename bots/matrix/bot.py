@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -103,7 +102,8 @@ class MatrixBot(PlatformBot):
             log.warning("bot.unlisted", bot=self.name, reason=_UNLISTED)
         try:
             own = await self._come_in()
-            cursor = await asyncio.to_thread(Cursor, self.setup.own_dir, own.user_id)
+            cursor = Cursor(self.setup.states, own.user_id)
+            await cursor.load()
             delivery = Delivery(self.name)
             delivery.open(receive)
             handler = EventHandler(

@@ -63,7 +63,7 @@ class MattermostBot(PlatformBot):
             self._enter,
             self._converter,
             Backfill(self._api, self._directory, now=setup.now),
-            Cursor(setup.own_dir / "cursor.json"),
+            Cursor(setup.states),
             self._delivery,
             self._directory,
         )

@@ -67,7 +67,7 @@ class RocketChatBot(PlatformBot):
             self._api,
             self._directory,
             setup.files_dir,
-            setup.own_dir / "uploads.json",
+            setup.states,
             setup.max_file_bytes or _MAX_FILE_BYTES,
         )
         self._uploads = self._files
@@ -78,7 +78,7 @@ class RocketChatBot(PlatformBot):
         self._handler = EventHandler(
             setup, self._delivery, self._directory, self._files, self._posts
         )
-        cursor = Cursor(setup.own_dir / "cursor.json")
+        cursor = Cursor(setup.states)
         missed = Backfill(self._api, self._directory, cursor, setup.now)
         self._streams = MessageStreams(self._api, timeouts, self._enter, missed, self._delivery)
         self._told_limits = False

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from pydantic import RootModel
 
-from bots.kit.cursor import JsonState
+from bots.kit.cursor import State, States
 from bots.kit.events import FileRef
 from bots.kit.files import PATIENCE_S, KeptFiles
 from bots.kit.rest import unseen
@@ -30,16 +30,15 @@ class _Made(RootModel[dict[str, str]]):
 
 
 class Files(KeptFiles[FileRef]):
-    """folder: for files of people's messages. path: where it is kept which file a key made."""
+    """folder: for files of people's messages. states: keep which file a key made."""
 
     def __init__(
-        self, api: RocketApi, directory: Directory, folder: Path, path: Path, max_bytes: int
+        self, api: RocketApi, directory: Directory, folder: Path, states: States, max_bytes: int
     ) -> None:
         super().__init__(folder, max_bytes)
         self._api, self._directory = api, directory
-        self._kept = JsonState(path, _Made)
-        made = self._kept.load(otherwise="uploads of before are not found again")
-        self._made = made.root if made else {}
+        self._kept = State(states, "uploads", _Made)
+        self._known: dict[str, str] | None = None
         self._old_server = False
 
     # ── Theirs ──────────────────────────────────────────────────────────────────────────
@@ -85,16 +84,23 @@ class Files(KeptFiles[FileRef]):
         return _made(await self._api.post(f"rooms.mediaConfirm/{rid}/{file_id}", told))
 
     async def _note(self, key: str, file: str) -> None:
-        self._made[key] = file
-        for old in list(self._made)[:-_REMEMBERED]:
-            del self._made[old]
-        await self._kept.save(_Made(self._made))
+        made = await self._made()
+        made[key] = file
+        for old in list(made)[:-_REMEMBERED]:
+            del made[old]
+        await self._kept.save(_Made(made))
+
+    async def _made(self) -> dict[str, str]:
+        if self._known is None:
+            read = await self._kept.load(otherwise="uploads of before are not found again")
+            self._known = self._known or (read.root if read else {})
+        return self._known
 
     async def find(
         self, place: Destination, key: str, since: datetime, known: Collection[str]
     ) -> str | None:
         """The own message since then with the file that this key made, if one was begun."""
-        file = self._made.get(key)
+        file = (await self._made()).get(key)
         if file is None:
             return None
         async for told in self._own_since(place, since):

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, TypeVar
 
 import structlog
 from pydantic import BaseModel, ConfigDict
 
-from bots.kit.cursor import JsonState
+from bots.kit.cursor import State, States
 from bots.kit.recent import Recent
 from bots.kit.retry import PatientCalls
 from bots.slack.api import NO_METHOD, SlackApi, SlackRefused
@@ -68,15 +67,15 @@ class Cursors:
     cursor; a new one is a room that it came into later.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._kept = JsonState(path, _State)
+    def __init__(self, states: States) -> None:
+        self._kept = State(states, "slack_cursors", _State)
         self.began, self.settled = START, False
         self._rooms: dict[str, str] = {}
         self._threads: Recent[tuple[str, str], None] = Recent(_THREADS)
 
-    def load(self) -> None:
-        """Read what an earlier process wrote. Blocks its thread."""
-        state = self._kept.load(otherwise="what was missed until now isn't looked for")
+    async def load(self) -> None:
+        """Read what an earlier process wrote. Raises MootError."""
+        state = await self._kept.load(otherwise="what was missed until now isn't looked for")
         if state is None:
             return
         self.began, self.settled = state.began, state.settled
@@ -241,7 +240,7 @@ class Backfill:
 
     async def run(self) -> None:
         """Catch up after each connection, until cancelled."""
-        await asyncio.to_thread(self._cursors.load)
+        await self._cursors.load()
         if self._cursors.began == START:
             self._cursors.began = f"{self._now():.6f}"
             await self._cursors.save()

@@ -113,7 +113,7 @@ class SlackBot(PlatformBot):
         self._parts = (self._delivery, self._directory, self._api)
         self._on_way: defaultdict[str, dict[str, asyncio.Future[None]]] = defaultdict(dict)
         self._quoted: Recent[str, None] = Recent(_QUOTED)
-        self._cursors = cursors = Cursors(setup.own_dir / "slack_cursors.json")
+        self._cursors = cursors = Cursors(setup.states)
         self._backfill = Backfill(self._api, self._directory, cursors, self._take, now=setup.now)
 
     # ── Life ────────────────────────────────────────────────────────────────────────────

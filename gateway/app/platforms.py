@@ -14,6 +14,7 @@ from contract.chat import Room, Speaker
 from contract.errors import ConfigError
 from contract.values import dataclass
 from gateway.access.access import Access
+from gateway.app.bot_states import BotStates
 from gateway.commands.model import DEFAULT
 from gateway.core.addressing import named
 from gateway.core.command_spec import Argument
@@ -69,12 +70,13 @@ def make_bots(
     personas: Personas,
     access: Access | None = None,
     learned: SecretSink = forget,
+    states: BotStates | None = None,
 ) -> dict[str, Bot]:
     """Every bot by its name; "web" is the page's. Raises ConfigError: a line for each
     secret that is missing or can't be right.
 
     access: with the roles that are kept; without it moot.toml's are known. learned: told of the
-    secrets that a login gives.
+    secrets that a login gives. states: without them no bot can run.
     """
     access = access or Access(config.access)
     bots: dict[str, Bot] = {"web": WebBot(personas.names)}
@@ -86,15 +88,14 @@ def make_bots(
             where = located(config, ("bots", number, "name"))
             mistakes[f"{where}: {name!r} is taken; give each bot its own name"] = None
             continue
-        setup = _setup(name, table, config, personas, learned)
+        setup = _setup(name, table, config, personas, learned, states)
         commands = ArgumentSuggestions(personas, access, table.personas).commands()
         host = _host(name, spec, config, environment, access, commands)
         login = _login(table, spec, host.secrets)
         if (other := logins.setdefault(login, name)) != name:
             where = located(config, ("bots", number))
-            mistakes[f"{where}: {name!r} has the login of {other!r}: {_own_login(host, name)}"] = (
-                None
-            )
+            told = f"{where}: {name!r} has the login of {other!r}: {_own_login(host, name)}"
+            mistakes[told] = None
             continue
         try:
             bots[name] = spec.make(setup, table, host)
@@ -134,14 +135,21 @@ async def sign_in(
 
 
 def _setup(
-    name: str, table: BotTable, config: Config, personas: Personas, learned: SecretSink
+    name: str,
+    table: BotTable,
+    config: Config,
+    personas: Personas,
+    learned: SecretSink,
+    states: BotStates | None = None,
 ) -> BotSetup:
     data_dir, served = config.gateway.data_dir, table.personas
+    states = states or BotStates(data_dir / "bots")
     return BotSetup(
         name=name,
         personas=served,
         files_dir=data_dir / "files",
         own_dir=data_dir / "bots" / name,
+        states=states.of(name),
         require_mention=table.require_mention,
         max_file_bytes=table.file_mb and table.file_mb * 1_000_000,
         is_named=lambda text: bool(named(text, personas.of(served))),  # as they are then

@@ -19,6 +19,7 @@ from contract.errors import ConfigError
 from contract.language import speak
 from gateway.access.access import Access
 from gateway.app.app import App, Confirms, Started
+from gateway.app.bot_states import BotStates
 from gateway.app.context import Context, Instruments
 from gateway.app.ending import Ends
 from gateway.app.page import connection_limits, page_auth
@@ -107,7 +108,8 @@ async def _run(
     _bring_personas(config.gateway.personas_dir)
     personas = Personas(config.gateway.personas_folder, tuple(HEADINGS), agent_names(config.agents))
     access = Access(config.access)
-    bots = make_bots(config, environment, personas, access, redactor.learn_one)
+    states = BotStates(config.gateway.data_dir / "bots")
+    bots = make_bots(config, environment, personas, access, redactor.learn_one, states)
     secrets = _page_secrets(config, environment)
     async with (
         open_model(config, environment) as model,
@@ -123,6 +125,7 @@ async def _run(
         redactor.learn_one(hooks.secret)
         sandboxing = await _sandboxing(config, environment, personas)
         _prepare(config.gateway.data_dir)
+        states.open(store)
         instruments = Instruments(Metrics(), redactor, telemetry)
 
         def make_app(group: asyncio.TaskGroup) -> App:

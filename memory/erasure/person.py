@@ -16,6 +16,7 @@ from typing import Any
 from sqlalchemy import Column, Connection, Text, cast, delete, or_, select, tuple_, update
 
 from contract.chat import SOURCE_ALIASES
+from memory.erasure.bots import find_in_states
 from memory.erasure.mentions import find_headers, find_mentions, find_rooms, find_sessions
 from memory.erasure.plan import (
     COVERED,
@@ -84,6 +85,7 @@ def plan_erasure(connection: Connection, person: str) -> ErasurePlan:
     find_sessions(connection, plan, said)
     find_rooms(connection, plan)
     find_gateway_rows(connection, plan, ids)
+    find_in_states(connection, plan, ids)
     return plan
 
 

@@ -26,11 +26,11 @@ from bots.bluebubbles.wire import WireMessage
 from bots.kit.events import DeletedMessage, EditedMessage, FileRef, RenamedRoom
 from bots.kit.inbound import MessageContext, inbound
 from bots.kit.naming import names
-from bots.kit.platform_bot import BotSetup
 from contract.chat import EXTERNAL_ID, Room, parse_metadata
 from tests.doubles.bluebubbles import DM, GROUP, OLIVIA, chat
+from tests.doubles.bot_setup import bot_setup
 
-SETUP = BotSetup("bluebubbles", ("claude",), Path("files"), Path("own"))
+SETUP = bot_setup("bluebubbles", Path())
 MESSAGE: dict[str, Any] = {
     "guid": "G-1",
     "text": "hello",

@@ -1,66 +1,62 @@
-"""A value on disk over a restart."""
+"""A value that a bot keeps over a restart."""
 
 import asyncio
 import logging
 from pathlib import Path
 
 import pytest
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
-from bots.kit.cursor import JsonState
+from bots.kit.cursor import State
+from contract.errors import ConfigError
+from tests.doubles.bot_setup import FileStates
 
 
 class Mark(BaseModel):
     page: int
 
 
-def kept(folder: Path) -> JsonState[Mark]:
-    return JsonState(folder / "own" / "mark.json", Mark)
+def kept(folder: Path) -> State[Mark]:
+    return State(FileStates(folder / "own"), "mark", Mark)
 
 
 async def test_what_was_saved_is_there_for_the_next_process(tmp_path: Path) -> None:
-    assert kept(tmp_path).read() is None
+    assert await kept(tmp_path).demand() is None
     await kept(tmp_path).save(Mark(page=7))
-    assert kept(tmp_path).read() == Mark(page=7)
-    assert [entry.name for entry in (tmp_path / "own").iterdir()] == ["mark.json"]
-
-
-async def test_only_its_owner_may_read_it(tmp_path: Path) -> None:
-    await kept(tmp_path).save(Mark(page=7))
-    assert (tmp_path / "own" / "mark.json").stat().st_mode & 0o777 == 0o600
+    assert await kept(tmp_path).demand() == Mark(page=7)
 
 
 async def test_the_last_of_many_calls_wins(tmp_path: Path) -> None:
     mark = kept(tmp_path)
     await asyncio.gather(*(mark.save(Mark(page=page)) for page in range(50)))
-    assert mark.read() == Mark(page=49)
+    assert await mark.demand() == Mark(page=49)
 
 
 async def test_what_stands_there_is_not_written_again(tmp_path: Path) -> None:
-    mark = kept(tmp_path)
-    await mark.save(Mark(page=7))
-    mark.path.unlink()
-    await mark.save(Mark(page=7))
-    assert not mark.path.exists()
-    await mark.save(Mark(page=8))
-    assert mark.read() == Mark(page=8)
+    states = FileStates(tmp_path)
+    mark = State(states, "mark", Mark)
+    for page in (7, 7, 8):
+        await mark.save(Mark(page=page))
+    assert len(states.written) == 2
+    assert await mark.demand() == Mark(page=8)
 
 
-def test_a_damaged_file_is_told_without_its_content(
+async def test_a_damaged_value_is_told_without_its_content(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     mark = kept(tmp_path)
-    mark.path.parent.mkdir()
-    mark.path.write_text('{"page": "secret"}')
-    with pytest.raises(ValidationError):
-        mark.read()
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "mark.json").write_text('{"page": "secret"}')
+    with pytest.raises(ConfigError, match="delete it"):
+        await mark.demand()
     with caplog.at_level(logging.WARNING):
-        assert mark.load(otherwise="it begins again") is None
-    assert "mark.json can't be read (ValidationError): it begins again" in caplog.text
+        assert await mark.load(otherwise="the bot begins again") is None
+    assert "mark of the bot can't be read" in caplog.text
+    assert "the bot begins again" in caplog.text
     assert "secret" not in caplog.text
 
 
-async def test_a_disk_that_fails_is_told_once_until_it_works_again(
+async def test_a_store_that_fails_is_told_once_until_it_works_again(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     mark, place = kept(tmp_path), tmp_path / "own"

@@ -277,7 +277,7 @@ async def test_a_broken_cursor_is_told_and_no_reason_to_stop(
         await listening(rocketchat)
         rocketchat.say("hello")
         await inbox.kept(1)
-    assert "cursor.json can't be read" in caplog.text
+    assert "cursor of the bot can't be read" in caplog.text
     kept = json.loads((tmp_path / "own" / "cursor.json").read_text(encoding="utf-8"))
     assert kept["rooms"][GENERAL] == "c"
 

@@ -13,6 +13,7 @@ from bots.rocketchat.check import Credentials
 from bots.rocketchat.wire import moment
 from contract.chat import Deleted, Destination, PersonaIdentity, Room
 from contract.errors import PlatformError
+from tests.doubles.bot_setup import FileStates
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
 from tests.doubles.rocketchat import CLAUDE, GENERAL, OLIVIA, Fault, RocketChatDouble
 
@@ -137,7 +138,7 @@ async def test_a_thread_that_can_not_be_read_is_logged_without_what_was_said(
 async def test_a_cursor_that_is_saved_twice_at_once_is_kept_whole(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    cursor = Cursor(tmp_path / "cursor.json")
+    cursor = Cursor(FileStates(tmp_path))
     for second in range(20):
         cursor.begin(moment(second * 1000))
         first = asyncio.create_task(cursor.save())
@@ -145,5 +146,7 @@ async def test_a_cursor_that_is_saved_twice_at_once_is_kept_whole(
         first.cancel()
         cursor.begin(moment(second * 1000 + 500))
         await cursor.save()
-        assert Cursor(tmp_path / "cursor.json").since == moment(second * 1000 + 500)
+        kept = Cursor(FileStates(tmp_path))
+        await kept.load()
+        assert kept.since == moment(second * 1000 + 500)
     assert caplog.text == ""

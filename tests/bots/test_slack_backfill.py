@@ -13,6 +13,7 @@ from bots.slack.directory import Directory
 from bots.slack.events import Account
 from contract.chat import Deleted, Destination, Edited, Room
 from contract.errors import Rejected
+from tests.doubles.bot_setup import FileStates
 from tests.doubles.inbox import PATIENCE_S, Inbox, running, until
 from tests.doubles.slack import (
     ASH,
@@ -477,7 +478,7 @@ async def test_it_asks_thirty_times_a_minute_at_the_most(
     api = SlackApi(slack.bot_token, slack.api_url, now=lambda: clock[0])
     directory = Directory(api, now=lambda: clock[0])
     directory.introduce(Account(BOT_USER, BOT_ID))
-    cursors = Cursors(tmp_path / "c.json")
+    cursors = Cursors(FileStates(tmp_path))
     backfill = Backfill(api, directory, cursors, take, now=lambda: clock[0], sleep=sleep)
     backfill.cut()
     backfill.connected()

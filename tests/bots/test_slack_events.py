@@ -11,7 +11,6 @@ import pytest
 from bots.kit.directory import HEADING, thread_block
 from bots.kit.events import DeletedMessage, EditedMessage, PinChange
 from bots.kit.inbound import MessageContext, inbound
-from bots.kit.platform_bot import BotSetup
 from bots.slack.events import (
     Account,
     ButtonPress,
@@ -25,8 +24,9 @@ from bots.slack.events import (
     speaker,
 )
 from contract.chat import Room, parse_metadata
+from tests.doubles.bot_setup import bot_setup
 
-SETUP = BotSetup("slack", ("claude",), Path("files"), Path("own"))
+SETUP = bot_setup("slack", Path())
 OWN = Account("U0BOT0001", "B0BOT0001", "claude")
 GOLDENS = sorted((Path(__file__).parent / "slack_events").glob("*.json"))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from sqlalchemy import JSON, Boolean, Column, Connection, String, Text, insert, 
 from memory.erasure.person import erase_person, plan_erasure
 from memory.erasure.plan import COVERED, ErasurePlan
 from store.database import Store
+from store.gateway_schema import bot_states
 from store.schema import episodes, facts, messages, metadata, pointers, rooms, sessions, turns
 from tests.doubles.planted import plant
 
@@ -133,6 +135,7 @@ HANGS: dict[str, list[dict[str, Any]]] = {
     "room_settings": [{"scope": DM}],
     "schedules": [{"by_id": ANDI}],
     "tombstones": [],  # of who was deleted before
+    "bot_states": [],  # of bots; who is in them is taken out
     "house": [],  # of gateways
     "commits": [],
 }
@@ -177,6 +180,7 @@ STAYS: dict[str, dict[str, Any]] = {
     "room_settings": {"scope": ELSEWHERE},
     "schedules": {"by_id": BUDI},
     "tombstones": {},
+    "bot_states": {"bot": "fake"},
     "house": {},
     "commits": {},
 }  # fmt: skip
@@ -188,6 +192,31 @@ def furnish(connection: Connection, words: Words) -> None:
         told(connection, table.name, words.keep, **STAYS[table.name])
         for hanging in HANGS[table.name]:
             told(connection, table.name, words.secret, **hanging)
+
+
+async def test_what_bots_keep_of_a_person_goes_and_the_rest_can_be_read(store: Store) -> None:
+    def invited(by: str) -> dict[str, object]:
+        return {"by": by, "direct": False}
+
+    def waits(sender: str) -> dict[str, object]:
+        return {"room_id": "!r", "event": {"sender": sender, "content": {"session_id": "s"}}}
+
+    given = {
+        "cursor": {"user_id": "bot", "invites": {"!a": invited("andi"), "!b": invited("budi")}},
+        "waiting": {"events": [waits("andi"), waits("budi")]},
+        "own_posts": {"posts": [{"key": "1", "chat": "andi"}, {"key": "2", "chat": "andis"}]},
+        "uploads": {"key": "andi of a file"},
+    }
+    rows = [{"bot": "b", "name": n, "value": json.dumps(one)} for n, one in given.items()]
+    await store.write(lambda c: c.execute(insert(bot_states), rows))
+    await erased(store)
+    found = await store.read(lambda c: c.execute(select(bot_states)).all())
+    assert {row.name: json.loads(row.value) for row in found} == {
+        "cursor": {"user_id": "bot", "invites": {"!b": invited("budi")}},
+        "waiting": {"events": [waits("budi")]},
+        "own_posts": {"posts": [{"key": "2", "chat": "andis"}]},
+        "uploads": {"key": "andi of a file"},
+    }
 
 
 def grep(folder: Path, words: list[str]) -> list[str]:

@@ -1,0 +1,87 @@
+"""What follows the lead to another machine: the second gateway goes on where the first was."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from pathlib import Path
+
+from sqlalchemy import delete, select
+
+from store.database import Store
+from store.gateway_schema import bot_states
+from tests.doubles.rocketchat import CLAUDE, DM, RocketChatDouble
+from tests.doubles.service import Service, service
+from tests.doubles.two import two
+from tests.test_rocketchat_whole import SECRETS, answered, answers
+
+CONFIG = """
+[access]
+rooms = "open"
+dms = "open"
+[[bots]]
+platform = "rocketchat"
+personas = ["demo"]
+url = "{url}"
+[agents.demo]
+profile = "demo"
+env = {{ MOOT_DEMO_PACE = "0" }}
+"""
+
+
+async def state(url: str, name: str = "cursor") -> str:
+    """The value that the bot keeps, once there is one."""
+    query = select(bot_states.c.value).where(bot_states.c.name == name)
+    async with Store.open(url, read_only=True) as store, asyncio.timeout(20):
+        while True:
+            if (found := await store.read(lambda c: c.execute(query).scalar())) is not None:
+                return str(found)
+            await asyncio.sleep(0.1)
+
+
+async def test_what_was_said_while_nobody_led_is_answered_once_by_the_next(
+    tmp_path: Path,
+) -> None:
+    async with (
+        RocketChatDouble.open() as rocketchat,
+        two(tmp_path, CONFIG.format(url=rocketchat.base), **SECRETS) as house,
+    ):
+        await rocketchat.sockets.listening(CLAUDE)
+        rocketchat.say("@claude echo word 1")
+        await answered(rocketchat, {"word 1"})
+        await state(house.url)
+        await house.first.kill()
+        rocketchat.say("@claude echo word 2")  # no gateway is there to hear it
+        rocketchat.say("echo word 3", rid=DM)
+        await house.second.serving()
+        await answered(rocketchat, {"word 1", "word 2", "word 3"})
+        rocketchat.say("@claude echo word 4")
+        await answered(rocketchat, {f"word {n}" for n in (1, 2, 3, 4)})
+        assert answers(rocketchat) == Counter({f"word {n}": 1 for n in (1, 2, 3, 4)})
+        assert "Traceback" not in house.second.log()
+        assert not list(house.second.folder.glob("data/bots/*/*.json"))
+
+
+async def test_a_cursor_that_an_earlier_version_left_in_a_file_is_moved(tmp_path: Path) -> None:
+    gateway = '[gateway]\nlisten = "127.0.0.1:0"\ndata_dir = "data"\n'
+    async with RocketChatDouble.open() as rocketchat:
+        config = gateway + CONFIG.format(url=rocketchat.base)
+        url = f"sqlite:///{tmp_path}/data/moot.db"
+        async with service(tmp_path, config, **SECRETS):
+            await rocketchat.sockets.listening(CLAUDE)
+        async with Store.open(url) as store:
+            left = await store.read(lambda c: c.execute(select(bot_states.c.value)).scalar_one())
+            await store.write(lambda c: c.execute(delete(bot_states)))
+        file = tmp_path / "data" / "bots" / "rocketchat" / "cursor.json"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(left, encoding="utf-8")
+        rocketchat.say("@claude echo word 1")  # while it is updated
+        moot = Service(tmp_path, dict(SECRETS))
+        await moot.start()
+        try:
+            await answered(rocketchat, {"word 1"})
+        finally:
+            await moot.stop()
+        assert "bot.state_moved" in moot.log()
+        assert [path.name for path in file.parent.glob("cursor*")] == ["cursor.json.moved"]
+        assert '"since"' in await state(url)
