@@ -296,3 +296,12 @@ commits = Table(  # the last ones of a server: who lost the connection in one lo
     Column("at", BigInteger, nullable=False),
     Index("ix_commits_at", "at"),
 )
+
+worker_erasures = Table(  # what is still to be deleted elsewhere of scopes that were erased
+    "worker_erasures",
+    metadata,
+    Column("place", String, primary_key=True),  # a worker; "": the broker
+    Column("scope_digest", String, primary_key=True),  # names the scope's folder, and nobody
+    Column("whole", Boolean, nullable=False),  # else only what programs recorded in their HOMEs
+    Column("at", BigInteger, nullable=False),
+)

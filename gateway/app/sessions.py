@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import TYPE_CHECKING
 
 from adapters.cli.hooks import HookListener
@@ -86,7 +87,7 @@ def make_sessions(
         as_set=context.settings.applied,
     )
     if workers is not None:
-        workers.fleet.changed = lambda seats: pool.resize(seats + most)
+        workers.serve(lambda seats: pool.resize(seats + most), pool.end_scope)
         context.bus.listeners.add(workers.answers.hear)
     return pool
 
@@ -105,9 +106,12 @@ def make_workers(context: Context) -> Workers | None:
     """Workers, where there are to be any."""
     if (table := context.config.workers) is None:
         return None
+    from gateway.workers.credentials import places_of
+    from gateway.workers.erasures import Erasures
     from gateway.workers.opener import Workers
 
-    return Workers.make(table.lost_s)
+    places = partial(places_of, context.config.gateway.data_dir)
+    return Workers.make(table.lost_s, Erasures(context.store, places, clock))
 
 
 async def run_workers(context: Context, workers: Workers) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Mapping
+from pathlib import Path
 
 import structlog
 
@@ -77,6 +78,7 @@ async def run_worker(
                 data_dir=data_dir,
                 door=door,
                 redactor=redactor,
+                workspaces=_workspaces(config),
             )
             log.info("worker.serving", worker=post.name, seats=worker.seats)
             watcher = SessionWatcher(worker.living, data_dir)
@@ -97,6 +99,13 @@ async def _until(
                 await worker.drain()
         for task in tasks:
             task.cancel()
+
+
+def _workspaces(config: Config) -> list[Path]:
+    """The working directories that are configured on this machine."""
+    agents = config.agents.values()
+    given = [folder for one in agents for folder in (one.workspace, *one.workspaces.values())]
+    return [folder.expanduser().resolve() for folder in given if folder is not None]
 
 
 def _opener(

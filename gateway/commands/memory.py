@@ -8,9 +8,8 @@ from datetime import tzinfo
 from contract.errors import MootError
 from contract.language import phrase, say
 from gateway.access.access import Access
-from gateway.core.ledger import SessionKey
 from gateway.core.quoting import number_in, quoted
-from gateway.sessions.sessions import Sessions
+from gateway.sessions.sessions import KeptRecords, Sessions
 from gateway.turns.commands import CommandRequest
 from memory.owner.commands import MemoryCommands
 from memory.owner.forgetting import Forgotten
@@ -193,14 +192,15 @@ class RememberCommands:
                 "the agent's own session may still know it, `!new` begins another.",
                 facts=facts,
             )
-        await self._sessions.renew(SessionKey(owner.at.persona, owner.home))
-        return say(
+        kept = await self._sessions.forget(owner.home)
+        told = say(
             "Forgotten: {facts}, and every note, summary, pin and observation of "
             "this conversation; the agent's next turn begins a new session. The "
             "transcript and the record of past turns stay, and won't be learned "
             "from again.",
             facts=facts,
         )
+        return " ".join([told, *_records_kept(kept)])
 
 
 def _forgotten(done: Forgotten) -> str:
@@ -220,6 +220,19 @@ def _forgotten(done: Forgotten) -> str:
         told=told,
         kept=kept,
     )
+
+
+def _records_kept(kept: KeptRecords) -> list[str]:
+    """A sentence on what programs recorded of a conversation, or more of what goes later."""
+    lines: list[str] = []
+    if kept.working:
+        lines.append(say("An agent still works here: its own record goes when it has ended."))
+    if kept.places:
+        places = ", ".join(place or say("the broker") for place in kept.places)
+        lines.append(
+            say("Its own record is not gone yet from {places}: it goes there later.", places=places)
+        )
+    return lines or [say("Its own record of it is gone, too.")]
 
 
 def _owner(request: CommandRequest) -> Owner:

@@ -103,6 +103,21 @@ class SqlSessions:
 
         return await self._store.write(work)
 
+    async def retire_scope(self, scope: str) -> None:
+        """Resume none of a scope any more, nor go back to one that was before."""
+        asked = select(turns.c.seq, turns.c.record).where(turns.c.scope == scope)
+
+        def work(connection: Connection) -> None:
+            ends = update(sessions).where(sessions.c.scope == scope)
+            connection.execute(ends.values(agent=""))
+            for turn in connection.execute(asked).all():
+                if turn.record and "session" in turn.record:
+                    kept = {name: one for name, one in turn.record.items() if name != "session"}
+                    change = update(turns).where(turns.c.seq == turn.seq)
+                    connection.execute(change.values(record=kept))
+
+        await self._store.write(work)
+
     async def threads_with_sessions(self, key: SessionKey) -> list[str]:
         """The threads of a scope in which a persona has a session."""
         query = select(sessions.c.thread_id).where(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import nullcontext
 from copy import copy
 from dataclasses import replace
@@ -25,7 +25,14 @@ from gateway.core.private_folders import LENT, SCOPES, make_private
 from gateway.mcp.endpoint import McpGrant
 from gateway.sessions.bounds import Bounds
 from gateway.sessions.sandbox import Confinement, Sandboxing
-from gateway.sessions.sessions import AgentProgram, LiveSession, SessionContext, session_folder
+from gateway.sessions.scope_folders import delete, delete_homes
+from gateway.sessions.sessions import (
+    AgentProgram,
+    LiveSession,
+    SessionContext,
+    scope_folder,
+    session_folder,
+)
 from gateway.settings.personas.personas import Persona
 
 log = structlog.stdlib.get_logger("moot.sessions")
@@ -66,6 +73,10 @@ class SessionOpener(Protocol):
 
     async def close(self, live: LiveSession) -> None:
         """End its program; its door answers no more."""
+
+    async def forget(self, scope: str, but: Collection[Path] = ()) -> tuple[str, ...]:
+        """Delete what programs recorded of a scope's conversations; returns where it could not be
+        done yet: workers, or "" for their broker. but: folders of its sessions that live."""
 
 
 class NoSessions:
@@ -220,6 +231,13 @@ class Opener:
     async def close(self, live: LiveSession) -> None:
         await self._shut(live.admission, live.relay)
         await live.agent.close()
+        if live.forgotten:
+            await asyncio.to_thread(delete, live.folder / "home")
+
+    async def forget(self, scope: str, but: Collection[Path] = ()) -> tuple[str, ...]:
+        folder = self._data_dir / SCOPES / scope_folder(scope)
+        await asyncio.to_thread(delete_homes, folder, but)
+        return ()
 
     async def _shut(self, admission: McpGrant, relay: Relay | None) -> None:
         if self._memory_door:

@@ -23,7 +23,7 @@ from gateway.core.ledger import SessionKey, UnusedSession
 from gateway.core.log_context import LogContext, log_context
 from gateway.core.sql_ledger import SqlLedger
 from gateway.sessions.opener import SessionOpener
-from gateway.sessions.sessions import AgentProgram, LiveSession, Waits
+from gateway.sessions.sessions import AgentProgram, KeptRecords, LiveSession, Waits, digest
 from gateway.settings.personas.personas import Persona
 from store.transcript import StoredMessage
 
@@ -285,6 +285,25 @@ class SessionPool:
         name = self.opener.programs(persona.front.agent).name
         await self._ledger.keep_session(key, name, session_id, self._clock())
         return ended
+
+    async def forget(self, scope: str) -> KeptRecords:
+        await self._ledger.retire_scope(scope)
+        self.end_scope(digest(scope))
+        if ending := [task for key, task in self._ending.items() if key.scope == scope]:
+            await asyncio.wait(ending)
+        working = [live for key, live in self._live.items() if key.scope == scope]
+        for live in working:
+            live.forgotten = True
+        places = await self.opener.forget(scope, [live.folder for live in working])
+        return KeptRecords(bool(working), places)
+
+    def end_scope(self, scope_digest: str) -> None:
+        """Let the next turns of a scope begin new sessions; those that nobody uses end now."""
+        for key, live in list(self._live.items()):
+            if digest(key.scope) == scope_digest:
+                live.retire = True
+                if self._is_free(key, live):
+                    self._end(key, live, "replaced")
 
     # ── Their ends ──────────────────────────────────────────────────────────────────────
 

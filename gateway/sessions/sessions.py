@@ -81,6 +81,15 @@ class SessionContext:
     rehearses: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class KeptRecords:
+    """The records of sessions that go later. working: of programs that work still. places: on
+    workers that are away, "" for their broker."""
+
+    working: bool
+    places: tuple[str, ...]
+
+
 Waits = Callable[[], Awaitable[None]]
 """Told once when a session has to wait until another one may be put to sleep."""
 
@@ -111,6 +120,7 @@ class LiveSession:
     turns: int = 0
     state: Literal["idle", "working"] = "idle"
     retire: bool = False  # somebody said !new: its next turn begins a session of its own
+    forgotten: bool = False  # what its program recorded goes when that has ended
     kept: str | None = None  # the agent's session id as the ledger has it
     admission: McpGrant = field(default_factory=McpGrant)
     began_as: tuple[object, ...] = ()  # see Persona.start
@@ -214,6 +224,10 @@ class Sessions(Protocol):
 
     async def renew(self, key: SessionKey) -> UnusedSession | None:
         """Let the next turn begin a new session; the one that ends by this, if there was one."""
+
+    async def forget(self, scope: str) -> KeptRecords:
+        """Let all next turns of a scope begin new sessions, and delete what programs recorded of
+        those there were; what of it is not done yet."""
 
 
 def scope_folder(scope: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import field
 
 import structlog
@@ -26,9 +26,12 @@ class Answers:
 
     valid: whether a worker has a session under an epoch. An answer to a question that an earlier
     process asked is kept for when its turn is taken up; to any other that is not valid, it is void.
+    erased: whether a worker still has what is to go of a scope, by its digest: what it says of that
+    is void.
     """
 
     valid: Valid
+    erased: Callable[[str, str], bool] = lambda worker, scope_digest: False
     _waiting: dict[str, asyncio.Future[Answered]] = field(default_factory=dict)  # by turn
     _asked: set[str] = field(default_factory=set)
     _early: dict[str, Answered] = field(default_factory=dict)
@@ -73,7 +76,7 @@ class Answers:
                 self._unsettled[turn] = logged
                 waiting.set_result(answered)
                 return
-        elif turn not in self._asked:
+        elif turn not in self._asked and not self.erased(worker, answered.scope_digest):
             self._early[turn], self._unsettled[turn] = answered, logged
             asyncio.get_running_loop().call_later(EARLY_S, self.settle, turn)
             return
@@ -91,6 +94,11 @@ class Answers:
         self._asked.discard(turn)
         if (logged := self._unsettled.pop(turn, None)) is not None:
             self._spawn(logged.done())
+
+    def forget(self, scopes: Collection[str]) -> None:
+        """Have no answer any more of sessions of these scopes, by their digests."""
+        for turn in [turn for turn, one in self._early.items() if one.scope_digest in scopes]:
+            self.settle(turn)
 
     def _spawn(self, work: Awaitable[None]) -> None:
         task = asyncio.ensure_future(work)

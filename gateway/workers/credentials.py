@@ -118,6 +118,13 @@ def remove(data_dir: Path, name: str) -> None:
     (folder / f"{name}.nk").unlink(missing_ok=True)
 
 
+def places_of(data_dir: Path) -> tuple[str, ...]:
+    """Where sessions may have been but here: the broker, "", and the workers that were added; ():
+    there never was one."""
+    names = _names(data_dir / FOLDER)
+    return ("", *(one for one in names if one != GATEWAY)) if names else ()
+
+
 def _names(folder: Path) -> dict[str, str]:
     """The public keys by name."""
     try:

@@ -16,7 +16,7 @@ import structlog
 
 from contract.values import dataclass
 from gateway.workers.link import Link
-from gateway.workers.messages import VERSION, Beat, BeatReply
+from gateway.workers.messages import VERSION, Beat, BeatReply, scope_of
 
 log = structlog.stdlib.get_logger("moot.workers")
 
@@ -119,6 +119,15 @@ class Fleet:
         """A session lives on a worker from now on."""
         self.leases[session] = lessee
         self._last[session] = lessee.worker
+
+    def lives(self, scope_digest: str) -> bool:
+        """True if a session of a scope lives on any worker."""
+        return any(scope_of(session) == scope_digest for session in self.leases)
+
+    def hears_of(self, worker: str) -> bool:
+        """True if a worker is there."""
+        known = self.workers.get(worker)
+        return known is not None and not known.lost
 
     def end(self, session: str, lessee: Lessee) -> None:
         """It doesn't any more."""

@@ -10,7 +10,7 @@ import contextlib
 import json
 import ssl
 import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ import structlog
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
 from nats.js.api import ConsumerConfig, KeyValueConfig, ObjectStoreConfig, StreamConfig
-from nats.js.errors import ObjectNotFoundError
+from nats.js.errors import NoKeysError, NotFoundError, ObjectNotFoundError
 
 from contract.values import dataclass
 from gateway.workers.credentials import GATEWAY, Key
@@ -215,6 +215,51 @@ class Link:
         except (NatsError, TimeoutError) as error:
             raise LinkDown("home") from error
         return found.data
+
+    # ── Erasure ─────────────────────────────────────────────────────────────────────────
+
+    async def forget(self, scopes: Collection[str], belongs: Callable[[bytes], bool]) -> None:
+        """Delete what is kept of scopes' sessions: records, leases, and the answers that belong to
+        them. Raises LinkDown."""
+        try:
+            await self._forget_records(scopes)
+            await self._forget_leases(scopes)
+            await self._forget_answers(belongs)
+        except (NatsError, TimeoutError) as error:
+            raise LinkDown("forget") from error
+
+    async def _forget_records(self, scopes: Collection[str]) -> None:
+        kept = await self._stream.object_store(HOMES)
+        for name in await self.sessions_kept():
+            scope, dot, _ = name.partition(".")
+            if scope in scopes or not dot:  # its scope can't be told: kept by an earlier version
+                await kept.delete(name)
+
+    async def sessions_kept(self) -> list[str]:
+        """The sessions of which there is a record. Raises what NATS raises."""
+        kept = await self._stream.object_store(HOMES)
+        with contextlib.suppress(NotFoundError):
+            return [one.name for one in await kept.list(ignore_deletes=True) if one.name]
+        return []
+
+    async def _forget_leases(self, scopes: Collection[str]) -> None:
+        kept = await self._stream.key_value(LEASES)
+        with contextlib.suppress(NoKeysError):
+            for session in await kept.keys():
+                if session.partition(".")[0] in scopes:
+                    await kept.purge(session)
+
+    async def _forget_answers(self, belongs: Callable[[bytes], bool]) -> None:
+        at = 1
+        with contextlib.suppress(NotFoundError):
+            while True:
+                message = await self._stream.get_msg(
+                    ANSWERS, seq=at, subject=f"{ANSWERED}.*", next=True
+                )
+                assert message.seq is not None
+                at = message.seq + 1
+                if belongs(unpacked(message.data or b"")):
+                    await self._stream.delete_msg(ANSWERS, message.seq)
 
     @property
     def _stream(self) -> JetStreamContext:

@@ -32,10 +32,21 @@ class Message(BaseModel):
 
 
 class OfSession(Message):
-    """Said of one session. epoch: the number of its lease: what has an old one is void."""
+    """Said of one session: the digest of its scope, a dot, and its own. epoch: the number of its
+    lease: what has an old one is void."""
 
     session: str
     epoch: int
+
+    @property
+    def scope_digest(self) -> str:
+        """See `scope_of`."""
+        return scope_of(self.session)
+
+
+def scope_of(session: str) -> str:
+    """The digest of a session's scope."""
+    return session.partition(".")[0]
 
 
 # ── A worker's sign of life ─────────────────────────────────────────────────────────────
@@ -112,6 +123,22 @@ class Do(OfSession):
     act: Act
     number: int
     turn: str = ""
+
+
+class Forget(Message):
+    """Delete what there is of a scope that was erased at a time, in microseconds: its programs'
+    HOMEs or, whole, their working directories, too. No session of it lives there."""
+
+    term: int
+    scope: str
+    whole: bool = False
+    at: int
+
+
+class ScopeGone(Message):
+    """gone: there is nothing of it any more."""
+
+    gone: bool = False
 
 
 class FailureTold(Message):

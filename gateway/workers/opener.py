@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import AbstractAsyncContextManager
 from copy import copy
 from dataclasses import field, replace
@@ -27,11 +27,14 @@ from gateway.sessions.sessions import AgentProgram, LiveSession, SessionContext,
 from gateway.settings.personas.personas import Persona
 from gateway.workers.answers import Answers
 from gateway.workers.credentials import GATEWAY
+from gateway.workers.erasure_rows import BROKER
+from gateway.workers.erasures import Erasures
 from gateway.workers.fleet import Fleet
 from gateway.workers.held import HeldCalls
 from gateway.workers.link import Link, LinkDown
-from gateway.workers.messages import Beat, Open
+from gateway.workers.messages import Beat, Open, scope_of
 from gateway.workers.remote import Ear, GatewaySide, NoSeat, RemoteAgent
+from store.health import StoreRefusal
 
 log = structlog.stdlib.get_logger("moot.workers")
 
@@ -49,14 +52,27 @@ class Workers:
 
     fleet: Fleet
     answers: Answers
+    erasures: Erasures | None = None
     calls: HeldCalls = field(default_factory=HeldCalls)
     link: Link | None = None
 
     @classmethod
-    def make(cls, lost_s: float) -> Workers:
-        """Nobody is connected yet."""
+    def make(cls, lost_s: float, erasures: Erasures | None = None) -> Workers:
+        """Nobody is connected yet. erasures: None where there is no database."""
         fleet = Fleet(lost_s)
-        return cls(fleet, Answers(fleet.has))
+        workers = cls(fleet, Answers(fleet.has), erasures)
+        workers.answers.erased = lambda worker, scope: worker in workers.erased_at(scope)
+        return workers
+
+    def serve(self, resize: Callable[[int], None], end_scope: Callable[[str], None]) -> None:
+        """Tell a pool of sessions the number of seats, and which scopes have to end there."""
+        self.fleet.changed = resize
+        if self.erasures is not None:
+            self.erasures.end = end_scope
+
+    def erased_at(self, scope_digest: str) -> set[str]:
+        """The places that still have what is to go of a scope."""
+        return self.erasures.places(scope_digest) if self.erasures is not None else set()
 
     async def run(self, connects: Connects) -> None:
         """Connect, and listen, for ever."""
@@ -65,8 +81,10 @@ class Workers:
                 try:
                     await link.prepare()
                     self.fleet.term = await link.lease(GATEWAY, GATEWAY)
+                    if self.erasures is not None:
+                        await self.erasures.begin()
                     break
-                except LinkDown as error:
+                except (LinkDown, StoreRefusal) as error:
                     log.warning("link.not_ready", reason=str(error))
                     await asyncio.sleep(AGAIN_S)
             await Ear(self.fleet).listen(link)
@@ -76,6 +94,9 @@ class Workers:
                 async with asyncio.TaskGroup() as group:
                     group.create_task(self.fleet.watch(link), name="silent workers")
                     group.create_task(self.answers.take(link), name="workers' answers")
+                    if self.erasures is not None:
+                        erasing = self.erasures.run(link, self.fleet, self.answers)
+                        group.create_task(erasing, name="erasures on workers")
             finally:
                 self.link = None
                 closing = [one.close() for one in list(self.fleet.leases.values())]
@@ -135,10 +156,11 @@ class RemoteOpener:
         program = self.programs(persona.front.agent)
         if not program.runs:
             return await self._local.open(persona, key, room)
-        session = f"{digest(key.id)}{secrets.token_hex(4) if self._apart else ''}"
+        apart = secrets.token_hex(4) if self._apart else ""
+        session = f"{digest(key.scope)}.{digest(key.id)}{apart}"
         until, tried = time.monotonic() + PATIENCE_S, frozenset[str]()
         while True:
-            link, worker = self._workers.link, self._workers.fleet.place(session, tried)
+            link, worker = self._workers.link, self._place(session, tried)
             if link is not None and worker is not None:
                 try:
                     return await self._opened(link, session, worker, persona, key, room)
@@ -154,6 +176,12 @@ class RemoteOpener:
                 raise AgentError("startup", "no worker has a free seat", say=NONE_THERE)
             await asyncio.sleep(LOOK_S)  # the pool gave it a place: one is about to be free
             tried = frozenset()
+
+    def _place(self, session: str, but: frozenset[str]) -> str | None:
+        """The worker for a session; None: none has a seat, or what is erased of its scope is not
+        gone yet."""
+        erased = self._workers.erased_at(scope_of(session))
+        return None if BROKER in erased else self._workers.fleet.place(session, but | erased)
 
     async def _opened(
         self,
@@ -198,6 +226,12 @@ class RemoteOpener:
             admission=grant,
             began_as=persona.start,
         )
+
+    async def forget(self, scope: str, but: Collection[Path] = ()) -> tuple[str, ...]:
+        """See SessionOpener."""
+        here = await self._local.forget(scope, but)
+        erasures = self._workers.erasures
+        return (*here, *(await erasures.forget(scope) if erasures is not None else ()))
 
     async def close(self, live: LiveSession) -> None:
         """See SessionOpener."""

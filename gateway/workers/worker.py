@@ -12,22 +12,22 @@ import secrets
 import shutil
 import tarfile
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Sequence
+from glob import escape
 from pathlib import Path
-from typing import Any
 
 import structlog
 
 from adapters.agent import Compacting, Undoing
 from contract.errors import AgentError
-from contract.values import dataclass
-from gateway.core.ledger import SessionKey
 from gateway.core.private_folders import SCOPES
 from gateway.core.redaction import Redactor
 from gateway.sessions.opener import MemoryDoor, Opener
+from gateway.sessions.scope_folders import delete, delete_scope
 from gateway.sessions.sessions import LiveSession, session_folder
 from gateway.workers.fence import END_S, STOP_S, go_on, stop
 from gateway.workers.held import HeldCalls
+from gateway.workers.held_session import HeldSession, OneSession
 from gateway.workers.homes import pack, unpack
 from gateway.workers.link import Link
 from gateway.workers.messages import (
@@ -39,42 +39,17 @@ from gateway.workers.messages import (
     Do,
     Done,
     FailureTold,
+    Forget,
     OfSession,
     Open,
-    TerminalShown,
+    ScopeGone,
 )
 from gateway.workers.reply import RemoteReply
 
 log = structlog.stdlib.get_logger("moot.workers")
 
 BEAT_S = 0.5
-WATCHED_S = 5.0  # after the last time that somebody asked for the terminal
-LOOK_S = 0.5
-
-
-@dataclass(slots=True)
-class HeldSession:
-    """A session that lives here. turn: the newest that it was asked; seen_until: its terminal is
-    shown until then."""
-
-    lease: OfSession
-    live: LiveSession
-    close: Callable[[], Coroutine[Any, Any, None]]
-    turn: str = ""
-    asking: asyncio.Task[None] | None = None
-    seen_until: float = 0.0
-    seeing: asyncio.Task[None] | None = None
-
-
-@dataclass(slots=True)
-class OneSession:
-    """The one session that an opener may resume."""
-
-    session_id: str | None
-
-    async def agent_session(self, key: SessionKey, agent: str) -> str | None:
-        """See KnownSessions."""
-        return self.session_id
+APART = "apart"  # in the data directory: folders of sessions that leave nothing
 
 
 class Worker:
@@ -90,10 +65,13 @@ class Worker:
         data_dir: Path,
         door: Callable[[OfSession], MemoryDoor],
         redactor: Redactor,
+        workspaces: Sequence[Path] = (),
     ) -> None:
+        """workspaces: that are configured here, resolved: they stay whatever is forgotten."""
         self.link, self.name, self.seats = link, name, seats
         self.opener, self.data_dir = opener, data_dir
         self.door, self.redactor = door, redactor
+        self.workspaces = workspaces
         self._held: dict[str, HeldSession] = {}
         self._epochs: dict[str, int] = {}  # the newest of each session
         self._opening: dict[str, asyncio.Lock] = {}
@@ -103,7 +81,7 @@ class Worker:
         self._life = secrets.token_hex(8)
         self._heard_at = time.monotonic()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._sending: set[asyncio.Task[None]] = set()
+        self._sending: dict[asyncio.Task[None], OfSession] = {}
         self._ends: set[asyncio.Task[None]] = set()
 
     def living(self) -> list[LiveSession]:
@@ -126,6 +104,8 @@ class Worker:
         await self.link.hear(f"{to}.open", self._hear_open)
         await self.link.hear(f"{to}.ask", self._hear_ask)
         await self.link.hear(f"{to}.do", self._hear_do)
+        await self.link.hear(f"{to}.forget", self._hear_forget)
+        await asyncio.to_thread(shutil.rmtree, self.data_dir / APART, ignore_errors=True)
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._beat(), name="beats")
@@ -238,7 +218,7 @@ class Worker:
         door = self.door(lease) if wanted.memory else None
         opener, gone = self.opener.lending(OneSession(wanted.resumes), door), None
         if wanted.apart:
-            gone = self.data_dir / "apart" / wanted.session
+            gone = self.data_dir / APART / wanted.session
             opener = opener.apart(gone)
         elif wanted.home:
             home = self.data_dir / SCOPES / session_folder(key) / "home"
@@ -315,8 +295,8 @@ class Worker:
         key = f"{wanted.turn}:{wanted.epoch}"
         sending = self.link.log(self.name, key, ended.encoded())
         task = self._spawn(asyncio.create_task(sending, name="answer"))  # also when this one ends
-        self._sending.add(task)
-        task.add_done_callback(self._sending.discard)
+        self._sending[task] = ended
+        task.add_done_callback(self._sending.pop)
 
     async def _hear_do(self, _subject: str, data: bytes) -> bytes:
         wanted = Do.model_validate_json(data)
@@ -354,22 +334,45 @@ class Worker:
             case "close":
                 await self._end(held)
             case "watch":
-                self._watch(held)
+                if held.watched():
+                    showing = held.show(self.link, self.name)
+                    held.seeing = self._spawn(asyncio.create_task(showing, name="terminal"))
         return ""
 
-    # ── Terminals ───────────────────────────────────────────────────────────────────────
+    # ── Erasure ─────────────────────────────────────────────────────────────────────────
 
-    def _watch(self, held: HeldSession) -> None:
-        held.seen_until = time.monotonic() + WATCHED_S
-        if held.seeing is None or held.seeing.done():
-            held.seeing = self._spawn(asyncio.create_task(self._show(held), name="terminal"))
+    async def _hear_forget(self, _subject: str, data: bytes) -> bytes:
+        wanted = Forget.model_validate_json(data)
+        if not self._serves(wanted.term):
+            return ScopeGone().encoded()
 
-    async def _show(self, held: HeldSession) -> None:
-        shown: object = None
-        while time.monotonic() < held.seen_until:
-            rows = tuple(tuple(row) for row in held.live.agent.picture())
-            if rows != shown:
-                shown = rows
-                seen = TerminalShown(session=held.lease.session, epoch=held.lease.epoch, rows=rows)
-                await self.link.say(f"moot.from.{self.name}.seen", seen.encoded())
-            await asyncio.sleep(LOOK_S)
+        async def begin() -> bytes:
+            return ScopeGone(gone=await self._forget(wanted)).encoded()
+
+        name = f"forget {wanted.scope} {wanted.at} {wanted.whole}"
+        return await self._calls.result(name, begin)
+
+    async def _forget(self, wanted: Forget) -> bool:
+        """Delete what there is of a scope; False: something is left, or it can't be told."""
+        for held in [one for one in self._held.values() if _is_of(one.lease, wanted)]:
+            await self._end(held)
+        for task, answered in list(self._sending.items()):
+            if _is_of(answered, wanted):
+                task.cancel()
+        try:
+            await asyncio.to_thread(self._delete, wanted.scope, wanted.whole)
+        except OSError as error:
+            log.warning("scope.not_forgotten", error=type(error).__name__)
+            return False
+        log.info("scope.forgotten", worker=self.name, whole=wanted.whole)
+        return True
+
+    def _delete(self, scope_digest: str, whole: bool) -> None:
+        """Raises OSError."""
+        for apart in (self.data_dir / APART).glob(f"{escape(scope_digest)}.*"):
+            delete(apart)
+        delete_scope(self.data_dir / SCOPES, scope_digest, self.workspaces, whole=whole)
+
+
+def _is_of(said: OfSession, wanted: Forget) -> bool:
+    return said.scope_digest == wanted.scope

@@ -32,6 +32,7 @@ from store.gateway_schema import (
     room_settings,
     schedules,
     usage,
+    worker_erasures,
 )
 from store.schema import (
     agent_sessions,
@@ -59,7 +60,7 @@ COVERED: tuple[Table, ...] = (
     page_links, page_reads, page_sessions, page_subjects, page_tokens, page_users,
     posts, decisions, tool_uses, observations, insights, landmarks, episodes, staging,
     fact_speakers, facts, sessions, agent_sessions, pointers, model_calls, turns, messages, rooms,
-    tombstones, bot_states, house, commits,
+    tombstones, bot_states, house, commits, worker_erasures,
 )  # fmt: skip
 """Every table there is, in the order in which rows may go."""
 

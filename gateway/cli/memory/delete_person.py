@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -19,6 +20,8 @@ from gateway.core.clock import clock
 from gateway.core.lock import hold
 from gateway.sessions.room_settings import forget_choices
 from gateway.settings.personas.personas import Personas
+from gateway.workers.credentials import places_of
+from gateway.workers.erasure_rows import note
 from memory.erasure.person import erase_person, erased_rows, person_ids, plan_erasure
 from memory.erasure.plan import ErasurePlan
 from memory.recall.facts import fact_ids
@@ -26,6 +29,7 @@ from memory.transfer.rows import is_person
 from store.timestamps import micros, moment
 from store.tombstones import bury
 
+ELSEWHERE = "what workers have of these sessions: it goes when Moot runs and reaches {places}"
 STAYS = "what other people wrote stays, also where it mentions them"
 
 
@@ -81,7 +85,8 @@ async def _carry_out(on: MemoryContext, plan: ErasurePlan, on_disk: OnDisk) -> N
     if on.index is not None:
         await on.index.remove(sorted(plan.facts | plan.reworded))
     await asyncio.to_thread(remove, on_disk, on.config.gateway.data_dir)
-    erase = partial(erase_noted, plan=plan, now=micros(clock()), known=audit.known())
+    places = places_of(on.config.gateway.data_dir)
+    erase = partial(erase_noted, plan=plan, now=micros(clock()), known=audit.known(), places=places)
     audit.committed(await on.store.write(erase))
     await on.store.write(partial(forget_choices, ids=person_ids(plan.person)))
     await on.store.scrub()
@@ -91,10 +96,18 @@ async def _carry_out(on: MemoryContext, plan: ErasurePlan, on_disk: OnDisk) -> N
         await index_what_waits(on)
 
 
-def erase_noted(connection: Connection, plan: ErasurePlan, now: int, known: str = "") -> str:
+def erase_noted(
+    connection: Connection,
+    plan: ErasurePlan,
+    now: int,
+    known: str = "",
+    places: Sequence[str] = (),
+) -> str:
     """Erase, and note in the same commit which rows of the audit log lost a half; its new head.
-    What is told again of it isn't taken any more. known: see `append`."""
+    What is told again of it isn't taken any more. known: see `append`. places: those of workers,
+    from which the gateway deletes it."""
     bury(connection, person_ids(plan.person), moment(now))
+    note(connection, places, plan.own | plan.knowing, moment(now), whole=True)
     erase_person(connection, plan)
     head = ""
     for half, seqs in erased_rows(plan).items():
@@ -110,11 +123,14 @@ def _is_known(plan: ErasurePlan, on_disk: OnDisk) -> bool:
 
 
 def _tell(on: MemoryContext, plan: ErasurePlan, on_disk: OnDisk, what: str) -> None:
+    data_dir = on.config.gateway.data_dir
     changed = {
         name: len([key for key in rows if key not in plan.rows[name]])
         for name, rows in plan.changed.items()
     }
-    backups = [str(path) for path in backups_of(on.config.gateway.data_dir)]
+    erased = plan.own | plan.knowing
+    elsewhere = [place or "the broker" for place in places_of(data_dir)] if erased else []
+    backups = [str(path) for path in backups_of(data_dir)]
     if on.given.json:
         on.say(
             "",
@@ -127,6 +143,7 @@ def _tell(on: MemoryContext, plan: ErasurePlan, on_disk: OnDisk, what: str) -> N
             files=[str(path) for path in on_disk.files],
             folders=[str(path) for path in on_disk.folders],
             left=[str(path) for path in on_disk.left],
+            elsewhere=elsewhere,
             backups=backups,
         )
         return
@@ -134,6 +151,19 @@ def _tell(on: MemoryContext, plan: ErasurePlan, on_disk: OnDisk, what: str) -> N
         on.say(f"there is nothing of {plan.person}")
         return
     on.say(f"of {plan.person} {what}:")
+    _tell_lines(on, plan, on_disk, changed)
+    if elsewhere and what == "deleted":
+        on.say(f"not yet deleted: {ELSEWHERE.format(places=', '.join(elsewhere))}")
+    for path in on_disk.left:
+        on.say(f"left, since it is not Moot's: {path}")
+    for backup in backups:
+        on.say(f"still in it, as it was made before: {backup}")
+    on.say(f"({STAYS}; so do backups that lie elsewhere)")
+
+
+def _tell_lines(
+    on: MemoryContext, plan: ErasurePlan, on_disk: OnDisk, changed: Mapping[str, int]
+) -> None:
     for name, count in plan.counts().items():
         on.say(f"{count} of {name}")
     for name, count in changed.items():
@@ -142,8 +172,3 @@ def _tell(on: MemoryContext, plan: ErasurePlan, on_disk: OnDisk, what: str) -> N
         on.say(f"the agents' sessions in {scope}: they begin again, with empty folders")
     for path in (*on_disk.files, *on_disk.folders):
         on.say(str(path))
-    for path in on_disk.left:
-        on.say(f"left, since it is not Moot's: {path}")
-    for backup in backups:
-        on.say(f"still in it, as it was made before: {backup}")
-    on.say(f"({STAYS}; so do backups that lie elsewhere)")

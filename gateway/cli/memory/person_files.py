@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from adapters.own_files import delete_tree
 from contract.values import dataclass
+from gateway.sessions.scope_folders import delete, erasable
 from gateway.sessions.sessions import scope_folder
 from store.upgrading import FOLDER
 
@@ -55,26 +55,10 @@ def find(
         folder = scopes_root / scope_folder(scope)
         if not folder.is_dir():
             continue
-        within = [workspace for workspace in kept if workspace.is_relative_to(folder.resolve())]
+        going, within = erasable(folder, kept)
+        folders += going
         left += within
-        if folder.is_symlink() or not within:
-            folders.append(folder)
-        else:
-            folders += _beside(folder, within)
     return OnDisk(tuple(files), tuple(folders), tuple(left))
-
-
-def _beside(folder: Path, kept: Sequence[Path]) -> list[Path]:
-    """The contents of a folder, without what is kept and the way to it."""
-    found: list[Path] = []
-    for entry in sorted(folder.iterdir()):
-        if entry in kept:
-            continue
-        if entry.is_dir() and any(path.is_relative_to(entry) for path in kept):
-            found += _beside(entry, kept)
-        else:
-            found.append(entry)
-    return found
 
 
 def remove(found: OnDisk, data_dir: Path) -> None:
@@ -87,7 +71,4 @@ def remove(found: OnDisk, data_dir: Path) -> None:
                 break
             parent.rmdir()
     for path in found.folders:
-        if path.is_symlink() or not path.is_dir():
-            path.unlink(missing_ok=True)
-        else:
-            delete_tree(path)
+        delete(path)

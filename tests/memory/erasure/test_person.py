@@ -138,6 +138,7 @@ HANGS: dict[str, list[dict[str, Any]]] = {
     "bot_states": [],  # of bots; who is in them is taken out
     "house": [],  # of gateways
     "commits": [],
+    "worker_erasures": [],  # of scopes, by a digest
 }
 """How a row of each table can hang on Andi."""
 
@@ -183,6 +184,7 @@ STAYS: dict[str, dict[str, Any]] = {
     "bot_states": {"bot": "fake"},
     "house": {},
     "commits": {},
+    "worker_erasures": {},
 }  # fmt: skip
 """A row of each table beside it that is Budi's."""
 

@@ -1,0 +1,58 @@
+"""A session that lives on a worker."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from contract.values import dataclass
+from gateway.core.ledger import SessionKey
+from gateway.sessions.sessions import LiveSession
+from gateway.workers.link import Link
+from gateway.workers.messages import OfSession, TerminalShown
+
+WATCHED_S = 5.0  # after the last time that somebody asked for the terminal
+LOOK_S = 0.5
+
+
+@dataclass(slots=True)
+class HeldSession:
+    """A session that lives here. turn: the newest that it was asked; seen_until: its terminal is
+    shown until then."""
+
+    lease: OfSession
+    live: LiveSession
+    close: Callable[[], Coroutine[Any, Any, None]]
+    turn: str = ""
+    asking: asyncio.Task[None] | None = None
+    seen_until: float = 0.0
+    seeing: asyncio.Task[None] | None = None
+
+    def watched(self) -> bool:
+        """Somebody asks for its terminal; True if nobody is shown it yet."""
+        self.seen_until = time.monotonic() + WATCHED_S
+        return self.seeing is None or self.seeing.done()
+
+    async def show(self, link: Link, worker: str) -> None:
+        """Send its terminal as often as it changes, while somebody asks for it."""
+        shown: object = None
+        while time.monotonic() < self.seen_until:
+            rows = tuple(tuple(row) for row in self.live.agent.picture())
+            if rows != shown:
+                shown = rows
+                seen = TerminalShown(session=self.lease.session, epoch=self.lease.epoch, rows=rows)
+                await link.say(f"moot.from.{worker}.seen", seen.encoded())
+            await asyncio.sleep(LOOK_S)
+
+
+@dataclass(slots=True)
+class OneSession:
+    """The one session that an opener may resume."""
+
+    session_id: str | None
+
+    async def agent_session(self, key: SessionKey, agent: str) -> str | None:
+        """See KnownSessions."""
+        return self.session_id
