@@ -25,7 +25,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from contract.errors import ConfigError, MootError
 from store.commits import begin_commit
-from store.engines import engine_of, lone_engine, only_read, plain_engine_of
+from store.engines import engine_of, lone_engine, only_read, plain_engine_of, silent_connections
 from store.health import StoreHealth, StoreRefusal, refusal_of, try_writing
 from store.leading import Lead
 from store.opening import opening_fault, parsed_address
@@ -40,6 +40,7 @@ log = structlog.stdlib.get_logger("moot.memory")
 HEAD = "0020"  # the newest file in migrations/versions; Alembic is imported only to get there
 READERS = 2
 LOOK_S = 0.2  # between tries of a read that waits for the database
+ANSWER_S = 15.0  # a server that is silent for so long is away, though its connection is there
 
 
 class StoreError(MootError):
@@ -77,6 +78,7 @@ class Store(ABC):
         try:
             yield store
         finally:
+            await store.health.close()
             await store._writer.finish()
             writer.cancel()
             await asyncio.wait([writer])
@@ -224,27 +226,38 @@ class AsyncStore(Store):
         self._engine = engine
         # each statement is a transaction: to begin and end one takes two round trips
         self._reads = engine.execution_options(isolation_level="AUTOCOMMIT")
+        self._silent = silent_connections(engine)
 
     async def _read(self, work: Work[T], *, small: bool = False, cursor: bool = False) -> T:
-        async with (self._engine if cursor else self._reads).connect() as connection:
-            return await connection.run_sync(work)
+        engine = self._engine if cursor else self._reads
+        with self._silent.told():
+            async with asyncio.timeout(None if cursor else ANSWER_S), engine.connect() as made:
+                return await made.run_sync(work)
 
     async def _transact(self, works: Sequence[Work[Any]], number: str = "") -> list[Any]:
-        async with self._engine.connect() as connection:
-            return await connection.run_sync(partial(self._commit, works, number))
-
-    def _commit(self, works: Sequence[Work[Any]], number: str, connection: Connection) -> list[Any]:
         numbered = bool(number) and self.dialect == "postgresql"
-        if numbered:
-            begin_commit(connection, number, self.lead.epoch if self.lead else None)
-        results = [work(connection) for work in works]
+        made: list[Any] = []
         try:
-            connection.commit()
-        except DBAPIError as error:
-            if not numbered or refusal_of(error, remote=True) is None:
+            with self._silent.told():
+                async with (
+                    asyncio.timeout(ANSWER_S if numbered else None),
+                    self._engine.connect() as connection,
+                ):
+                    await connection.run_sync(partial(self._commit, works, number, made))
+        except (DBAPIError, TimeoutError) as error:
+            if not numbered or not made or refusal_of(error, remote=True) is None:
                 raise
-            raise CommitInDoubt(results) from error
-        return results
+            raise CommitInDoubt(made) from error
+        return made
+
+    def _commit(
+        self, works: Sequence[Work[Any]], number: str, made: list[Any], connection: Connection
+    ) -> None:
+        """made: is given the results when nothing is left but to commit."""
+        if number and self.dialect == "postgresql":
+            begin_commit(connection, number, self.lead.epoch if self.lead else None)
+        made += [work(connection) for work in works]
+        connection.commit()
 
     async def _rewrite(self) -> None:
         async with self._engine.connect() as connection:

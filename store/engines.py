@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +24,12 @@ if TYPE_CHECKING:
 
 CONNECTIONS = 16  # kept open; a few more while many read at once
 CONNECT_S = 5.0  # a server that does not answer for so long is away
+_GONE = {  # the server sees within 4 s that the other end is gone, and lets go of its locks
+    "tcp_keepalives_idle": "2",
+    "tcp_keepalives_interval": "1",
+    "tcp_keepalives_count": "2",
+}
+_UNHEARD_S = 10  # what is sent and not received for so long ends a connection
 
 
 def engine_of(address: URL, *, read_only: bool = False) -> Engine | AsyncEngine:
@@ -39,12 +50,7 @@ def lone_engine(address: URL) -> AsyncEngine:
     from sqlalchemy.ext.asyncio import create_async_engine
     from sqlalchemy.pool import NullPool
 
-    settings = {
-        "application_name": gateway_name(),
-        "tcp_keepalives_idle": "2",
-        "tcp_keepalives_interval": "1",
-        "tcp_keepalives_count": "2",
-    }
+    settings = {"application_name": gateway_name(), **_GONE}
     return create_async_engine(
         address.set(drivername="postgresql+asyncpg"),
         hide_parameters=True,
@@ -83,7 +89,7 @@ def _async_engine(url: URL) -> AsyncEngine:
 
     given: dict[str, Any] = {}
     if url.get_driver_name() == "asyncpg":
-        settings = {"application_name": gateway_name()}
+        settings = {"application_name": gateway_name(), **_GONE}
         connecting = {"timeout": CONNECT_S, "server_settings": settings}
         given = {"connect_args": connecting, "pool_size": CONNECTIONS, "pool_use_lifo": True}
     engine = create_async_engine(
@@ -93,6 +99,7 @@ def _async_engine(url: URL) -> AsyncEngine:
         **given,
     )
     if given:
+        event.listen(engine.sync_engine, "connect", _notices)
         event.listen(engine.sync_engine, "checkout", _still_open)
     event.listen(engine.sync_engine, "before_cursor_execute", _storable, retval=True)
     event.listen(engine.sync_engine, "handle_error", without_values)
@@ -104,6 +111,57 @@ def _still_open(connection: Any, _record: object, _proxy: object) -> None:
     ask the server each time would be three more round trips."""
     if connection.driver_connection.is_closed():
         raise InvalidatePoolError
+
+
+def _notices(connection: Any, _record: object) -> None:
+    """A network that is gone says nothing: this machine's own TCP does so, within seconds."""
+    sock = connection.driver_connection._transport.get_extra_info("socket")
+    if sock is None or sock.family == socket.AF_UNIX or sys.platform != "linux":
+        return
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in (
+        (socket.TCP_KEEPIDLE, _UNHEARD_S // 2),
+        (socket.TCP_KEEPINTVL, 2),
+        (socket.TCP_KEEPCNT, 2),
+        (socket.TCP_USER_TIMEOUT, _UNHEARD_S * 1000),
+    ):
+        sock.setsockopt(socket.IPPROTO_TCP, option, value)
+
+
+class SilentConnections:
+    """Where one connection of an engine is open and says nothing, those made before it are as
+    suspect, and are made again."""
+
+    def __init__(self) -> None:
+        self._until = 0.0
+
+    def listen(self, engine: AsyncEngine) -> None:
+        """Look at each connection that is taken."""
+        event.listen(engine.sync_engine, "connect", self._made)
+        event.listen(engine.sync_engine, "checkout", self._taken)
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """Statements of one connection; a time-out is its silence."""
+        try:
+            yield
+        except TimeoutError:
+            self._until = time.monotonic()
+            raise
+
+    def _made(self, _connection: object, record: Any) -> None:
+        record.info["made"] = time.monotonic()
+
+    def _taken(self, _connection: object, record: Any, _proxy: object) -> None:
+        if record.info["made"] <= self._until:
+            raise InvalidatePoolError
+
+
+def silent_connections(engine: AsyncEngine) -> SilentConnections:
+    """Those of an engine."""
+    made = SilentConnections()
+    made.listen(engine)
+    return made
 
 
 def _storable(

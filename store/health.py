@@ -26,6 +26,7 @@ Refused = Literal["full", "away"]
 StoreState = Literal["ok", "full", "away"]
 
 FRESH_S = 10.0  # so long a write that succeeded speaks for the next one
+FRESH_REMOTE_S = 3.0  # the same of a server, which a network may part from us at any time
 AGAIN_S = 1.0  # between tries while nothing is taken, however often somebody asks
 PATIENCE_S = 2.0  # a probe of a monitor waits 4 or 5 s
 ROOM_BYTES = 256 * 1024  # more than the commit of a message with its turns
@@ -81,6 +82,7 @@ class StoreHealth:
         self.since: datetime | None = None
         self.on_recovery: Callable[[], None] = lambda: None
         self.refusals: Counter[Refused] = Counter()
+        self._watching: asyncio.Task[None] | None = None
 
     @property
     def state(self) -> StoreState:
@@ -111,7 +113,8 @@ class StoreHealth:
 
     async def look(self) -> StoreState:
         """The state now. A write is tried where none has succeeded lately, one at a time."""
-        waits_s = FRESH_S if self.trouble is None else AGAIN_S
+        fresh_s = FRESH_REMOTE_S if self._remote else FRESH_S
+        waits_s = fresh_s if self.trouble is None else AGAIN_S
         now = asyncio.get_running_loop().time()
         if (self._pending is None or self._pending.done()) and (
             self.known_at is None or now - self.known_at >= waits_s
@@ -129,6 +132,14 @@ class StoreHealth:
             log.error("store.refused", state=refusal.state, reason=refusal.reason)
             self.since = datetime.now(UTC)
         self.trouble = refusal
+        if self._watching is None or self._watching.done():  # where nobody writes, who would see?
+            self._watching = asyncio.create_task(self.recovery(), name="database away")
+
+    async def close(self) -> None:
+        """Look no more."""
+        if self._watching is not None:
+            self._watching.cancel()
+            await asyncio.wait([self._watching])
 
 
 def _taken(attempt: asyncio.Future[Any]) -> None:

@@ -11,15 +11,17 @@ from itertools import count
 from pathlib import Path
 
 import structlog
-from sqlalchemy import Connection
+from sqlalchemy import Connection, func, select
 
 from contract.errors import ConfigError
+from store.leading import LOCK
 from store.migrations import upgrade
 
 log = structlog.stdlib.get_logger("moot.memory")
 
 KEPT = 3  # copies; each is as large as the database was
 FOLDER = "backups"
+_ALONE = select(func.pg_advisory_xact_lock(LOCK + 1))  # of two that start at once, one upgrades
 
 
 def check_known(found: str, head: str) -> None:
@@ -97,6 +99,7 @@ def upgrade_whole(connection: Connection) -> None:
     outside a transaction, so this one begins and ends here (sqlite.org/lang_altertable.html).
     """
     if connection.dialect.name != "sqlite":
+        connection.execute(_ALONE)
         upgrade(connection)
         return
     were_on = connection.exec_driver_sql("PRAGMA foreign_keys").scalar()

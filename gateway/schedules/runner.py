@@ -25,6 +25,7 @@ from gateway.schedules.scheduled import Schedule, is_owned, run_id, run_message
 from gateway.schedules.schedules import Schedules
 from gateway.settings.personas.personas import Personas
 from gateway.turns.intake import Intake
+from store.health import StoreRefusal
 from store.transcript import Transcript
 
 log = structlog.stdlib.get_logger("moot.schedules")
@@ -67,7 +68,10 @@ class ScheduleRunner:
             try:
                 await self.look(intake)
                 wait_s = await self._due_in_s()
-            except Exception:  # the store is what broke: it is tried again
+            except StoreRefusal as refusal:
+                log.warning("schedules.failed", reason=str(refusal))
+                wait_s = RETRY_S
+            except Exception:  # whatever it is: it is tried again
                 log.exception("schedules.failed")
                 wait_s = LONGEST_SLEEP_S
             try:

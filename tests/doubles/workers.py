@@ -157,6 +157,7 @@ class WorkerProcess:
     name: str
     config: str = ""
     process: subprocess.Popen[bytes] | None = None
+    nats: str = ""  # where it reaches the broker; "": directly
 
     def start(self, **environment: str) -> None:
         home = self.folder / self.name
@@ -167,7 +168,8 @@ class WorkerProcess:
             self.process = subprocess.Popen(
                 [
                     *(sys.executable, "-c", "from gateway.main import main; main()"),
-                    *("worker", "run", "--nats", self.broker.url, "--name", self.name),
+                    *("worker", "run", "--nats", self.nats or self.broker.url),
+                    *("--name", self.name),
                     *("--key", str(key), "--seats", "4"),
                 ],
                 cwd=home,

@@ -1,6 +1,7 @@
 """An agent that does what it is told: it runs the command between << and >> and says what came.
 
-As argv: `careless` a command is a session of its own, and an interrupt leaves it running.
+As argv: `careless` a command is a session of its own, and an interrupt leaves it running;
+`patient` a command may take as long as it likes.
 """
 
 import re
@@ -23,7 +24,7 @@ while True:
         start_new_session="careless" in sys.argv,
     )
     try:
-        out = running.communicate(timeout=30)[0]
+        out = running.communicate(timeout=None if "patient" in sys.argv else 30)[0]
     except KeyboardInterrupt:
         if "careless" not in sys.argv:
             break

@@ -1,0 +1,319 @@
+"""Gateways, workers, a broker and a PostgreSQL as processes of their own, and Slack's double, in
+which every answer is counted. Between them are links that can fail.
+
+An agent's work begins when it is asked, which a file shows, and ends when a test lets it: so a
+fault falls into a turn where a test wants it, and nothing waits for a clock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import signal
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import asyncpg
+import pytest
+
+from composer.scene import CUT_OFF
+from gateway.workers.credentials import FOLDER
+from tests.doubles import postgres
+from tests.doubles.cells import SETTINGS, SHELL
+from tests.doubles.service import Service
+from tests.doubles.slack import BOT_USER, DM, GENERAL, GROUP_DM, PRIVATE, SlackDouble
+from tests.doubles.workers import Broker, WorkerProcess, free_port
+from tests.machines.links import Link
+
+LONG_S = 90.0  # no event takes so long unless it never comes
+ROOMS = (GENERAL, PRIVATE, DM, GROUP_DM)
+AGENTS = "\n".join(
+    (
+        "[agents.obedient]",
+        'profile = "generic"',
+        f"command = {json.dumps([sys.executable, '-u', str(SHELL), 'patient'])}",
+        "[agents.obedient.settings]",
+        *(f"{key} = {json.dumps(value)}" for key, value in SETTINGS.items()),
+        "[agents.demo]",
+        'profile = "demo"',
+    )
+)
+CONFIG = """
+[gateway]
+listen = "127.0.0.1:{port}"
+data_dir = "data"
+[access]
+rooms = "open"
+dms = "open"
+approvers = ["slack:U0OLIVIA1"]
+[store]
+url = "{database}"
+[workers]
+nats = "{nats}"
+{workers}
+[[bots]]
+platform = "slack"
+personas = ["ash"]
+api_url = "{slack}"
+{agents}
+"""
+
+
+async def until(condition: Callable[[], Any], what: str, within_s: float = LONG_S) -> None:
+    """Wait for something that must come. what: it, for who reads the failure."""
+    try:
+        async with asyncio.timeout(within_s):
+            while not condition():
+                await asyncio.sleep(0.03)
+    except TimeoutError:
+        raise AssertionError(f"{within_s:g} s went by without: {what}") from None
+
+
+async def until_it(condition: Callable[[], Awaitable[Any]], what: str) -> None:
+    """The same of something that has to be asked for."""
+    try:
+        async with asyncio.timeout(LONG_S):
+            while not await condition():
+                await asyncio.sleep(0.1)
+    except TimeoutError:
+        raise AssertionError(f"{LONG_S:g} s went by without: {what}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Somebody's question. ts: of its message. word: of its answer; no other one has it."""
+
+    room: str
+    ts: str
+    word: str
+    folder: Path
+
+    def begun(self) -> int:
+        """How often an agent began with it."""
+        runs = self.folder / f"{self.word}.runs"
+        return len(runs.read_text().split()) if runs.exists() else 0
+
+    def let_go(self) -> None:
+        """Its agents may finish."""
+        (self.folder / f"{self.word}.go").touch()
+
+
+@dataclass
+class Machines:
+    """The house. gateways: the first one led at first. links: by what they connect."""
+
+    folder: Path
+    slack: SlackDouble
+    database: postgres.Server
+    url: str  # of the database, without a link
+    broker: Broker
+    gateways: list[Service] = field(default_factory=list)
+    workers: dict[str, WorkerProcess] = field(default_factory=dict)
+    links: dict[str, Link] = field(default_factory=dict)
+    ports: list[int] = field(default_factory=list)
+    asked: list[Question] = field(default_factory=list)
+
+    # ── What people do ──────────────────────────────────────────────────────────────────
+
+    async def ask(self, *, room: str = GENERAL, free: bool = False) -> Question:
+        """Ask for some work, which takes until it is let go. free: it is at once."""
+        word = f"answer-{len(self.asked)}x"
+        folder = self.folder / "work"
+        folder.mkdir(exist_ok=True)
+        command = (
+            f"echo run | tee -a {folder}/{word}.runs; "
+            f"while [ ! -e {folder}/{word}.go ]; do sleep 0.05; done; echo {word}"
+        )
+        text = f"<@{BOT_USER}> please &lt;&lt;{command}&gt;&gt;"
+        ts = await self.slack.say(text, channel=room)
+        question = Question(room, ts, word, folder)
+        self.asked.append(question)
+        if free:
+            question.let_go()
+        return question
+
+    def posts(self, question: Question) -> list[str]:
+        """Its answers, as people see them."""
+        return [text for text in self.slack.texts(question.room) if question.word in text]
+
+    async def begun(self, question: Question, times: int = 1) -> None:
+        """Wait until an agent began with it so often."""
+        await until(lambda: question.begun() >= times, f"{question.word} begins {times} times")
+
+    async def answered(self, *questions: Question) -> None:
+        """Wait until each has its answer."""
+        for one in questions or self.asked:
+            await until(partial(self.posts, one), f"{one.word} is posted")
+
+    # ── What is true in the end ─────────────────────────────────────────────────────────
+
+    async def settled(self) -> None:
+        """Wait until nothing is under way: no turn, no answer in the broker's log."""
+
+        async def rest() -> bool:
+            [row] = await self.sql(
+                "SELECT count(*) FROM turns WHERE state IN ('queued', 'running', 'answered')"
+            )
+            return int(row[0]) == 0
+
+        await until_it(rest, "no turn is open")
+
+    async def check(self, *, again: Sequence[Question] = ()) -> None:
+        """Every question has one answer and is asked once; those of `again` may have been asked
+        twice, and then the second try was said."""
+        await self.answered()
+        await self.settled()
+        for one in self.asked:
+            posted = self.posts(one)
+            assert len(posted) == 1, f"{one.word}: {posted}"
+            most = 2 if one in again else 1
+            assert one.begun() <= most, f"{one.word} began {one.begun()} times"
+            if one.begun() == 2:
+                found = await self.sql(
+                    "SELECT t.header FROM turns t JOIN messages m ON m.seq = t.message_seq"
+                    " WHERE m.content LIKE $1 AND t.kind = 'ask'",
+                    f"%{one.word}.runs%",
+                )
+                assert [CUT_OFF in row[0] for row in found] == [True], f"{one.word}: not said"
+        for moot in self.gateways:
+            if (moot.folder / "moot.log").exists():
+                assert "Traceback" not in moot.log()
+                assert "turn.crashed" not in moot.log()
+
+    async def sql(self, query: str, *given: object) -> list[Any]:
+        """Rows of the database."""
+        host, name = self.url.partition("host=")[2], self.url.partition("@/")[2].partition("?")[0]
+        connection = await asyncpg.connect(host=host, user="moot", database=name)
+        try:
+            return list(await connection.fetch(query, *given))
+        finally:
+            await connection.close()
+
+    # ── Who does it ─────────────────────────────────────────────────────────────────────
+
+    def busy(self) -> str:
+        """The worker on which the newest session was opened."""
+        lines = [line for one in self.gateways for line in logged(one, "session.opened")]
+        newest = max(lines, key=lambda line: json.loads(line)["time"])
+        return str(json.loads(newest)["worker"])
+
+    def leaders(self) -> list[Service]:
+        """The gateways that lead now, as far as they say."""
+        return [one for one in self.gateways if one.url]
+
+    async def health(self, number: int = 0) -> dict[str, Any]:
+        """A gateway's report."""
+        url = f"http://127.0.0.1:{self.ports[number]}/healthz"
+        async with aiohttp.ClientSession() as client, client.get(url) as answer:
+            told: dict[str, Any] = json.loads(await answer.text())
+            return told
+
+    async def says(self, part: str, begins: str, number: int = 0) -> None:
+        """Wait until the report says so of a part."""
+
+        async def said() -> bool:
+            told = await self.health(number)
+            return str({**told.get("detail", {}), **told}.get(part, "")).startswith(begins)
+
+        await until_it(said, f"healthz says {part}: {begins}")
+
+
+def logged(moot: Service, event: str) -> list[str]:
+    """The lines of a gateway's log with an event."""
+    if not (moot.folder / "moot.log").exists():
+        return []
+    return [line for line in moot.log().splitlines() if f'"event": "{event}"' in line]
+
+
+@asynccontextmanager
+async def machines(
+    folder: Path,
+    *,
+    gateways: int = 1,
+    workers: int = 2,
+    agent: str = "obedient",
+    table: str = "",
+    **environment: str,
+) -> AsyncIterator[Machines]:
+    """Start them all. table: lines of [workers]. environment: the workers'."""
+    if not postgres.installed():
+        pytest.skip("there is no PostgreSQL here")
+    async with AsyncExitStack() as stack:
+        socket = stack.enter_context(postgres.stopped_server())
+        server = postgres.Server(socket)
+        server.start()
+        stack.callback(server.stop)
+        url = await postgres.new_database(socket)
+        slack = await stack.enter_async_context(SlackDouble.open())
+        broker = Broker(folder / "g0" / "data")
+        (folder / "g0").mkdir()
+        house = Machines(folder, slack, server, url, broker)
+        names = [f"w{n}" for n in range(1, workers + 1)]
+        for name in names:
+            broker.worker_key(name)
+        broker.start()
+        stack.callback(broker.kill)
+
+        async def link(name: str, made: Any) -> Link:
+            house.links[name] = await stack.enter_async_context(made)
+            return house.links[name]
+
+        for name in names:
+            between = await link(f"{name}-broker", Link.to_port(broker.port))
+            one = WorkerProcess(broker, folder, name, AGENTS, nats=_nats(between))
+            house.workers[name] = one
+            stack.callback(one.end, signal.SIGKILL)
+            one.start(MOOT_DEMO_PACE="0.2", **environment)
+        database = url.partition("@/")[2].partition("?")[0]
+        for number in range(gateways):
+            home = folder / f"g{number}"
+            to_broker = await link(f"g{number}-broker", Link.to_port(broker.port))
+            to_store = await link(f"g{number}-database", Link.to_socket(f"{socket}/.s.PGSQL.5432"))
+            house.ports.append(free_port())
+            config = CONFIG.format(
+                port=house.ports[-1],
+                database=f"postgresql://moot@127.0.0.1:{to_store.port}/{database}",
+                nats=_nats(to_broker),
+                workers=table,
+                slack=slack.api_url,
+                agents=AGENTS,
+            )
+            _furnish(home, config, agent)
+            if number:
+                shutil.copytree(folder / "g0" / "data" / FOLDER, home / "data" / FOLDER)
+            secrets = {"SLACK_BOT_TOKEN": slack.bot_token, "SLACK_APP_TOKEN": slack.app_token}
+            moot = Service(home, secrets)
+            house.gateways.append(moot)
+            stack.push_async_callback(_stop, moot)
+            await moot.begin()
+            if number == 0:
+                await moot.serving()
+            else:
+                await until(partial(logged, moot, "gateway.stands_by"), "it stands by")
+        await slack.delivery.connected()
+        await until(
+            lambda: len(logged(house.gateways[0], "worker.heard")) >= workers, "workers are heard"
+        )
+        yield house
+
+
+def _nats(link: Link) -> str:
+    return f"nats://127.0.0.1:{link.port}"
+
+
+def _furnish(home: Path, config: str, agent: str) -> None:
+    (home / "personas").mkdir(parents=True, exist_ok=True)
+    (home / "personas" / "ash.md").write_text(f"---\nagent: {agent}\nsandbox: off\n---\nBe ash.\n")
+    (home / "moot.toml").write_text(config, encoding="utf-8")
+
+
+async def _stop(moot: Service) -> None:
+    with suppress(ProcessLookupError, TimeoutError):
+        await moot.kill()

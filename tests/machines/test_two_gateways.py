@@ -1,0 +1,98 @@
+"""Two gateways that are started at once on one database: one leads, and one answers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from tests.conftest import NewUrl
+from tests.doubles.matrix import sampled
+from tests.doubles.service import Service
+from tests.doubles.slack import BOT_USER, SlackDouble
+from tests.doubles.workers import free_port
+from tests.machines.house import logged, until
+
+CONFIG = """
+[gateway]
+listen = "127.0.0.1:{port}"
+data_dir = "data"
+[access]
+rooms = "open"
+[store]
+url = "{url}"
+[[bots]]
+platform = "slack"
+personas = ["demo"]
+api_url = "{slack}"
+[agents.demo]
+profile = "demo"
+env = {{ MOOT_DEMO_PACE = "0" }}
+"""
+TIMES = [str(number) for number in range(100)]
+
+
+@dataclass
+class Two:
+    """Gateways of one database, and the ports of their pages."""
+
+    slack: SlackDouble
+    ports: dict[int, Service]
+
+    def leading(self) -> list[Service]:
+        return [one for one in self.ports.values() if logged(one, "lead.ours")]
+
+    def waiting(self) -> list[Service]:
+        return [one for one in self.ports.values() if logged(one, "gateway.stands_by")]
+
+
+@asynccontextmanager
+async def two_at_once(folder: Path, url: str) -> AsyncIterator[Two]:
+    """Both are starting."""
+    async with SlackDouble.open() as slack:
+        two = Two(slack, {})
+        secrets = {"SLACK_BOT_TOKEN": slack.bot_token, "SLACK_APP_TOKEN": slack.app_token}
+        for name in ("first", "second"):
+            home, port = folder / name, free_port()
+            home.mkdir()
+            config = CONFIG.format(url=url, slack=slack.api_url, port=port)
+            (home / "moot.toml").write_text(config, encoding="utf-8")
+            two.ports[port] = Service(home, secrets)
+        try:
+            await asyncio.gather(*(one.begin() for one in two.ports.values()))
+            yield two
+        finally:
+            for one in two.ports.values():
+                with suppress(ProcessLookupError):
+                    await one.kill()
+
+
+async def status(port: int, path: str) -> int:
+    async with (
+        aiohttp.ClientSession() as client,
+        client.get(f"http://127.0.0.1:{port}{path}") as answer,
+    ):
+        return answer.status
+
+
+@pytest.mark.parametrize("time", sampled(TIMES, *TIMES[:2]))
+async def test_one_leads_and_one_answers(tmp_path: Path, new_url: NewUrl, time: str) -> None:
+    async with two_at_once(tmp_path, await new_url("postgresql")) as two:
+        await until(lambda: two.leading() and two.waiting(), "one leads, and one stands by")
+        assert len(two.leading()) == len(two.waiting()) == 1
+        await two.slack.delivery.connected()
+        asked = await two.slack.say(f"<@{BOT_USER}> echo word")
+        await until(lambda: "word" in two.slack.texts(), "it is answered")
+        await two.slack.delivery.settled()
+        ports = {logged(one, "lead.ours") != []: port for port, one in two.ports.items()}
+        assert await status(ports[True], "/healthz") == 200
+        assert await status(ports[False], "/healthz") == 503
+        assert await status(ports[False], "/api/rooms") == 503
+        posts = two.slack.messages["C0GENERAL"].values()
+        assert [one["text"] for one in posts if one.get("thread_ts") == asked] == ["word"]
+        assert two.slack.delivery.connections == 1
