@@ -272,6 +272,13 @@ page_tokens = Table(  # of programs; the value follows from the owner's secret a
     Column("used_at", BigInteger),
 )
 
+audit_head = Table(  # the hash of the newest row, where several machines know the database: one row
+    "audit_head",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),  # 1
+    Column("hash", String, nullable=False),
+)
+
 bot_states = Table(  # what a bot must not forget, as how far it has read: JSON
     "bot_states",
     metadata,

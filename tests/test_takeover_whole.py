@@ -13,6 +13,7 @@ from store.gateway_schema import bot_states
 from tests.doubles.rocketchat import CLAUDE, DM, RocketChatDouble
 from tests.doubles.service import Service, service
 from tests.doubles.two import two
+from tests.test_commands import moot
 from tests.test_rocketchat_whole import SECRETS, answered, answers
 
 CONFIG = """
@@ -60,6 +61,9 @@ async def test_what_was_said_while_nobody_led_is_answered_once_by_the_next(
         assert answers(rocketchat) == Counter({f"word {n}": 1 for n in (1, 2, 3, 4)})
         assert "Traceback" not in house.second.log()
         assert not list(house.second.folder.glob("data/bots/*/*.json"))
+        for one in (house.first, house.second):  # the first one's file is older than the log
+            told = await asyncio.to_thread(moot, "audit", "verify", cwd=one.folder)
+            assert "the audit log is whole" in told.stdout
 
 
 async def test_a_cursor_that_an_earlier_version_left_in_a_file_is_moved(tmp_path: Path) -> None:
@@ -76,12 +80,12 @@ async def test_a_cursor_that_an_earlier_version_left_in_a_file_is_moved(tmp_path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(left, encoding="utf-8")
         rocketchat.say("@claude echo word 1")  # while it is updated
-        moot = Service(tmp_path, dict(SECRETS))
-        await moot.start()
+        after = Service(tmp_path, dict(SECRETS))
+        await after.start()
         try:
             await answered(rocketchat, {"word 1"})
         finally:
-            await moot.stop()
-        assert "bot.state_moved" in moot.log()
+            await after.stop()
+        assert "bot.state_moved" in after.log()
         assert [path.name for path in file.parent.glob("cursor*")] == ["cursor.json.moved"]
         assert '"since"' in await state(url)

@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
-from pathlib import Path
+from contextlib import asynccontextmanager
 
 import structlog
 from aiohttp import web
-from sqlalchemy import select
 
 from contract.language import say
 from gateway.app.page import connection_limits
 from gateway.app.service_manager import Notify, keep_alive
-from gateway.audit.chain import ANCHOR, write_anchor
 from gateway.settings.config import Config
 from gateway.web.body import answer, error
 from gateway.web.listening.listener import HEALTH, listening
 from store.database import Store
-from store.gateway_schema import audit
-from store.health import StoreRefusal
 from store.leading import BEAT_S, Lead, candidate
-
-_NEWEST = select(audit.c.hash).order_by(audit.c.seq.desc()).limit(1)
 
 log = structlog.stdlib.get_logger("moot.app")
 
@@ -47,8 +40,6 @@ async def leading(
         return
     async with candidate(engine) as lead:
         if not await lead.take():
-            with suppress(StoreRefusal):
-                await _witness(store, config.gateway.data_dir / ANCHOR)
             await _stand_by(config, lead, stop, notify)
         store.lead = lead
         log.info("lead.ours", epoch=lead.epoch)
@@ -60,13 +51,6 @@ async def leading(
         finally:
             beating.cancel()
             await asyncio.wait([beating])
-
-
-async def _witness(store: Store, anchor: Path) -> None:
-    """Note the newest hash of the audit log while another one writes it, where none is noted."""
-    head = await store.read(lambda connection: connection.execute(_NEWEST).scalar())
-    if head and not await asyncio.to_thread(anchor.exists):
-        await asyncio.to_thread(write_anchor, anchor, head)
 
 
 async def _stand_by(config: Config, lead: Lead, stop: asyncio.Event, notify: Notify) -> None:

@@ -12,28 +12,30 @@ from pathlib import Path
 from typing import Any
 
 import structlog
-from sqlalchemy import Connection, bindparam, insert, select, text
+from sqlalchemy import Connection, bindparam, func, insert, select, text
+from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import SQLAlchemyError
 
 from contract.chat import MOOT, Room, Speaker
-from contract.errors import ConfigError, MootError
+from contract.errors import MootError
 from contract.storable import storable_value
 from contract.values import dataclass
 from gateway.audit.chain import (
     ACKNOWLEDGE,
     CUT,
     MISSING,
-    UNREADABLE,
     Broken,
     Check,
-    read_anchor,
+    Verdict,
+    known_head,
+    noted_heads,
     sealed,
     write_anchor,
 )
 from gateway.core.views import View
 from gateway.observability.telemetry import moot_version
 from store.database import Store
-from store.gateway_schema import audit
+from store.gateway_schema import audit, audit_head
 from store.timestamps import micros, moment
 
 log = structlog.stdlib.get_logger("moot.audit")
@@ -45,11 +47,21 @@ ROWS = 500  # at a time: a check of a long log must not hold it all
 LOG_EVERY = timedelta(hours=1)
 
 _C = audit.c
-_NEWEST = select(_C.hash).order_by(_C.seq.desc()).limit(1)
+_LAST = select(_C.hash).order_by(_C.seq.desc()).limit(1).scalar_subquery()
+_HEAD = select(audit_head.c.hash).where(audit_head.c.id == 1).scalar_subquery()
+_NEWEST = select(func.coalesce(_LAST, ""), func.coalesce(_HEAD, ""))
 _EARLIER = select(_C.seq).where(_C.at < bindparam("began_at")).limit(1)
 _FOLLOWED = select(_C.seq).where(_C.before == bindparam("head")).limit(1)
 _CUTS = select(_C.detail).where(_C.act == bindparam("cut"))
-_APPEND = insert(audit)
+_NEW_HEAD = postgresql.insert(audit_head).values(id=1, hash=bindparam("head"))
+_APPEND = {
+    "sqlite": insert(audit),
+    "postgresql": insert(audit).add_cte(
+        _NEW_HEAD.on_conflict_do_update(
+            index_elements=["id"], set_={"hash": _NEW_HEAD.excluded.hash}
+        ).cte("head")
+    ),
+}
 _CLAIM = {  # the write lock before the newest row is read: another process may append, too
     "sqlite": text("UPDATE audit SET seq = seq WHERE 0"),
     "postgresql": text("LOCK TABLE audit IN SHARE ROW EXCLUSIVE MODE"),
@@ -84,18 +96,6 @@ class AuditFilter:
 
 
 EVERY = AuditFilter()
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """The result of a check. head: hash of the last row that holds, "" when there is none.
-    acknowledged: how often somebody took note of what was broken."""
-
-    rows: int
-    head: str
-    erased: int
-    broken: Broken | None
-    acknowledged: int = 0
 
 
 class Audit:
@@ -203,7 +203,7 @@ class Audit:
         return self._head or self._kept()
 
     def _kept(self) -> str:
-        return known_head(self._anchor, self._began_at) if self._anchor is not None else ""
+        return known_head(self._anchor, self._began_at) if self._anchor else ""
 
     def _later_committed(self, written: asyncio.Future[str]) -> None:
         """Rows of one commit are told one after the other; the anchor needs the last of them."""
@@ -268,7 +268,8 @@ class Audit:
         return Verdict(check.rows, check.head, check.erased, check.end(), check.acknowledged)
 
     async def _checked(self, head: str) -> Check:
-        check = Check((self._kept(), head), newest=await self._store.read(_last_number))
+        last, heads = await self._store.read(partial(_noted, known=self._kept()))
+        check = Check((*heads, head), newest=last)
         async for rows in self.rows():
             await asyncio.to_thread(check.feed, rows)
         return check
@@ -301,15 +302,6 @@ class Audit:
         return broken
 
 
-def known_head(anchor: Path, now: int) -> str:
-    """The hash that a file keeps, which the log must hold; else a word that says how the file was
-    lost. now: microseconds; earlier rows are those that it should know."""
-    try:
-        return read_anchor(anchor) or f"{MISSING} {now}"
-    except ConfigError:  # somebody wrote into it
-        return f"{UNREADABLE} {now}"
-
-
 def append(
     connection: Connection,
     *,
@@ -324,25 +316,29 @@ def append(
 ) -> str:
     """Append a row in the running transaction; return its hash. at: microseconds. known: a hash
     that the log must hold; else a row before this one says that it was cut."""
-    row = storable_value(
-        {
-            "at": at,
-            "act": act,
-            "by_id": by.id,
-            "by_name": by.name,
-            "persona": persona,
-            "room_id": room_id,
-            "turn_id": turn_id,
-            "detail": dict(detail),
-        }
-    )  # before it is hashed
     connection.execute(_CLAIM[connection.dialect.name])
-    before = connection.execute(_NEWEST).scalar() or ""
-    if known not in ("", before) and not _is_told(connection, known):
-        cut = {"head": known, "newest": before}
-        before = append(connection, act=CUT, by=MOOT, at=at, detail=cut)
+    before, kept = connection.execute(_NEWEST).one()
+    for head in sorted(noted_heads(known, kept) - {"", before}):
+        if not _is_told(connection, head):
+            cut = _columns(CUT, MOOT, at, {"head": head, "newest": before})
+            before = _appended(connection, cut, before)
+    where = {"persona": persona, "room_id": room_id, "turn_id": turn_id}
+    return _appended(connection, _columns(act, by, at, detail, **where), before)
+
+
+def _columns(
+    act: str, by: Speaker, at: int, detail: Detail, **where: str | None
+) -> Mapping[str, Any]:
+    """What a row says, before it is hashed."""
+    row = {"at": at, "act": act, "by_id": by.id, "by_name": by.name, "detail": dict(detail)}
+    empty = dict.fromkeys(("persona", "room_id", "turn_id"))
+    told: Mapping[str, Any] = storable_value({**row, **empty, **where})
+    return told
+
+
+def _appended(connection: Connection, row: Mapping[str, Any], before: str) -> str:
     values = sealed(row, before, partial(secrets.token_hex, SALT_BYTES))
-    connection.execute(_APPEND, values)
+    connection.execute(_APPEND[connection.dialect.name], values | {"head": values["hash"]})
     return str(values["hash"])
 
 
@@ -358,13 +354,14 @@ def _is_told(connection: Connection, head: str) -> bool:
     return any(detail.get("head") == head for detail in cuts)
 
 
-def _last_number(connection: Connection) -> int:
-    """The number that SQLite gave last, also to a row that is gone; 0: unknown. PostgreSQL's has
-    gaps of its own."""
+def _noted(connection: Connection, known: str) -> tuple[int, set[str]]:
+    """The number that SQLite gave last, also to a row that is gone; 0: unknown, for PostgreSQL's
+    has gaps of its own. And the hashes that the log must hold."""
+    heads = noted_heads(known, connection.execute(_NEWEST).one()[1])
     if connection.dialect.name != "sqlite":
-        return 0
+        return 0, heads
     wanted = text("SELECT seq FROM sqlite_sequence WHERE name = 'audit'")
-    return connection.execute(wanted).scalar() or 0
+    return connection.execute(wanted).scalar() or 0, heads
 
 
 def _conditions(wish: AuditFilter) -> list[Any]:

@@ -54,6 +54,18 @@ class Broken:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The result of a check. head: hash of the last row that holds, "" when there is none.
+    acknowledged: how often somebody took note of what was broken."""
+
+    rows: int
+    head: str
+    erased: int
+    broken: Broken | None
+    acknowledged: int = 0
+
+
 def sealed(row: Row, before: str, new_salt: Callable[[], str]) -> dict[str, Any]:
     """The row with its digests and hash. before: hash of the row before it; "": it is the first."""
     values: dict[str, Any] = dict(row)
@@ -98,6 +110,7 @@ class Check:
         self._seq = 0
         self._newest = newest
         self._missing = set(anchors) - {""}
+        self._beyond = set[str]()  # those of them that were found behind a fault
         self._unexplained: dict[tuple[str, int], None] = {}
 
     def feed(self, rows: Sequence[Row]) -> None:
@@ -111,7 +124,10 @@ class Check:
             self._last, self._seq = row["hash"], row["seq"]
             if self._first is None:
                 self.rows, self.head = self._seen, self._last
-                self._missing.discard(row["hash"])
+                self._missing -= {row["hash"], *self._beyond}
+                self._beyond.clear()
+            elif row["hash"] in self._missing:
+                self._beyond.add(row["hash"])
 
     def acknowledgement(self) -> dict[str, str]:
         """The detail of a row that acknowledges all that is wrong until now."""
@@ -223,3 +239,18 @@ def read_anchor(file: Path) -> str:
     if head and not _HEAD.fullmatch(head):
         raise ConfigError(f"{file}: holds no hash of the audit log; see docs/audit.md")
     return head
+
+
+def known_head(anchor: Path, now: int) -> str:
+    """The hash that a file keeps, which the log must hold; else a word that says how the file was
+    lost. now: microseconds; earlier rows are those that it should know."""
+    try:
+        return read_anchor(anchor) or f"{MISSING} {now}"
+    except ConfigError:  # somebody wrote into it
+        return f"{UNREADABLE} {now}"
+
+
+def noted_heads(known: str, kept: str) -> set[str]:
+    """The hashes that the log must hold. known: of the file on this machine, which need not be
+    there where the database keeps one. kept: the database's; "": none."""
+    return {kept} if kept and known.startswith(MISSING) else {known, kept}

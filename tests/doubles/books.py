@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gateway.audit.audit import AuditEntry, AuditFilter, Verdict
-from gateway.audit.chain import Broken
+from gateway.audit.audit import AuditEntry, AuditFilter
+from gateway.audit.chain import Broken, Verdict
 from gateway.limits.usage import Report
 
 
