@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from adapters.agent import MemoryServer
 from adapters.cli.hooks import HookListener, Receive
 from contract.values import dataclass
-from gateway.mcp.file_desk import FileDesk
+from gateway.mcp.file_desk import FileDesk, HandedFiles
 from gateway.mcp.pipe import URL
 from gateway.mcp.tools import MemoryTools, SessionTools
 from memory.observations.work_log import WorkReader
@@ -60,16 +60,16 @@ class FileBounds:
 class McpGrant:
     """A session's right to read: as much as its newest turn may, and nothing before its first.
 
-    url: where it is served, "" when it is not. roots: folders that its agent may hand files over
-    from. messages: the folder of long messages, of an agent that opens no files itself. bounds: of
-    the files of the turn that runs.
+    url: where it is served, "" when it is not. files: that its agent may hand over. messages: the
+    folder of long messages, of an agent that opens no files itself. bounds: of the files of the
+    turn that runs.
     """
 
     persona: str = ""
     scope: str = ""
     invocation: Invocation | None = None
     url: str = ""
-    roots: tuple[Path, Path] | None = None
+    files: HandedFiles | None = None
     messages: Path | None = None
     kept: KeptFiles | None = None
     bounds: FileBounds | None = None
@@ -78,11 +78,11 @@ class McpGrant:
     def open_desk(self) -> FileDesk | None:
         """The desk of the turn that runs; None: none does, or no files are taken."""
         bounds, kept = self.bounds, self.kept
-        if bounds is None or kept is None or self.roots is None:
+        if bounds is None or kept is None or self.files is None:
             return None
         if bounds.desk is None:
             most = min(bounds.most_bytes or kept.most_bytes, kept.most_bytes)
-            bounds.desk = FileDesk(self.roots, kept.folder, most, bounds.clean)
+            bounds.desk = FileDesk(self.files, kept.folder, most, bounds.clean)
         return bounds.desk
 
     def reader(self) -> WorkReader | None:

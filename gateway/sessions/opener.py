@@ -23,7 +23,9 @@ from contract.language import later
 from gateway.core.ledger import SessionKey
 from gateway.core.private_folders import LENT, SCOPES, make_private
 from gateway.mcp.endpoint import McpGrant
+from gateway.mcp.file_desk import SessionFiles
 from gateway.sessions.bounds import Bounds
+from gateway.sessions.lent_files import LentFolder
 from gateway.sessions.sandbox import Confinement, Sandboxing
 from gateway.sessions.scope_folders import delete, delete_homes
 from gateway.sessions.sessions import (
@@ -143,7 +145,8 @@ class Opener:
         log.info("session.opened", persona=persona.name, agent=program.name, resumed=resumed)
         now = self._clock()
         folder = launch.home.parent
-        files = folder / LENT if program.runs else admission.messages
+        lent = folder / LENT if program.runs else admission.messages
+        files = LentFolder(lent) if lent is not None else None
         return LiveSession(
             key,
             room,
@@ -172,7 +175,7 @@ class Opener:
             make_private(home, below=self._data_dir / SCOPES)
             chosen = None if self._apart else persona.front.workspace or program.workspace
             workspace = _workspace(chosen, folder / "work")
-        grant.roots = (workspace, home)
+        grant.files = SessionFiles(workspace, home)
         if self._memory_door and not program.runs:
             grant.messages = folder / LENT
         session_id = await self._ledger.agent_session(key, program.name)

@@ -21,6 +21,7 @@ from contract.values import dataclass
 from gateway.core.ledger import SessionKey, UnusedSession
 from gateway.mcp.endpoint import McpGrant
 from gateway.sessions.bounds import Bounds
+from gateway.sessions.lent_files import LentFiles
 from gateway.settings.personas.personas import Persona
 from memory.given import NOTHING, GivenText
 
@@ -66,8 +67,8 @@ class SessionContext:
     given: seq of the newest message that the agent was given; 0: none yet. knows: all of that which
     it still holds word for word. edited: seqs of those of it whose text was changed since, and that
     it was not told of. compacted: its program has condensed what it knew, and was given
-    no summary since. files: the folder in which it finds what it is to open, without a program by a
-    tool; None: it opens no files. confined: it sees attachments only as copies in that folder.
+    no summary since. files: where it finds what it is to open, without a program by a tool; None:
+    it opens no files. confined: it sees attachments only as copies there.
     rehearses: the question is stored nowhere and nobody learns of it: a preview or a dry run.
     """
 
@@ -76,7 +77,7 @@ class SessionContext:
     knows: GivenText = NOTHING
     edited: frozenset[int] = frozenset()
     compacted: bool = False
-    files: Path | None = None
+    files: LentFiles | None = None
     confined: bool = False
     rehearses: bool = False
 

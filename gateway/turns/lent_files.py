@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
-import structlog
-
 from contract.briefing import Briefing, TranscriptLine
 from contract.chat import Attachment
 from contract.language import say
-from gateway.core.private_folders import LENT_FILE, LENT_FOLDER
 from gateway.core.quoting import quoted
-
-log = structlog.stdlib.get_logger("moot.lending")
+from gateway.sessions.lent_files import LentFiles
 
 WHOLE = "whole-message.txt"
 
@@ -36,68 +31,50 @@ def missing_files(files: Iterable[Attachment]) -> str:
 
 
 async def with_whole_messages(
-    briefing: Briefing, folder: Path, clean: Callable[[str], str]
+    briefing: Briefing, files: LentFiles, clean: Callable[[str], str]
 ) -> Briefing:
     """The briefing, in which a message that is cut has the whole of it as its last attachment.
 
-    folder: where the files are made. clean: takes the known secrets out.
+    files: where it is put. clean: takes the known secrets out.
     """
     most = briefing.budget.message
 
     def write() -> tuple[TranscriptLine, ...]:
         return tuple(
-            _with_whole(line, folder, clean(line.text)) if len(line.text) > most else line
+            _with_whole(line, files, clean(line.text)) if len(line.text) > most else line
             for line in briefing.transcript
         )
 
     return replace(briefing, transcript=await asyncio.to_thread(write))
 
 
-def _with_whole(line: TranscriptLine, folder: Path, text: str) -> TranscriptLine:
+def _with_whole(line: TranscriptLine, files: LentFiles, text: str) -> TranscriptLine:
     content = text.encode()
     name = hashlib.sha256(content).hexdigest()[:16]
-    path = _made(folder / name / WHOLE, lambda half: half.write_bytes(content))
+    path = files.written(f"{name}/{WHOLE}", content)
     if path is None:
         return line
     whole = Attachment(WHOLE, "text/plain", len(content), path=path)
     return replace(line, attachments=(*line.attachments, whole))
 
 
-async def copy_attachments(briefing: Briefing, folder: Path) -> Briefing:
-    """The briefing, with attachments as `folder` has them."""
+async def copy_attachments(briefing: Briefing, files: LentFiles) -> Briefing:
+    """The briefing, with attachments as `files` has them."""
     if not any(line.attachments for line in briefing.transcript):
         return briefing
-    return await asyncio.to_thread(_lend, briefing, folder)
+    return await asyncio.to_thread(_lend, briefing, files)
 
 
-def _lend(briefing: Briefing, folder: Path) -> Briefing:
+def _lend(briefing: Briefing, files: LentFiles) -> Briefing:
     lines = tuple(
-        replace(line, attachments=tuple(_lent(a, folder) for a in line.attachments))
+        replace(line, attachments=tuple(_lent(a, files) for a in line.attachments))
         for line in briefing.transcript
     )
     return replace(briefing, transcript=lines)
 
 
-def _lent(attachment: Attachment, folder: Path) -> Attachment:
-    """The attachment in the folder. Without a path where it can't be had."""
+def _lent(attachment: Attachment, files: LentFiles) -> Attachment:
+    """The attachment as its program finds it. Without a path where it can't be had."""
     if attachment.path is None:
         return attachment
-    source = Path(attachment.path)
-    target = folder / hashlib.sha256(bytes(source)).hexdigest()[:16] / source.name
-    return replace(attachment, path=_made(target, lambda half: shutil.copyfile(source, half)))
-
-
-def _made(target: Path, write: Callable[[Path], object]) -> str | None:
-    """The path of a file that is made if it is not there; None where it can't be."""
-    try:
-        if not target.exists():
-            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            target.parent.chmod(LENT_FOLDER)
-            half = target.with_name(f"{target.name}.part")
-            write(half)
-            half.chmod(LENT_FILE)
-            half.replace(target)
-    except OSError as error:
-        log.warning("attachment.not_lent", reason=str(error))
-        return None
-    return str(target)
+    return replace(attachment, path=files.copied(Path(attachment.path)))

@@ -104,13 +104,22 @@ class Open(OfSession):
         return SessionKey(self.persona, self.scope, self.thread_id)
 
 
+class FileGiven(Message):
+    """A file that a prompt names. name: below the folder of such files. content_hash: SHA-256."""
+
+    name: str
+    content_hash: str
+    bytes: int
+
+
 class Ask(OfSession):
-    """Give a session's program a prompt."""
+    """Give a session's program a prompt, once it has the files."""
 
     turn: str
     prompt: str
     context: str = ""
     small_talk: bool = False
+    files: tuple[FileGiven, ...] = ()
 
 
 Act = Literal["interrupt", "cancel", "compact", "undo", "close", "watch"]
@@ -175,13 +184,16 @@ class FailureTold(Message):
 
 class Done(OfSession):
     """What became of a call. word: "fenced": the worker has a newer lease, or none; "full": it has
-    no seat. text: of what was undone. agent: the program's own id of the session."""
+    no seat. text: of what was undone. agent: the program's own id of the session. files: the folder
+    of those that prompts name; workspace: where it works; both are the worker's."""
 
     word: Literal["done", "fenced", "full"] = "done"
     fault: FailureTold | None = None
     text: str = ""
     agent: str | None = None
     resumed: bool = False
+    files: str = ""
+    workspace: str = ""
 
 
 # ── What comes of a turn ────────────────────────────────────────────────────────────────
@@ -221,6 +233,41 @@ class Remembered(Message):
     """What it is told."""
 
     payload: Mapping[str, Any]
+
+
+# ── Files ───────────────────────────────────────────────────────────────────────────────
+
+
+class FileWanted(OfSession):
+    """The worker asks for a piece of a file that a prompt names."""
+
+    content_hash: str
+    offset: int
+
+
+class FilePiece(Message):
+    """The piece, in Base64; "": there is no more, or no such file."""
+
+    content: str = ""
+
+
+class WantedOfAgent(OfSession):
+    """The gateway asks for a piece of a file that the agent hands over. number: of the file, which
+    stays as it was when its first piece was asked for."""
+
+    number: str
+    path: str
+    most_bytes: int
+    offset: int
+
+
+class FileHanded(Message):
+    """The piece, in Base64, with the size of the whole; or why there is none."""
+
+    name: str = ""
+    bytes: int = 0
+    content: str = ""
+    refused: str = ""
 
 
 class TerminalShown(OfSession):

@@ -214,14 +214,17 @@ class RemoteOpener:
         )
         await agent.open(wanted)
         log.info("session.opened", persona=persona.name, worker=agent.worker, resumed=agent.resumed)
+        if look is not None:
+            grant.files = agent.handed()
         now = self._clock()
         return LiveSession(
             key,
             room,
             agent,
-            SessionContext(program),
+            SessionContext(program, files=agent.files, confined=agent.files is not None),
             started_at=now,
             used_at=now,
+            workspace=agent.workspace,
             kept=resumes,
             admission=grant,
             began_as=persona.start,

@@ -7,6 +7,7 @@ import contextlib
 import itertools
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import structlog
@@ -16,6 +17,7 @@ from contract.agent import GONE, Answer
 from contract.errors import AgentError, MachineLost
 from contract.values import dataclass
 from gateway.workers.answers import Answers
+from gateway.workers.files import FilesOfWorker, FilesThere, GivenFiles
 from gateway.workers.fleet import Fleet
 from gateway.workers.held import HeldCalls, call
 from gateway.workers.link import Link
@@ -27,6 +29,7 @@ from gateway.workers.messages import (
     Do,
     Done,
     DraftShown,
+    FileWanted,
     Memory,
     Message,
     OfSession,
@@ -78,6 +81,9 @@ class RemoteAgent:
         self._reply: Reply | None = None
         self._shown = 0
         self._rows: Rows = ()
+        self.files: FilesThere | None = None
+        self.workspace = Path()
+        self._given = GivenFiles()
         self._watching: asyncio.Task[None] | None = None
         place.fleet.let(session, self)
 
@@ -95,6 +101,9 @@ class RemoteAgent:
             self._end()
             raise
         self.session_id, self.resumed = done.agent, done.resumed
+        self.workspace = Path(done.workspace)
+        if done.files:
+            self.files = FilesThere(done.files)
 
     async def ask(self, prompt: str, reply: Reply) -> Answer:
         """See `Agent.ask`."""
@@ -102,6 +111,7 @@ class RemoteAgent:
         turn = occasion.turn or secrets.token_hex(8)
         if (early := self._place.answers.early(turn)) is not None:
             return self._ended(early)
+        named = self.files.take() if self.files is not None else {}
         wanted = Ask(
             session=self.session,
             epoch=self.epoch,
@@ -109,6 +119,7 @@ class RemoteAgent:
             prompt=prompt,
             context=occasion.context,
             small_talk=occasion.small_talk,
+            files=tuple(await asyncio.to_thread(self._given.give, named)) if named else (),
         )
         self._turn, self._reply, self._shown = turn, reply, 0
         waiting = self._place.answers.wait(turn)
@@ -122,7 +133,7 @@ class RemoteAgent:
             raise
         finally:
             self._place.answers.leave(turn, waiting)
-            self._turn, self._reply = "", None
+            self._turn, self._reply, self._given = "", None, GivenFiles()
 
     def _ended(self, answered: Answered) -> Answer:
         """Raises AgentError."""
@@ -171,6 +182,11 @@ class RemoteAgent:
         self._place.fleet.end(self.session, self)
         if not self._gone.done():
             self._gone.set_result(None)
+
+    def handed(self) -> FilesOfWorker:
+        """The files that its program may hand over."""
+        lease = OfSession(session=self.session, epoch=self.epoch)
+        return FilesOfWorker(lease, lambda wanted: self._call("hand", wanted))
 
     async def _do(self, act: Act, turn: str = "") -> Done:
         """Raises AgentError."""
@@ -234,6 +250,10 @@ class RemoteAgent:
 
         return await self._place.calls.result(name, choose)
 
+    async def gives(self, wanted: FileWanted) -> bytes:
+        """It asks for a piece of a file of its turn."""
+        return (await asyncio.to_thread(self._given.piece, wanted)).encoded()
+
     async def remembers(self, wanted: Memory) -> bytes | None:
         """It asks for its memory."""
         look = self._place.look
@@ -264,6 +284,7 @@ class Ear:
             ("asked", self._asked),
             ("memory", self._memory),
             ("seen", self._seen),
+            ("file", self._file),
         ):
             await link.hear(f"moot.from.*.{what}", hear)
 
@@ -289,6 +310,11 @@ class Ear:
         wanted = Memory.model_validate_json(data)
         agent = self._of(subject, wanted)
         return None if agent is None else await agent.remembers(wanted)
+
+    async def _file(self, subject: str, data: bytes) -> bytes | None:
+        wanted = FileWanted.model_validate_json(data)
+        agent = self._of(subject, wanted)
+        return None if agent is None else await agent.gives(wanted)
 
     async def _seen(self, subject: str, data: bytes) -> None:
         seen = TerminalShown.model_validate_json(data)

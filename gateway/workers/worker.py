@@ -20,12 +20,13 @@ import structlog
 
 from adapters.agent import Compacting, Undoing
 from contract.errors import AgentError
-from gateway.core.private_folders import SCOPES
+from gateway.core.private_folders import LENT, SCOPES
 from gateway.core.redaction import Redactor
 from gateway.sessions.opener import MemoryDoor, Opener
 from gateway.sessions.scope_folders import delete, delete_scope
 from gateway.sessions.sessions import LiveSession, session_folder
 from gateway.workers.fence import END_S, STOP_S, go_on, stop
+from gateway.workers.files import AWAY, HandedContents, fetch
 from gateway.workers.held import HeldCalls
 from gateway.workers.held_session import HeldSession, OneSession
 from gateway.workers.homes import pack, unpack
@@ -39,10 +40,12 @@ from gateway.workers.messages import (
     Do,
     Done,
     FailureTold,
+    FileHanded,
     Forget,
     OfSession,
     Open,
     ScopeGone,
+    WantedOfAgent,
 )
 from gateway.workers.reply import RemoteReply
 
@@ -78,6 +81,7 @@ class Worker:
         self._starting = 0
         self._term = 0
         self._calls = HeldCalls()
+        self._handed = HandedContents()
         self._life = secrets.token_hex(8)
         self._heard_at = time.monotonic()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -105,6 +109,7 @@ class Worker:
         await self.link.hear(f"{to}.ask", self._hear_ask)
         await self.link.hear(f"{to}.do", self._hear_do)
         await self.link.hear(f"{to}.forget", self._hear_forget)
+        await self.link.hear(f"{to}.hand", self._hear_hand)
         await asyncio.to_thread(shutil.rmtree, self.data_dir / APART, ignore_errors=True)
         try:
             async with asyncio.TaskGroup() as group:
@@ -209,8 +214,15 @@ class Worker:
             if self._epochs[session] != epoch:
                 await self._end(held)
                 return Done(session=session, epoch=epoch, word="fenced")
-        agent = held.live.agent
-        return Done(session=session, epoch=epoch, agent=agent.session_id, resumed=agent.resumed)
+        live = held.live
+        return Done(
+            session=session,
+            epoch=epoch,
+            agent=live.agent.session_id,
+            resumed=live.agent.resumed,
+            files=str((live.folder / LENT).absolute()),
+            workspace=str(live.workspace),
+        )
 
     async def _started(self, wanted: Open) -> HeldSession:
         """Raises AgentError."""
@@ -275,6 +287,7 @@ class Worker:
             before.cancel()  # the gateway asks one at a time: it has given that one up
             await asyncio.wait({before})
         agent, answer, fault = held.live.agent, None, None
+        await fetch(self.link, self.name, wanted, wanted.files, held.live.folder / LENT)
         async with RemoteReply.open(self.link, self.name, wanted, self.redactor) as reply:
             try:
                 answer = self.redactor.clean(await agent.ask(wanted.prompt, reply))
@@ -297,6 +310,13 @@ class Worker:
         task = self._spawn(asyncio.create_task(sending, name="answer"))  # also when this one ends
         self._sending[task] = ended
         task.add_done_callback(self._sending.pop)
+
+    async def _hear_hand(self, _subject: str, data: bytes) -> bytes:
+        wanted = WantedOfAgent.model_validate_json(data)
+        held = self._of(wanted)
+        if held is None:
+            return FileHanded(refused=AWAY).encoded()
+        return (await self._handed.piece(held.live, wanted, self.redactor)).encoded()
 
     async def _hear_do(self, _subject: str, data: bytes) -> bytes:
         wanted = Do.model_validate_json(data)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gateway.core.redaction import Redactor
-from gateway.mcp.file_desk import MOST_FILES, PIECE_CHARS, FileDesk, NotTaken
+from gateway.mcp.file_desk import MOST_FILES, PIECE_CHARS, FileDesk, NotTaken, SessionFiles
 from gateway.mcp.tools import NO_TURN, send_file
 
 KEY = "sk-ant-api03-9f8e7d6c5b4a39281706"
@@ -26,7 +26,7 @@ def work(tmp_path: Path) -> Path:
 
 def desk(work: Path) -> FileDesk:
     folder = work.parent
-    return FileDesk((work, folder / "home"), folder / "kept", MOST, Redactor([KEY]))
+    return FileDesk(SessionFiles(work, folder / "home"), folder / "kept", MOST, Redactor([KEY]))
 
 
 async def refused(work: Path, path: str) -> str:
@@ -98,14 +98,15 @@ async def test_a_link_that_is_put_there_between_two_looks_does_not_lead_out(work
     swapped = work / "swapped"
     swapped.write_text("fine")
 
-    class Swapping(FileDesk):
-        def _read(self, path: Path, root: Path) -> bytes:
+    class Swapping(SessionFiles):
+        def _read(self, path: Path, root: Path, most_bytes: int) -> bytes:
             swapped.unlink()
             swapped.symlink_to(work.parent / "elsewhere" / "secret.txt")
-            return super()._read(path, root)
+            return super()._read(path, root, most_bytes)
 
     folder = work.parent
-    taking = Swapping((work, folder / "home"), folder / "kept", MOST, str)
+    files = Swapping(work, folder / "home")
+    taking = FileDesk(files, folder / "kept", MOST, str)
     with pytest.raises(NotTaken):
         await taking.take("swapped")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from contract.briefing import Briefing, TranscriptLine
 from contract.chat import Attachment, Room, Speaker
+from gateway.sessions.lent_files import LentFolder
 from gateway.turns.lent_files import copy_attachments
 
 ANA = Speaker("web:ana", "Ana")
@@ -25,15 +26,15 @@ async def test_it_gets_copies_that_it_can_not_change_for_others(tmp_path: Path) 
     kept.parent.mkdir(parents=True)
     kept.write_text("notes")
     given = briefing(Attachment("notes.txt", "text/plain", 5, str(kept)))
-    lent = await copy_attachments(given, tmp_path / "scope" / "files")
+    lent = await copy_attachments(given, LentFolder(tmp_path / "scope" / "files"))
     (path,) = (Path(a.path or "") for a in lent.transcript[0].attachments)
     assert path.is_relative_to(tmp_path / "scope" / "files")
     assert path.read_text() == "notes"
     assert path.stat().st_ino != kept.stat().st_ino
-    assert await copy_attachments(given, tmp_path / "scope" / "files") == lent
+    assert await copy_attachments(given, LentFolder(tmp_path / "scope" / "files")) == lent
 
 
 async def test_one_that_is_gone_is_told_of_without_a_path(tmp_path: Path) -> None:
     given = briefing(Attachment("gone.txt", "text/plain", 5, str(tmp_path / "gone.txt")))
-    lent = await copy_attachments(given, tmp_path / "files")
+    lent = await copy_attachments(given, LentFolder(tmp_path / "files"))
     assert lent.transcript[0].attachments[0].path is None
