@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -71,12 +72,18 @@ class House:
 
 @asynccontextmanager
 async def house(
-    folder: Path, agent: str = "obedient", described: str = "", **environment: str
+    folder: Path,
+    agent: str = "obedient",
+    described: str = "",
+    pool: tuple[str, ...] = (),
+    **environment: str,
 ) -> AsyncIterator[House]:
-    """described: tables of agents beside. environment: the workers'."""
+    """described: tables of agents beside. pool: of workers, for the persona. environment: the
+    workers'."""
     config = furnish(folder).replace("[access]", f"{described}[access]")
     if agent != "obedient":
-        (folder / "personas" / "ash.md").write_text(f"---\nagent: {agent}\n---\nYou are ash.\n")
+        front = f"agent: {agent}\n" + ("workers: gpu\n" if pool else "")
+        (folder / "personas" / "ash.md").write_text(f"---\n{front}---\nYou are ash.\n")
     broker = Broker(folder / "data")
     names = ("w1", "w2")
     for name in names:
@@ -88,6 +95,8 @@ async def house(
         for one in workers.values():
             one.start(MOOT_DEMO_PACE="0", **environment)
         table = f'[workers]\nnats = "{broker.url}"\n'
+        if pool:
+            table += f"[workers.pools.gpu]\nnames = {json.dumps(pool)}\n"
         async with service(folder, config + table) as moot:
             await until(lambda: moot.log().count("worker.heard") == 2)
             yield House(folder, moot, broker, workers)
@@ -102,6 +111,15 @@ async def test_an_answer_from_another_machine_is_exact(tmp_path: Path) -> None:
         said = "ein “Zitat”, `Code` & <Zeichen>\n\n- 日本語\n- 👩‍👩‍👧‍👦"
         assert await moot.ask(f"echo {said}") == said
         assert moot.busy().name in moot.workers
+
+
+async def test_a_persona_works_on_its_pool_alone_also_when_that_is_full(tmp_path: Path) -> None:
+    async with house(tmp_path, "demo", pool=("w2", "w9")) as moot:
+        for who in ("ana", "ben", "cem", "dua", "eve"):  # w2 has four seats
+            assert await moot.ask("echo here", who) == "here"
+            assert moot.busy().name == "w2"
+        assert '"why": "cap"' in moot.moot.log()
+        assert "here" in await moot.ask("history", "ana")  # whose session it was
 
 
 async def test_a_broker_of_moots_own_serves_a_worker_that_was_there_before_it(

@@ -106,7 +106,12 @@ async def _run(
     wait: Callable[[Config, Store], AbstractAsyncContextManager[Lead | None]],
 ) -> None:
     _bring_personas(config.gateway.personas_dir)
-    personas = Personas(config.gateway.personas_folder, tuple(HEADINGS), agent_names(config.agents))
+    personas = Personas(
+        config.gateway.personas_folder,
+        tuple(HEADINGS),
+        agent_names(config.agents),
+        config.workers.pools if config.workers is not None else (),
+    )
     access = Access(config.access)
     states = BotStates(config.gateway.data_dir / "bots")
     bots = make_bots(config, environment, personas, access, redactor.learn_one, states)

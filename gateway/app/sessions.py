@@ -76,6 +76,7 @@ def make_sessions(
             ledger=context.ledger,
             clock=clock,
             door=endpoint,
+            pools={name: pool.names for name, pool in config.workers.pools.items()},
         )
     pool = SessionPool(
         opener=made,
@@ -87,7 +88,7 @@ def make_sessions(
         as_set=context.settings.applied,
     )
     if workers is not None:
-        workers.serve(lambda seats: pool.resize(seats + most), pool.end_scope)
+        workers.serve(lambda seats: pool.resize(seats + most), pool.end_scope, pool.spare)
         context.bus.listeners.add(workers.answers.hear)
     return pool
 

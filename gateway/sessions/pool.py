@@ -349,17 +349,25 @@ class SessionPool:
         return live.users == 0 and key not in self._opening
 
     def _make_room(self) -> bool:
-        """End sessions for those who wait, the one used longest ago first; whether that is enough.
-
-        What would lose its conversation by it goes last.
-        """
+        """End sessions for those who wait; whether that is enough."""
         while self._seats.leaving < self._seats.waiting:
-            seated = [(k, live) for k, live in self._live.items() if live.context.program.runs]
-            free = [(key, live) for key, live in seated if self._is_free(key, live)]
-            if not free:
+            if not self._end_one(lambda live: live.context.program.runs):
                 return False
-            key, live = min(free, key=lambda item: (item[1].agent.alive(), not item[1].keeps()))
-            self._end(key, live, "cap" if live.agent.alive() else "died")
+        return True
+
+    def spare(self, those: Callable[[LiveSession], bool]) -> None:
+        """End one of these sessions, for which only some seats will do, unless one is ending."""
+        if not self._ending:
+            self._end_one(those)
+
+    def _end_one(self, those: Callable[[LiveSession], bool]) -> bool:
+        """End the one of these that was used longest ago and that nobody uses; False: there is
+        none. What would lose its conversation by it goes last."""
+        free = [item for item in self._live.items() if those(item[1]) and self._is_free(*item)]
+        if not free:
+            return False
+        key, live = min(free, key=lambda item: (item[1].agent.alive(), not item[1].keeps()))
+        self._end(key, live, "cap" if live.agent.alive() else "died")
         return True
 
     def _end(self, key: SessionKey, live: LiveSession, why: Why) -> None:

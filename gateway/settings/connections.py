@@ -43,6 +43,15 @@ PORT = 4222  # NATS, as IANA registers it
 SCHEMES = ("nats", "tls", "ws", "wss", EMBEDDED)
 
 
+WorkerName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,31}$")]
+
+
+class PoolTable(Table):
+    """Some of the workers, for personas that choose them. names: as they were added."""
+
+    names: Annotated[list[WorkerName], Field(min_length=1)]
+
+
 class WorkersTable(Table):
     """Where workers are reached; without this table programs run in the gateway's own process.
 
@@ -54,6 +63,7 @@ class WorkersTable(Table):
     nats: str = EMBEDDED
     local: Annotated[int, Field(ge=0)] = 0
     lost_s: Annotated[float, Field(ge=1)] = 2.0
+    pools: dict[str, PoolTable] = Field(default_factory=dict)
 
     @field_validator("nats")
     @classmethod

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from typing import Any, Protocol
 
 import structlog
@@ -103,13 +103,20 @@ class Fleet:
         lessee = self.leases.get(session)
         return lessee is not None and (lessee.worker, lessee.epoch) == (worker, epoch)
 
-    def place(self, session: str, but: frozenset[str] = frozenset()) -> str | None:
-        """The worker for a session: where it was last, else the one with most seats free."""
+    def place(
+        self,
+        session: str,
+        but: Collection[str] = frozenset(),
+        among: Collection[str] | None = None,
+    ) -> str | None:
+        """The worker for a session: where it was last, else the one with most seats free. among:
+        of its pool; None: of all."""
         used = Counter(lessee.worker for lessee in self.leases.values())
         free = {
             name: one.seats - used[name]
             for name, one in self.workers.items()
             if not one.lost and name not in but and one.seats > used[name]
+            if among is None or name in among
         }
         if (last := self._last.get(session)) in free:
             return last

@@ -6,12 +6,13 @@ import asyncio
 import contextlib
 import secrets
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractAsyncContextManager
 from copy import copy
 from dataclasses import field, replace
 from datetime import datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import structlog
@@ -55,6 +56,7 @@ class Workers:
     erasures: Erasures | None = None
     calls: HeldCalls = field(default_factory=HeldCalls)
     link: Link | None = None
+    spare: Callable[[Callable[[LiveSession], bool]], None] = lambda those: None
 
     @classmethod
     def make(cls, lost_s: float, erasures: Erasures | None = None) -> Workers:
@@ -64,11 +66,23 @@ class Workers:
         workers.answers.erased = lambda worker, scope: worker in workers.erased_at(scope)
         return workers
 
-    def serve(self, resize: Callable[[int], None], end_scope: Callable[[str], None]) -> None:
-        """Tell a pool of sessions the number of seats, and which scopes have to end there."""
-        self.fleet.changed = resize
+    def serve(
+        self,
+        resize: Callable[[int], None],
+        end_scope: Callable[[str], None],
+        spare: Callable[[Callable[[LiveSession], bool]], None],
+    ) -> None:
+        """Tell a pool of sessions the number of seats, which scopes have to end there, and of which
+        sessions one has to."""
+        self.fleet.changed, self.spare = resize, spare
         if self.erasures is not None:
             self.erasures.end = end_scope
+
+    def spare_one(self, among: Collection[str]) -> bool:
+        """Have a session end that holds a seat of some workers and that nobody uses; False: none of
+        them is there."""
+        self.spare(lambda live: isinstance(live.agent, RemoteAgent) and live.agent.worker in among)
+        return any(map(self.fleet.hears_of, among))
 
     def erased_at(self, scope_digest: str) -> set[str]:
         """The places that still have what is to go of a scope."""
@@ -122,7 +136,8 @@ class Workers:
 
 
 class RemoteOpener:
-    """Opens sessions on workers. local: opens those that run none, and so many of the others."""
+    """Opens sessions on workers. local: opens those that run none, and so many of the others.
+    pools: workers by the names that personas choose."""
 
     def __init__(
         self,
@@ -133,6 +148,7 @@ class RemoteOpener:
         ledger: KnownSessions,
         clock: Callable[[], datetime],
         door: McpEndpoint | None,
+        pools: Mapping[str, Collection[str]] = MappingProxyType({}),
     ) -> None:
         self.programs = workers.programs(local.programs)
         self._workers = workers
@@ -141,6 +157,7 @@ class RemoteOpener:
         self._ledger = ledger
         self._clock = clock
         self._door = door
+        self._pools = pools
         self._apart = False
         self._here: set[int] = set()  # ids of the sessions with a program in this process
 
@@ -159,8 +176,10 @@ class RemoteOpener:
         apart = secrets.token_hex(4) if self._apart else ""
         session = f"{digest(key.scope)}.{digest(key.id)}{apart}"
         until, tried = time.monotonic() + PATIENCE_S, frozenset[str]()
+        pool = persona.front.workers
+        among = None if pool is None else frozenset(self._pools.get(pool, ()))
         while True:
-            link, worker = self._workers.link, self._place(session, tried)
+            link, worker = self._workers.link, self._place(session, tried, among)
             if link is not None and worker is not None:
                 try:
                     return await self._opened(link, session, worker, persona, key, room)
@@ -168,20 +187,22 @@ class RemoteOpener:
                     log.info("session.not_placed", worker=worker, reason=str(error))
                     tried |= {worker}
                     continue
-            if len(self._here) < self._local_seats:
+            if among is None and len(self._here) < self._local_seats:
                 live = await self._local.open(persona, key, room)
                 self._here.add(id(live))
                 return live
+            if among is not None and self._workers.spare_one(among):
+                until = time.monotonic() + PATIENCE_S  # another one's turn ends, or it is stopped
             if time.monotonic() > until:
                 raise AgentError("startup", "no worker has a free seat", say=NONE_THERE)
             await asyncio.sleep(LOOK_S)  # the pool gave it a place: one is about to be free
             tried = frozenset()
 
-    def _place(self, session: str, but: frozenset[str]) -> str | None:
+    def _place(self, session: str, but: frozenset[str], among: frozenset[str] | None) -> str | None:
         """The worker for a session; None: none has a seat, or what is erased of its scope is not
         gone yet."""
         erased = self._workers.erased_at(scope_of(session))
-        return None if BROKER in erased else self._workers.fleet.place(session, but | erased)
+        return None if BROKER in erased else self._workers.fleet.place(session, but | erased, among)
 
     async def _opened(
         self,
@@ -251,7 +272,7 @@ def _whose(persona: Persona, key: SessionKey) -> dict[str, Any]:
     """A persona and its session, as values of `Open`."""
     return {
         "persona": persona.name,
-        "front": persona.front.model_dump(mode="json", exclude_defaults=True),
+        "front": persona.front.model_dump(mode="json", exclude_defaults=True, exclude={"workers"}),
         "body": persona.body,
         "mode": persona.mode,
         "scope": key.scope,

@@ -32,6 +32,7 @@ _NAMED = {
     "personas": "NAME",
     "people": "ID",
     "rooms": "ID",
+    "pools": "NAME",
 }
 _WORDS = {str: "text", int: "whole number", float: "number", Path: "path", bool: "true or false"}
 _LONGEST_DEFAULT = 60

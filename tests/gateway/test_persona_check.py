@@ -17,6 +17,7 @@ AROUND = CheckContext(
     taken={"codex": "codex", "cx": "codex"},
     sections=tuple(HEADINGS),
     is_folder=lambda path: path == Path("/srv/app"),
+    pools=("gpu",),
 )
 
 
@@ -75,6 +76,7 @@ def test_every_fault_is_told_in_the_order_of_the_text() -> None:
         ("---\n- agent\n---\nHi", 2, 1, "`key: value` lines"),
         ("---\nagent: nobody\n---\nHi", 2, 8, "there is no agent 'nobody'"),
         ("---\nagent: demo\nworkspace: /nowhere\n---\nHi", 3, 12, "no folder /nowhere"),
+        ("---\nagent: demo\nworkers: gpus\n---\nHi", 3, 10, "no pool 'gpus'"),
         ("---\nagent: demo\naliases: [a, cx]\n---\nHi", 3, 14, "'cx' is a name of @codex"),
         ("---\nagent: demo\naliases: cx\n---\nHi", 3, 10, "'cx' is a name of @codex"),
         ("---\nagent: demo\naliases: [B!]\n---\nHi", 3, 11, "aliases.0: must be a name"),
@@ -88,6 +90,17 @@ def test_a_fault_says_where_it_is(text: str, line: int, column: int, words: str)
     finding = one(text)
     assert (finding.line, finding.column) == (line, column)
     assert words in finding.message
+
+
+def test_a_pools_persona_is_asked_for_no_folder_of_this_machine_nor_where_no_pool_is_known() -> (
+    None
+):
+    text = "---\nagent: demo\nworkers: gpu\nworkspace: /nowhere\n---\nHi"
+    assert faults(text) == []
+    assert one(text.replace("gpu", "gpus")).suggestion == "did you mean `gpu`?"
+    [finding] = check_persona("ada", text, CheckContext(pools=())).findings
+    assert finding.suggestion == "[workers.pools] in moot.toml names none"
+    assert check_persona("ada", text, CheckContext()).findings == ()
 
 
 def test_an_unknown_agent_is_told_with_those_that_are_known() -> None:

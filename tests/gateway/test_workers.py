@@ -31,6 +31,7 @@ from gateway.workers.remote import GatewaySide, NoSeat, RemoteAgent
 from tests.doubles.replies import Replies
 from tests.doubles.running import until
 from tests.doubles.workers import Broker, connected, worker
+from tests.test_commands import moot as command
 
 SEED = "SUAI7PSMIQZLXZOAAWGYRASRPTYT6ICTY4ZFLM7I5XL32LPIOQU254WPFA"
 ROOM = Room("web:general", "general")
@@ -317,6 +318,19 @@ def test_a_session_goes_where_it_was_else_where_most_is_free() -> None:
     assert fleet.place("t", frozenset({"w1"})) is None
 
 
+def test_a_session_goes_to_its_pool_and_waits_for_it() -> None:
+    fleet = Fleet(2.0)
+    fleet.beaten("w1", beat(9))
+    fleet.beaten("w2", beat(1))
+    fleet.let("s", first := Lease("w1"))
+    fleet.end("s", first)
+    assert fleet.place("s", among={"w2", "w9"}) == "w2"
+    fleet.let("t", Lease("w2"))
+    assert fleet.place("s", among={"w2", "w9"}) is None
+    assert fleet.place("s", among=()) is None
+    assert fleet.place("s") == "w1"
+
+
 def test_a_worker_is_told_what_it_no_longer_has() -> None:
     fleet = Fleet(2.0)
     fleet.beaten("w1", beat())
@@ -363,3 +377,19 @@ def test_another_machine_has_no_say_in_the_rest_of_a_home_nor_in_what_is_newer(
     unpack(pack(home, ("kept/*",), "id"), there, ("kept/{session_id}.jsonl",))
     assert sorted(path.name for path in (there / "kept").iterdir()) == ["id.jsonl", "new.jsonl"]
     assert (there / "kept" / "id.jsonl").read_text() == "words\nand more\n"
+
+
+async def test_moot_check_names_a_pool_that_there_is_not(tmp_path: Path) -> None:
+    (tmp_path / "personas").mkdir()
+    (tmp_path / "personas" / "ash.md").write_text("---\nagent: demo\nworkers: gpus\n---\nHi")
+    for table, hint in (
+        ("", "[workers.pools] in moot.toml names none"),
+        ('[workers.pools.gpu]\nnames = ["w7"]\n', "did you mean gpu?"),
+    ):
+        (tmp_path / "moot.toml").write_text(table)
+        done = await asyncio.to_thread(command, "check", cwd=tmp_path)
+        assert f"ash.md: workers: there is no pool 'gpus'; {hint}" in done.stdout + done.stderr
+        assert done.returncode != 0
+    (tmp_path / "moot.toml").write_text('[workers.pools.gpus]\nnames = ["W 7"]\n')
+    done = await asyncio.to_thread(command, "check", cwd=tmp_path)
+    assert "workers.pools.gpus.names" in done.stdout + done.stderr

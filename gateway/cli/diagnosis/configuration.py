@@ -90,7 +90,7 @@ def check(
     findings += _access(config)
     findings += _named_personas(config, personas)
     findings += _folders(config) + _programs(config) + _sources(config)
-    findings += _unfit_folders(config, personas)
+    findings += _unfit_folders(config, personas) + _pools(config, personas)
     for part in (
         lambda: make_bots(config, environment, personas),
         lambda: check_own(environment, beyond=page_auth(config).is_beyond),
@@ -163,6 +163,19 @@ def _unfit_folders(config: Config, personas: Personas) -> list[Finding]:
         for one in personas.good.values()
         if (folder := one.front.workspace) and folder.expanduser().is_dir()
         if (fault := look_at(str(folder), config, config.gateway.data_dir).fault)
+    ]
+
+
+def _pools(config: Config, personas: Personas) -> list[Finding]:
+    """Pools of workers that a persona names, and that there are not."""
+    pools = config.workers.pools if config.workers is not None else {}
+    return [
+        _wrong(
+            f"{one.name}.md: workers: there is no pool {pool!r}"
+            + (_near(pool, pools) if pools else "; [workers.pools] in moot.toml names none")
+        )
+        for one in personas.good.values()
+        if (pool := one.front.workers) is not None and pool not in pools
     ]
 
 

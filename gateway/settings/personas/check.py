@@ -68,13 +68,15 @@ class CheckContext:
     """The surroundings that a persona's file is checked against.
 
     agents: names that `agent` may have; empty: not known here. taken: names and aliases of the
-    other personas, each with whose it is. sections: names of the header's sections.
+    other personas, each with whose it is. sections: names of the header's sections. pools: names
+    that `workers` may have; None: not known here.
     """
 
     agents: Collection[str] = ()
     taken: Mapping[str, str] = field(default_factory=dict)
     sections: Collection[str] = ()
     is_folder: Callable[[Path], bool] = lambda path: True
+    pools: Collection[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,8 +299,12 @@ def _look_around(page: _Page, front: BaseModel, name: str, around: CheckContext)
         hint = f"{_meant(near, ())} {known}" if near else known
         told = say("agent: there is no agent {name}", name=repr(agent))
         page.add("error", *page.values[("agent",)], told, hint, "agent")
+    pool = given.get("workers")
+    if pool is not None and around.pools is not None and pool not in around.pools:
+        told = say("workers: there is no pool {name}", name=repr(pool))
+        page.add("error", *page.values[("workers",)], told, _pools(pool, around.pools), "workers")
     workspace = given.get("workspace")
-    if isinstance(workspace, Path) and not around.is_folder(workspace):
+    if isinstance(workspace, Path) and pool is None and not around.is_folder(workspace):
         span = page.values[("workspace",)]
         told = say("workspace: there is no folder {folder}", folder=workspace)
         page.add("error", *span, told, say("make it first"), "workspace")
@@ -316,6 +322,13 @@ def _look_around(page: _Page, front: BaseModel, name: str, around: CheckContext)
         elif alias == name:
             told = say("aliases: {name} is its name anyway", name=repr(alias))
             page.add("warning", *span, told)
+
+
+def _pools(given: str, known: Collection[str]) -> str:
+    """A hint of which pool was meant."""
+    if not known:
+        return say("[workers.pools] in moot.toml names none")
+    return _meant(difflib.get_close_matches(given, known, 1), sorted(known))
 
 
 def _reserved_aliases(front: BaseModel) -> dict[str, str]:

@@ -57,6 +57,9 @@ class FrontMatter(BaseModel):
         default=None,
         description="`auto`, `on` or `off`: whether its program runs in a sandbox; or a table.",
     )
+    workers: str | None = Field(
+        default=None, description="The pool of machines it works on, of `[workers.pools]`."
+    )
     show: Show | None = Field(
         default=None,
         description="`work`: people see its tools while it works; `words`: only what it says.",
@@ -178,12 +181,18 @@ class Personas:
     """
 
     def __init__(
-        self, folder: Path, section_names: Sequence[str] = (), agents: Collection[str] = ()
+        self,
+        folder: Path,
+        section_names: Sequence[str] = (),
+        agents: Collection[str] = (),
+        pools: Collection[str] | None = None,
     ) -> None:
-        """agents: the names that are known; empty: any is taken."""
+        """agents: the names that are known; empty: any is taken. pools: likewise of workers; None:
+        any."""
         self.folder = folder
         self._section_names = tuple(section_names)
         self._agents = tuple(agents)
+        self._pools = pools
         self._seen: dict[str, tuple[int, ...]] = {}
         self.good: dict[str, Persona] = {}
         self._gone: dict[str, Persona] = {}
@@ -243,7 +252,7 @@ class Personas:
             if other.name != name
             for called in other.names
         }
-        return CheckContext(self._agents, taken, self._section_names, _is_folder)
+        return CheckContext(self._agents, taken, self._section_names, _is_folder, self._pools)
 
     def move(self, folder: Path) -> None:
         """Read the files of another folder from now on."""
