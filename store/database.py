@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 log = structlog.stdlib.get_logger("moot.memory")
 
-HEAD = "0020"  # the newest file in migrations/versions; Alembic is imported only to get there
+HEAD = "0021"  # the newest file in migrations/versions; Alembic is imported only to get there
 READERS = 2
 LOOK_S = 0.2  # between tries of a read that waits for the database
 ANSWER_S = 15.0  # a server that is silent for so long is away, though its connection is there

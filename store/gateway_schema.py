@@ -262,14 +262,17 @@ page_reads = Table(  # how far somebody has read a room, in whatever browser
     Column("until", BigInteger, nullable=False),  # by the time when a message was sent
 )
 
-page_tokens = Table(  # of programs; the value follows from the owner's secret and the salt
-    "page_tokens",
-    metadata,
-    Column("name", String, primary_key=True),
-    Column("salt", String, nullable=False),
-    Column("reads", String, nullable=False),  # metrics; "": everything an owner may
-    Column("created_at", BigInteger, nullable=False),
-    Column("used_at", BigInteger),
+page_tokens = (
+    Table(  # of programs; the value follows from the salt and the secret of a machine's owner
+        "page_tokens",
+        metadata,
+        Column("name", String, primary_key=True),
+        Column("salt", String, nullable=False),
+        Column("reads", String, nullable=False),  # metrics; "": everything an owner may
+        Column("created_at", BigInteger, nullable=False),
+        Column("used_at", BigInteger),
+        Column("hash", String),  # SHA-256 of the value; null: of an earlier version
+    )
 )
 
 audit_head = Table(  # the hash of the newest row, where several machines know the database: one row

@@ -37,6 +37,10 @@ from contract.errors import ConfigError
 log = structlog.stdlib.get_logger("moot.bots")
 
 _MAX_FILE_BYTES = 20_000_000
+_ELSEWHERE = (
+    "it read on from where another machine was, whose keys are not here: what was said in "
+    "encrypted rooms before is read once MATRIX_RECOVERY_KEY opens the backup of their keys"
+)
 _UNLISTED = (
     'nobody may invite it: list `people` under [access] ("matrix:@user:server"), or set '
     '`invites = "everybody"` for this bot'
@@ -101,9 +105,12 @@ class MatrixBot(PlatformBot):
         if self._welcome.is_nobody:
             log.warning("bot.unlisted", bot=self.name, reason=_UNLISTED)
         try:
+            was_here = CredentialStore(self.setup.own_dir).load() is not None
             own = await self._come_in()
             cursor = Cursor(self.setup.states, own.user_id)
             await cursor.load()
+            if cursor.place.since and self._encrypts and not was_here:
+                log.warning("bot.without_keys", bot=self.name, reason=_ELSEWHERE)
             delivery = Delivery(self.name)
             delivery.open(receive)
             handler = EventHandler(

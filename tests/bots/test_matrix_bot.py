@@ -15,6 +15,7 @@ from bots.matrix.invites import Welcome
 from contract.agent import Option, Question
 from contract.chat import Chosen, Deleted, Destination, Edited, Inbound, PersonaIdentity, Pinned
 from contract.errors import ConfigError, PlatformError
+from tests.doubles.bot_setup import FileStates
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
 from tests.doubles.matrix_stage import Stage, said, until
 
@@ -252,6 +253,25 @@ async def test_ten_messages_missed_while_it_was_off_come_in_order(
     assert fresh == [*(f"missed {number}" for number in range(55)), "after"]
     assert (stage.folder / "own" / "account.json").read_bytes() == device
     assert (stage.folder / "own" / "account.json").stat().st_mode & 0o777 == 0o600
+
+
+async def test_another_machine_goes_on_where_the_first_was_and_says_that_keys_are_missing(
+    stage: Stage, inbox: Inbox, caplog: pytest.LogCaptureFixture
+) -> None:
+    states = FileStates(stage.folder / "database")
+    async with running(stage.bot(states=states), inbox):
+        room = await stage.room()
+        await stage.andi.say(room, "before")
+        await inbox.kept(1)
+        async with asyncio.timeout(PATIENCE_S):
+            while room not in (await states.read("cursor") or ""):
+                await asyncio.sleep(0.05)
+    assert "bot.without_keys" not in caplog.text
+    await stage.andi.say(room, "missed")
+    later = Inbox()
+    async with running(stage.bot(states=states, own_dir=stage.folder / "other"), later):
+        await said(later, "missed")
+    assert "bot.without_keys" in caplog.text
 
 
 async def test_what_the_gateway_could_not_keep_is_delivered_again(

@@ -90,6 +90,7 @@ class PageToken:
     reads: str
     created_at: datetime
     used_at: datetime | None = None
+    hash: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,14 +58,20 @@ class PageTokens:
         learn(secret)
 
     def load(self, tokens: Sequence[PageToken]) -> None:
-        """Take those that are in the database. They are good with the secret they were made by."""
+        """Take those that are in the database."""
         for token in tokens:
             self._keep(token)
 
     def _keep(self, token: PageToken) -> None:
         value = derived(self._secret, token.salt, token.reads)
-        self._tokens[hashed(value)] = token
-        self._learn(value)
+        self._tokens[token.hash or hashed(value)] = token
+        if self._is_of_here(token):
+            self._learn(value)
+
+    def _is_of_here(self, token: PageToken) -> bool:
+        """True if this machine's secret makes its value."""
+        made = hashed(derived(self._secret, token.salt, token.reads))
+        return token.hash is None or token.hash == made
 
     # ── Who it is ───────────────────────────────────────────────────────────────────────
 
@@ -133,8 +139,18 @@ class PageTokens:
                 raise Rejected(
                     "name", later("{name} is another kind of token; take another name", name=name)
                 )
+            if not self._is_of_here(known):
+                raise Rejected(
+                    "name",
+                    later(
+                        "{name} was made on another machine: take another name, or revoke it",
+                        name=name,
+                    ),
+                )
             return known
-        token = PageToken(name, secrets.token_hex(16), reads, self._clock())
+        salt = secrets.token_hex(16)
+        own = hashed(derived(self._secret, salt, reads))
+        token = PageToken(name, salt, reads, self._clock(), hash=own)
         await self._rows.put_token(token)
         self._keep(token)
         await self._audit.note("token_make", by, token=name, reads=reads or "all")
