@@ -52,7 +52,10 @@ def _write(made: type, late: Sequence[str], *, eq: bool, frozen: bool) -> None:
     """Take the methods of another class with the same fields. Threads may do that at once."""
     fields = [(one.name, one.type, one) for one in dataclasses.fields(made)]
     ends = {"__post_init__": None} if hasattr(made, "__post_init__") else {}
-    twin = dataclasses.make_dataclass(made.__name__, fields, namespace=ends, eq=eq, frozen=frozen)
+    slots = "__slots__" in vars(made)  # then it is `__init__` that sets all defaults
+    twin = dataclasses.make_dataclass(
+        made.__name__, fields, namespace=ends, eq=eq, frozen=frozen, slots=slots
+    )
     for name in late:
         setattr(made, name, vars(twin)[name])
 

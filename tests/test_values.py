@@ -96,6 +96,18 @@ def test_one_that_changes_has_no_hash() -> None:
         hash(one)
 
 
+def test_a_field_that_is_not_given_has_its_default() -> None:
+    @dataclass(slots=True)
+    class Kept:
+        """One that is filled in later."""
+
+        name: str
+        packed: bytes = field(default=b"", init=False)
+        parts: list[str] = field(default_factory=list, init=False)
+
+    assert (Kept("a").packed, Kept("a").parts) == (b"", [])
+
+
 def test_an_identity_stays_one() -> None:
     made: Any = dataclass(slots=True, eq=False)(plain())
     one = made(1)
