@@ -19,12 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 from sqlalchemy import Connection, Engine, inspect, text
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from contract.errors import ConfigError, MootError
-from store.commits import begin_commit
 from store.engines import engine_of, lone_engine, only_read, plain_engine_of, silent_connections
 from store.health import StoreHealth, StoreRefusal, refusal_of, try_writing
 from store.leading import Lead
@@ -255,6 +254,8 @@ class AsyncStore(Store):
     ) -> None:
         """made: is given the results when nothing is left but to commit."""
         if number and self.dialect == "postgresql":
+            from store.commits import begin_commit  # it brings the dialect, see `insert_of`
+
             begin_commit(connection, number, self.lead.epoch if self.lead else None)
         made += [work(connection) for work in works]
         connection.commit()
@@ -372,4 +373,8 @@ def _version(connection: Connection) -> str | None:
 
 def insert_of(store: Store) -> Any:
     """The dialect's INSERT, which knows ON CONFLICT."""
-    return postgresql.insert if store.dialect == "postgresql" else sqlite.insert
+    if store.dialect == "sqlite":
+        return sqlite.insert
+    from sqlalchemy.dialects import postgresql  # nineteen modules that SQLite does not need
+
+    return postgresql.insert

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 from sqlalchemy import BigInteger, bindparam, cast, delete, func, select, text, update
-from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import SQLAlchemyError
 
 from contract.errors import MootError
@@ -43,12 +42,15 @@ KEPT_S = 600  # a commit's number
 _C = house.c
 _NOW = cast(func.extract("epoch", func.clock_timestamp()) * 1_000_000, BigInteger)
 _ROW = select(_C.epoch, _C.holder, _C.seen_at)
-_FIRST = (
-    insert(house)
-    .values(id=1, epoch=1, holder=bindparam("name"), seen_at=_NOW)
-    .on_conflict_do_nothing()
-    .returning(_C.epoch)
-)
+
+
+def _first() -> Any:
+    from sqlalchemy.dialects.postgresql import insert  # see `insert_of` in store/database.py
+
+    new = insert(house).values(id=1, epoch=1, holder=bindparam("name"), seen_at=_NOW)
+    return new.on_conflict_do_nothing().returning(_C.epoch)
+
+
 _TAKE = (
     update(house)
     .where(_C.epoch == bindparam("old"), _C.seen_at == bindparam("seen"))
@@ -142,7 +144,7 @@ class Lead:
         return await self._succeed(seen, began)
 
     async def _first(self, began: float) -> int | None:
-        epoch = (await self._do(_FIRST, name=gateway_name())).scalar()
+        epoch = (await self._do(_first(), name=gateway_name())).scalar()
         self._sure_at = began
         return None if epoch is None else int(epoch)
 
