@@ -5,11 +5,14 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from adapters.cli_profile import Profile
-from adapters.profiles import profiles
+from adapters.profiles import names, profile_named, profiles
 
-__all__ = ["profiles", "find_program"]
+if TYPE_CHECKING:
+    from adapters.cli_profile import Profile
+
+__all__ = ["find_program", "names", "profile_named", "profiles"]
 
 
 def find_program(profile: Profile, command: Sequence[str], path: str) -> Path | None:

@@ -7,10 +7,13 @@ import shutil
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from adapters.cli_profile import Profile
 from contract.errors import AgentError
 from contract.language import Phrase, later
+
+if TYPE_CHECKING:
+    from adapters.cli_profile import Profile
 
 SPARE_BYTES = 64 * 1024  # with less left not even a session's record can be written
 _FULL = (errno.ENOSPC, errno.EDQUOT)

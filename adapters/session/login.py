@@ -12,12 +12,14 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import structlog
 
 from adapters.agent import Launch
-from adapters.cli_profile import Profile, Renewal
+
+if TYPE_CHECKING:
+    from adapters.cli_profile import Profile, Renewal
 
 log = structlog.stdlib.get_logger("moot.adapters.login")
 

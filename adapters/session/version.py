@@ -8,13 +8,16 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import structlog
 from packaging.version import InvalidVersion, Version
 
-from adapters.cli_profile import Profile
 from adapters.pty.process_group import OutputTooLarge, run_once
 from contract.language import Phrase, later
+
+if TYPE_CHECKING:
+    from adapters.cli_profile import Profile
 
 log = structlog.stdlib.get_logger("moot.adapters.version")
 

@@ -10,7 +10,6 @@ from gateway.alerts.alerts import Alerts
 from gateway.alerts.troubles import FailedBackup
 from gateway.app.context import Context
 from gateway.app.supervisor import Supervisor
-from gateway.backup.backup import back_up_daily
 from gateway.core.clock import clock
 from gateway.core.events import BotsChanged
 from gateway.remembering.idle import IdleSessions
@@ -56,8 +55,13 @@ def begin_jobs(
     tidy = memories.consolidation.run_all
     _nightly(context, "memory consolidates", config.memory.consolidates, tidy)
     group.create_task(alerts.run(), name="alerts")
-    copy = partial(back_up_daily, config, clean=context.redactor, told=backup.told)
-    _nightly(context, "daily backup", config.backup.at, lambda: copy(clock()))
+    _nightly(context, "daily backup", config.backup.at, partial(_back_up, context, backup))
+
+
+async def _back_up(context: Context, backup: FailedBackup) -> None:
+    from gateway.backup.backup import back_up_daily  # with it come archives and all profiles
+
+    await back_up_daily(context.config, clock(), clean=context.redactor, told=backup.told)
 
 
 def _nightly(

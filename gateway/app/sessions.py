@@ -7,7 +7,6 @@ from contextlib import AsyncExitStack
 from functools import partial
 from typing import TYPE_CHECKING
 
-from adapters.cli.hooks import HookListener
 from gateway.app.context import Context
 from gateway.core.clock import clock
 from gateway.core.events import PersonasChanged
@@ -24,6 +23,7 @@ from gateway.sessions.sandbox import Sandboxing
 from gateway.sessions.sessions import AgentProgram
 
 if TYPE_CHECKING:  # it brings the client of NATS, which only who has workers needs
+    from adapters.cli.hooks import HookListener
     from gateway.workers.opener import Workers
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adapters.agent import MemoryServer
-from adapters.cli.hooks import HookListener, Receive
 from contract.values import dataclass
 from gateway.mcp.file_desk import FileDesk, HandedFiles
 from gateway.mcp.pipe import URL
@@ -19,6 +18,7 @@ from memory.observations.work_log import WorkReader
 from memory.scopes import Invocation
 
 if TYPE_CHECKING:
+    from adapters.cli.hooks import HookListener, Receive
     from gateway.mcp.server import Pipe, Spawn
 
 _HOUSE = str(Path(__file__).parents[2])

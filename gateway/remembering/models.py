@@ -6,9 +6,8 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from shutil import which
+from typing import TYPE_CHECKING
 
-from adapters.headless.model import HeadlessModel
-from adapters.headless.programs import PROGRAMS
 from contract.errors import ConfigError
 from gateway.settings.config import Config
 from gateway.settings.env_file import passed_on
@@ -16,6 +15,9 @@ from gateway.settings.tables import AgentTable, AnthropicTable
 from llm.client import API
 from memory.anthropic_model import AnthropicModel, Prices
 from memory.model import Model
+
+if TYPE_CHECKING:
+    from adapters.headless.model import HeadlessModel
 
 OFF, ANTHROPIC = "off", "anthropic"
 CACHE_READ, CACHE_WRITE = 0.1, 1.25  # of the input's price; platform.claude.com, read 2026-11
@@ -78,6 +80,9 @@ def _prices(table: AnthropicTable) -> Prices | None:
 
 
 def _headless(config: Config, environment: Mapping[str, str]) -> HeadlessModel:
+    from adapters.headless.model import HeadlessModel  # few have one, and it has many values
+    from adapters.headless.programs import PROGRAMS
+
     name = config.memory.model
     table = config.agents.get(name, AgentTable(profile=name))
     program = PROGRAMS.get(table.profile)

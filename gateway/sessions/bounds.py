@@ -6,13 +6,16 @@ import platform
 import re
 import resource
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from adapters.agent import Sandbox
-from adapters.sandbox.relay import Relay
 from contract.values import dataclass
 from gateway.settings.config import Config
 from gateway.settings.personas.personas import Persona
 from gateway.settings.sandbox import GB
+
+if TYPE_CHECKING:
+    from adapters.sandbox.relay import Relay
 
 THREADS = 16  # for each process that a session may have
 MOST_BYTES = 8 * GB  # of memory, where nobody said

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from adapters.catalog import profiles
-from adapters.session.login import secrets_of
 from gateway.settings.config import Config
 from gateway.settings.personas.personas import Personas
 
@@ -31,6 +30,10 @@ class LoginSecrets:
         """Know every login that the configuration and the personas name, whoever reads it."""
         folders: list[Path | None] = [table.login for table in config.agents.values()]
         folders += [persona.front.login for persona in personas.good.values()]
+        if not any(folders):
+            return
+        from adapters.session.login import secrets_of
+
         for folder in {folder.expanduser() for folder in folders if folder}:
             for profile in profiles().values():
                 self(secrets_of(profile, folder))

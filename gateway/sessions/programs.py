@@ -11,12 +11,8 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from adapters.agent import ACP_SESSION, Agent, Driver, Launch
-from adapters.catalog import find_program, profiles
-from adapters.cli.hooks import HookListener
-from adapters.cli.ready import NotReady
-from adapters.cli.session import CliAgent
-from adapters.cli_profile import Profile
-from adapters.profiles.generic import GENERIC, GenericSettings, generic_profile
+from adapters.catalog import find_program, names, profile_named, profiles
+from adapters.profiles import GENERIC
 from adapters.sandbox.relay import Allowed
 from contract.errors import AgentError, ConfigError
 from contract.language import Phrase, later
@@ -25,10 +21,13 @@ from gateway.sessions.sessions import AgentProgram
 from gateway.settings.env_file import passed_on
 from gateway.settings.mistakes.words import place_of, reason_of
 from gateway.settings.tables import AgentTable
-from llm.client import ApiConnections
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # what drives a program is imported when the first one starts
     from adapters.acp.session import AcpAgent
+    from adapters.cli.hooks import HookListener
+    from adapters.cli.session import CliAgent
+    from adapters.cli_profile import Profile
+    from llm.client import ApiConnections
 
 
 class Programs:
@@ -63,7 +62,7 @@ class Programs:
         async def start(launch: Launch) -> Agent:
             filled = replace(
                 launch,
-                command=() if table.profile == GENERIC.name else table.command,
+                command=() if table.profile == GENERIC else table.command,
                 env=tuple(environment.items()),
                 login=launch.login or table.login,
             )
@@ -93,6 +92,8 @@ class Programs:
         try:
             await agent.start()
         except BaseException as error:
+            from adapters.cli.ready import NotReady
+
             if isinstance(error, NotReady):
                 self._not_ready[name] = time.monotonic()
             await agent.close()
@@ -117,7 +118,8 @@ class Programs:
             return acp_agent(profile, launch)
         begun = launch.session_id or ""
         own = None if begun.startswith(ACP_SESSION) else launch.session_id
-        return CliAgent(profile, replace(launch, session_id=own), self._hooks)
+        cli_agent = await asyncio.to_thread(_import_cli)  # 60 modules
+        return cli_agent(profile, replace(launch, session_id=own), self._hooks)
 
     def environment_of(self, profile: Profile, table: AgentTable) -> dict[str, str]:
         """See `environment_for`."""
@@ -151,24 +153,30 @@ def _hosts(profile: Profile, environment: Mapping[str, str]) -> frozenset[Allowe
 
 def agent_names(tables: Mapping[str, AgentTable]) -> list[str]:
     """Every agent that a persona can name, those of moot.toml first."""
-    known = [name for name in (*profiles(), *API_PROGRAMS) if name != GENERIC.name]
+    known = [name for name in (*names(), *API_PROGRAMS) if name != GENERIC]
     return list(dict.fromkeys([*tables, *known]))
 
 
 def make_profile(name: str, table: AgentTable) -> Profile:
     """The profile of [agents.`name`]. Raises ConfigError with the remedy."""
-    if table.profile == GENERIC.name:
+    if table.profile == GENERIC:
         return _described(name, table)
-    profile = profiles().get(table.profile)
+    profile = profile_named(table.profile)
     if profile is None:
         raise ConfigError(
             f"agents.{name}.profile: there is no {table.profile!r}; "
-            f"known: {', '.join((*profiles(), *API_PROGRAMS))} "
-            f"({GENERIC.name}: any terminal program, by its `command`)"
+            f"known: {', '.join((*names(), *API_PROGRAMS))} "
+            f"({GENERIC}: any terminal program, by its `command`)"
         )
     if table.settings:
-        raise ConfigError(f"agents.{name}.settings: only the profile {GENERIC.name!r} has settings")
+        raise ConfigError(f"agents.{name}.settings: only the profile {GENERIC!r} has settings")
     return profile
+
+
+def _import_cli() -> type[CliAgent]:
+    from adapters.cli.session import CliAgent
+
+    return CliAgent
 
 
 def _import_acp() -> type[AcpAgent]:
@@ -192,6 +200,8 @@ def without_acp(profile: Profile) -> Phrase | None:
 
 def _described(name: str, table: AgentTable) -> Profile:
     """A program that moot.toml describes."""
+    from adapters.profiles.generic import GenericSettings, generic_profile  # few describe one
+
     try:
         settings = GenericSettings.model_validate({"command": table.command, **table.settings})
     except ValidationError as error:

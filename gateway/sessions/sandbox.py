@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import structlog
 
 from adapters.agent import Sandbox
-from adapters.profiles.demo import DEMO
+from adapters.profiles import DEMO
 from adapters.pty.process_group import OutputTooLarge, run_once
 from adapters.sandbox.account import no_accounts
 from adapters.sandbox.bubblewrap import SYSTEM, SandboxView, wrap
@@ -71,7 +71,7 @@ def wanted(config: Config, persona: Persona) -> SandboxRequest:
         tuple(dict.fromkeys(m for table in (everyone, *reversed(own)) for m in table.mounts)),
         next((table.network for table in own if table.network), everyone.network),
         runs=profile not in API_PROGRAMS,
-        harmless=profile == DEMO.name and not (agent and agent.command),
+        harmless=profile == DEMO and not (agent and agent.command),
     )
 
 

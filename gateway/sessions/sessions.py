@@ -10,10 +10,9 @@ from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from adapters.agent import NO_UNDO, Agent, Compacting, Launch, Undoing
-from adapters.sandbox.relay import Allowed, Relay
 from contract.chat import Room
 from contract.errors import AgentError
 from contract.language import Phrase, later
@@ -24,6 +23,9 @@ from gateway.sessions.bounds import Bounds
 from gateway.sessions.lent_files import LentFiles
 from gateway.settings.personas.personas import Persona
 from memory.given import NOTHING, GivenText
+
+if TYPE_CHECKING:
+    from adapters.sandbox.relay import Allowed, Relay
 
 
 @dataclass(frozen=True, slots=True)
