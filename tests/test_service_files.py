@@ -12,12 +12,12 @@ import pytest
 import yaml
 
 from adapters.agent import Mount
-from gateway.app.page import KEPT_FILES
 from gateway.settings.config import Config
 from gateway.settings.connections import ConnectionsTable
 from gateway.settings.personas.personas import parse_persona
 from gateway.settings.sandbox import parse_mount
 from gateway.settings.tables import GatewayTable
+from gateway.web.listening.configured import KEPT_FILES
 
 HOUSE = Path(__file__).parents[1]
 UNIT = (HOUSE / "deploy" / "moot.service").read_text("utf-8")

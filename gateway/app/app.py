@@ -46,9 +46,10 @@ from gateway.setup.connecting import Connecting
 from gateway.turns.commands import CommandRunner, Commands
 from gateway.turns.turn import TurnRunner
 from gateway.web.page import open_page
-from gateway.web.services import PageSecrets, Services
+from gateway.web.services import Services
 from gateway.web.settings.service import Installed
 from gateway.web.signin.names import SHELL
+from gateway.web.signin.own_token import PageSecrets
 from gateway.web.signin.owner_api import link_address
 
 Confirms = Callable[[Claim], Awaitable[bool]]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from adapters.pty.open_files import OPEN_FILES
 from gateway.access.admissions import Admissions
 from gateway.access.service import AccessService
 from gateway.alerts.alerts import Alerts
 from gateway.app.context import Context
+from gateway.app.listening import connection_limits, page_auth
 from gateway.app.supervisor import Supervisor
 from gateway.core.clock import clock
 from gateway.core.events import AccessChanged
@@ -25,18 +25,14 @@ from gateway.schedules.schedules import Schedules
 from gateway.schedules.service import ScheduleService
 from gateway.sessions.pool import SessionPool
 from gateway.sessions.sandbox import unconfined
-from gateway.settings.config import Config
 from gateway.settings.oidc import OidcTable
 from gateway.setup.connecting import Connecting
 from gateway.turns.intake import Intake
 from gateway.turns.queue import TurnQueues
 from gateway.web.admin.embedder import EmbedderAdmin
 from gateway.web.admin.service import Activity, AdminOverview, AdminServices, DataDisk, SessionAdmin
-from gateway.web.auth import PageAuth
 from gateway.web.chat import AgentService, ChatService
-from gateway.web.forwarded import Proxies
 from gateway.web.inbox import InboxService
-from gateway.web.listening.connection import ConnectionLimits
 from gateway.web.memory.room_memory import RoomMemoryService
 from gateway.web.messages.api import TalkServices
 from gateway.web.messages.own import OwnMessages
@@ -44,9 +40,10 @@ from gateway.web.messages.reads import ReadMarks
 from gateway.web.messages.search import MessageSearch
 from gateway.web.monitor import Monitor
 from gateway.web.page import PageSettings
-from gateway.web.services import PageSecrets, Services, Visitors, visitors_of
+from gateway.web.services import Services, Visitors, visitors_of
 from gateway.web.settings.service import Installed, SettingsService
 from gateway.web.signin.oidc_api import Oidc
+from gateway.web.signin.own_token import PageSecrets
 from gateway.web.signin.rows import PageRows
 from gateway.web.signin.secret import owner_secret
 from gateway.web.signin.subjects import NewNames, PageSubjects
@@ -238,40 +235,4 @@ def make_page_settings(context: Context) -> PageSettings:
         metrics=config.telemetry.metrics,
         webhooks=config.gateway.webhooks_address,
         connections=connection_limits(config),
-    )
-
-
-def page_auth(config: Config) -> PageAuth:
-    """By which names the page is reached."""
-    gateway = config.gateway
-    return PageAuth(gateway.host, gateway.public_url or "", gateway.hosts, proxies_of(config))
-
-
-LOOPBACK = ("127.0.0.1", "::1")
-
-
-def proxies_of(config: Config) -> Proxies:
-    """Those that are named; else whatever is on this machine, where there is one at all."""
-    named = config.connections.trusted_proxies
-    if named is None:
-        named = frozenset(LOOPBACK if config.gateway.public_url else ())
-    return Proxies.of(named)
-
-
-KEPT_FILES = 256  # for the database, the bots, and a few agents
-LISTENERS = 3  # the page's, that of webhooks, and that of the agents' hooks
-
-
-def connection_limits(config: Config) -> ConnectionLimits:
-    """How many connections a listener takes: no more than there may be open files."""
-    table = config.connections
-    files = (OPEN_FILES.most() - KEPT_FILES) // LISTENERS
-    return ConnectionLimits(
-        most=max(16, min(table.most, files)),
-        of_peer=table.most_of_address,
-        of_person=table.most_of_person,
-        head_s=table.header_s,
-        body_s=table.body_s,
-        idle_s=table.idle_s,
-        proxies=proxies_of(config),
     )

@@ -22,7 +22,7 @@ from gateway.app.app import App, Confirms, Started
 from gateway.app.bot_states import BotStates
 from gateway.app.context import Context, Instruments
 from gateway.app.ending import Ends
-from gateway.app.page import connection_limits, page_auth
+from gateway.app.listening import connection_limits, page_auth
 from gateway.app.platforms import make_bots
 from gateway.app.service_manager import Notify, nobody
 from gateway.app.standby import StoppedWaiting, leading
@@ -45,10 +45,9 @@ from gateway.settings.personas.personas import Personas
 from gateway.settings.personas.shipped import bring_shipped
 from gateway.turns.voice import open_transcriber
 from gateway.web.listening.listener import log_shortage, serving_hooks
-from gateway.web.services import PageSecrets
 from gateway.web.settings.service import Installed
 from gateway.web.settings.values import ChangeChecks
-from gateway.web.signin.tokens import check_own
+from gateway.web.signin.own_token import PageSecrets, check_own
 from llm.client import ApiConnections
 from store.database import Store
 from store.leading import Lead, LeadLost

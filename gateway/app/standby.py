@@ -10,7 +10,7 @@ import structlog
 from aiohttp import web
 
 from contract.language import say
-from gateway.app.page import connection_limits
+from gateway.app.listening import connection_limits
 from gateway.app.service_manager import Notify, keep_alive
 from gateway.settings.config import Config
 from gateway.web.body import answer, error

@@ -21,7 +21,7 @@ from gateway.web.access.api import AccessApi
 from gateway.web.admin.api import AdminApi
 from gateway.web.admin.connect import ConnectApi
 from gateway.web.audit_api import AuditApi
-from gateway.web.auth import Credentials, PageAuth
+from gateway.web.auth import Credentials
 from gateway.web.body import error
 from gateway.web.chat_api import ChatApi
 from gateway.web.front.assets import Assets
@@ -32,6 +32,7 @@ from gateway.web.listening.held import HeldOpen
 from gateway.web.listening.listener import is_cut_short, listening
 from gateway.web.memory.api import MemoryApi
 from gateway.web.messages.api import MessagesApi
+from gateway.web.page_address import PageAuth
 from gateway.web.persona_api import PersonaApi
 from gateway.web.rendering import event_json
 from gateway.web.schedules_api import SchedulesApi

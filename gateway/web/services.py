@@ -34,14 +34,6 @@ from store.database import Store
 
 
 @dataclass(frozen=True, slots=True)
-class PageSecrets:
-    """Those of the environment. own: MOOT_TOKEN; oidc: MOOT_OIDC_SECRET. None: there is none."""
-
-    own: str | None = None
-    oidc: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Visitors:
     """Who may come to the page, and what they may there. oidc: where else they may sign in."""
 

@@ -11,11 +11,11 @@ import aiohttp
 import pytest
 
 from contract.errors import ConfigError
-from gateway.web.auth import PageAuth, is_loopback
 from gateway.web.forwarded import Proxies
 from gateway.web.page import PageSettings, open_page
+from gateway.web.page_address import PageAuth, is_loopback
 from gateway.web.signin.names import SHELL
-from gateway.web.signin.tokens import check_own
+from gateway.web.signin.own_token import check_own
 from tests.doubles.bundle import SCRIPT
 from tests.doubles.credentials import BEARER, SECRET, cookie_header, cookie_of, make_visitors
 from tests.doubles.house import FakeHouse

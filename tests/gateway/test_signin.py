@@ -23,9 +23,9 @@ from gateway.core.clock import clock
 from gateway.core.private_folders import OWNER_SECRET
 from gateway.questions.ballot import Ballot
 from gateway.settings.access import AccessTable, Role
-from gateway.web.auth import PageAuth
 from gateway.web.forwarded import Proxies
 from gateway.web.page import PageSettings, open_page
+from gateway.web.page_address import PageAuth
 from gateway.web.signin.names import SHELL, person_of
 from gateway.web.signin.secret import owner_secret
 from tests.doubles.credentials import bearer, cookie_header, cookie_of

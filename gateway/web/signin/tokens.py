@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 import structlog
 
 from contract.chat import Speaker
-from contract.errors import ConfigError, Rejected
+from contract.errors import Rejected
 from contract.language import later, phrase
-from gateway.core.redaction import can_be_redacted
 from gateway.web.signin.attempts import Attempts
 from gateway.web.signin.caller import Caller, RequestRefused
 from gateway.web.signin.names import SHELL
+from gateway.web.signin.own_token import OWN
 from gateway.web.signin.people import Noted
 from gateway.web.signin.rows import PageRows, PageToken
 from gateway.web.signin.secret import derived, hashed, same
@@ -26,8 +26,6 @@ log = structlog.stdlib.get_logger("moot.page")
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 READS = ("", "metrics")
 USED_EVERY = timedelta(minutes=5)
-LEAST_CHARS = 20  # of a MOOT_TOKEN that others than this machine may try
-OWN = "MOOT_TOKEN"
 NOT_IT = phrase("that is not the token")
 
 
@@ -171,18 +169,6 @@ def tell_failed(attempts: Attempts, address: str, how: str) -> None:
     """Log a wrong token or link, without it."""
     if attempts.is_told():
         log.warning("signin.failed", address=address, how=how, wait_s=attempts.wait_s(address))
-
-
-def check_own(environment: Mapping[str, str], *, beyond: bool) -> str | None:
-    """MOOT_TOKEN; None: there is none. beyond: others than this machine can try it. Raises
-    ConfigError for one that they could guess."""
-    own = environment.get(OWN) or None
-    if own and beyond and (len(own) < LEAST_CHARS or not can_be_redacted(own)):
-        raise ConfigError(
-            f"{OWN} can be guessed, and others than this machine can reach the page: let it have "
-            f"{LEAST_CHARS} random characters or more, or leave it out and use `moot token`"
-        )
-    return own
 
 
 def _speaker(name: str) -> Speaker:
