@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 from gateway.access.admissions import Admissions
 from gateway.access.pairings import Start
 from gateway.app.context import Context
@@ -12,6 +15,13 @@ from gateway.limits.limits import Limits
 from gateway.limits.usage import UsageBook
 from gateway.questions.questions import Questions
 from gateway.settings.limits import LimitsTable
+from gateway.web.signin.own_token import PageSecrets
+from gateway.web.signin.secret import owner_secret
+from gateway.web.signin.visitors import Visitors, visitors_of
+
+if TYPE_CHECKING:
+    from gateway.settings.oidc import OidcTable
+    from gateway.web.signin.oidc_api import Oidc
 
 
 def make_admissions(context: Context, start: Start) -> Admissions:
@@ -61,3 +71,34 @@ def make_accounting(context: Context) -> Accounting:
         count=context.metrics.usage.took,
         clock=clock,
     )
+
+
+def make_visitors(context: Context, admissions: Admissions, secrets: PageSecrets) -> Visitors:
+    """Who may come to the page."""
+    visitors = visitors_of(
+        context.store,
+        context.access,
+        admissions.grants,
+        context.audit,
+        secret=owner_secret(context.config.gateway.data_dir),
+        own=secrets.own,
+        changed=lambda: context.bus.publish(AccessChanged()),
+        learn=context.redactor.learn_one,
+    )
+    if (table := context.config.oidc) is None:
+        return visitors
+    return replace(visitors, oidc=_oidc(context, table, secrets.oidc, visitors))
+
+
+def _oidc(context: Context, table: OidcTable, secret: str | None, visitors: Visitors) -> Oidc:
+    """A provider's people. Its library is imported only for who has one."""
+    from gateway.web.signin.oidc_api import Oidc
+    from gateway.web.signin.provider import OidcProvider
+    from gateway.web.signin.rows import PageRows
+    from gateway.web.signin.subjects import NewNames, PageSubjects
+
+    if secret:
+        context.redactor.learn_one(secret)
+    names = NewNames(context.access, lambda: context.personas.good, context.transcript.people)
+    rows, people = PageRows(context.store), visitors.people
+    return Oidc(OidcProvider(table, secret), PageSubjects(table, rows, people, names, clock))

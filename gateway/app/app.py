@@ -10,7 +10,7 @@ import structlog
 from adapters.cli.hooks import HookListener
 from gateway.access.claims import Claim
 from gateway.alerts.troubles import FailedBackup
-from gateway.app.access import make_accounting, make_admissions, make_questions
+from gateway.app.access import make_accounting, make_admissions, make_questions, make_visitors
 from gateway.app.alerts import make_alerts
 from gateway.app.context import Context
 from gateway.app.ending import Ends, finish
@@ -21,9 +21,9 @@ from gateway.app.page import (
     make_admin,
     make_monitor,
     make_page_settings,
+    make_rehearsal,
     make_services,
     make_settings,
-    make_visitors,
 )
 from gateway.app.service_manager import Notify, keep_alive, nobody
 from gateway.app.sessions import make_persona_service, make_sessions, make_workers, run_workers
@@ -31,7 +31,6 @@ from gateway.app.turns import (
     make_intake,
     make_prompts,
     make_queues,
-    make_rehearsal,
     make_runner,
     make_schedule_runner,
     make_schedules,

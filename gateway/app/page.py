@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gateway.access.admissions import Admissions
 from gateway.access.service import AccessService
+from gateway.access.visibility import Visibility
 from gateway.alerts.alerts import Alerts
 from gateway.app.context import Context
 from gateway.app.listening import connection_limits, page_auth
@@ -25,9 +25,9 @@ from gateway.schedules.schedules import Schedules
 from gateway.schedules.service import ScheduleService
 from gateway.sessions.pool import SessionPool
 from gateway.sessions.sandbox import unconfined
-from gateway.settings.oidc import OidcTable
 from gateway.setup.connecting import Connecting
 from gateway.turns.intake import Intake
+from gateway.turns.prompt import Prompts
 from gateway.turns.queue import TurnQueues
 from gateway.web.admin.embedder import EmbedderAdmin
 from gateway.web.admin.service import Activity, AdminOverview, AdminServices, DataDisk, SessionAdmin
@@ -40,13 +40,9 @@ from gateway.web.messages.reads import ReadMarks
 from gateway.web.messages.search import MessageSearch
 from gateway.web.monitor import Monitor
 from gateway.web.page import PageSettings
-from gateway.web.services import Services, Visitors, visitors_of
+from gateway.web.services import Services
 from gateway.web.settings.service import Installed, SettingsService
-from gateway.web.signin.oidc_api import Oidc
-from gateway.web.signin.own_token import PageSecrets
-from gateway.web.signin.rows import PageRows
-from gateway.web.signin.secret import owner_secret
-from gateway.web.signin.subjects import NewNames, PageSubjects
+from gateway.web.signin.visitors import Visitors
 from store.attached import AttachedFiles
 
 if TYPE_CHECKING:  # it brings the client of NATS, which only who has workers needs
@@ -195,34 +191,6 @@ def make_admin(
     )
 
 
-def make_visitors(context: Context, admissions: Admissions, secrets: PageSecrets) -> Visitors:
-    """Who may come to the page."""
-    visitors = visitors_of(
-        context.store,
-        context.access,
-        admissions.grants,
-        context.audit,
-        secret=owner_secret(context.config.gateway.data_dir),
-        own=secrets.own,
-        changed=lambda: context.bus.publish(AccessChanged()),
-        learn=context.redactor.learn_one,
-    )
-    if (table := context.config.oidc) is None:
-        return visitors
-    return replace(visitors, oidc=_oidc(context, table, secrets.oidc, visitors))
-
-
-def _oidc(context: Context, table: OidcTable, secret: str | None, visitors: Visitors) -> Oidc:
-    """A provider's people. Its library is imported only for who has one."""
-    from gateway.web.signin.provider import OidcProvider
-
-    if secret:
-        context.redactor.learn_one(secret)
-    names = NewNames(context.access, lambda: context.personas.good, context.transcript.people)
-    rows, people = PageRows(context.store), visitors.people
-    return Oidc(OidcProvider(table, secret), PageSubjects(table, rows, people, names, clock))
-
-
 def make_page_settings(context: Context) -> PageSettings:
     """How the page is served."""
     config = context.config
@@ -235,4 +203,19 @@ def make_page_settings(context: Context) -> PageSettings:
         metrics=config.telemetry.metrics,
         webhooks=config.gateway.webhooks_address,
         connections=connection_limits(config),
+    )
+
+
+def make_rehearsal(
+    context: Context, visibility: Visibility, prompts: Prompts, sessions: SessionPool
+) -> DryRuns:
+    """The dry run, which tries a persona before it is kept."""
+    return DryRuns(
+        visibility=visibility,
+        prompts=prompts,
+        transcript=context.transcript,
+        bots=context.bots,
+        opener=sessions.opener,
+        data_dir=context.config.gateway.data_dir,
+        clock=clock,
     )

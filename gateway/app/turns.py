@@ -12,7 +12,6 @@ from gateway.app.memory import make_pins, make_suggestions
 from gateway.commands.home import HomeTab
 from gateway.core.clock import clock
 from gateway.limits.accounting import Accounting
-from gateway.personas.dry_run import DryRuns
 from gateway.personas.service import PersonaService
 from gateway.questions.questions import Questions
 from gateway.remembering.memories import Memories
@@ -264,19 +263,4 @@ def make_prompts(context: Context, memories: Memories) -> Prompts:
             config.turns.max_hops,
             context.settings.session_thread,
         ),
-    )
-
-
-def make_rehearsal(
-    context: Context, visibility: Visibility, prompts: Prompts, sessions: SessionPool
-) -> DryRuns:
-    """The dry run, which tries a persona before it is kept."""
-    return DryRuns(
-        visibility=visibility,
-        prompts=prompts,
-        transcript=context.transcript,
-        bots=context.bots,
-        opener=sessions.opener,
-        data_dir=context.config.gateway.data_dir,
-        clock=clock,
     )

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.async_api import BrowserContext, Page, expect
 
-from gateway.web.services import Visitors
+from gateway.web.signin.visitors import Visitors
 from tests.doubles.credentials import cookie_of
 
 CHROMIUM_ARGS = [

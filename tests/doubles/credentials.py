@@ -15,13 +15,13 @@ from gateway.access.access import Access
 from gateway.access.grants import GrantSpan, KeptGrant
 from gateway.core.clock import clock
 from gateway.settings.access import AccessTable, Role
-from gateway.web.services import Visitors
 from gateway.web.signin.attempts import Attempts
 from gateway.web.signin.names import SHELL
 from gateway.web.signin.people import Device, PagePeople
 from gateway.web.signin.rows import PageState
 from gateway.web.signin.secret import read_secret
 from gateway.web.signin.tokens import PageTokens
+from gateway.web.signin.visitors import Visitors
 
 SECRET = "the-secret-of-an-owner-that-only-tests-know"
 BEARER = {"Authorization": f"Bearer {SECRET}"}

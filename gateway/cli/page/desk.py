@@ -15,12 +15,12 @@ from gateway.core.lock import hold
 from gateway.settings.access import Role
 from gateway.settings.config import Config
 from gateway.web.rendering import to_json
-from gateway.web.services import Visitors, visitors_of
 from gateway.web.signin.api import sessions_json
 from gateway.web.signin.caller import Caller
 from gateway.web.signin.names import SHELL
 from gateway.web.signin.owner_api import link_address, token_json
 from gateway.web.signin.secret import owner_secret
+from gateway.web.signin.visitors import Visitors, visitors_of
 
 
 class PageDesk(Protocol):
