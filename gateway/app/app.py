@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -12,19 +14,12 @@ from gateway.access.claims import Claim
 from gateway.alerts.troubles import FailedBackup
 from gateway.app.access import make_accounting, make_admissions, make_questions, make_visitors
 from gateway.app.alerts import make_alerts
+from gateway.app.behind import PAGE, load_behind
 from gateway.app.context import Context
 from gateway.app.ending import Ends, finish
 from gateway.app.handlers import make_commands
 from gateway.app.jobs import begin_jobs, make_supervisor
 from gateway.app.memory import make_idle, make_memories
-from gateway.app.page import (
-    make_admin,
-    make_monitor,
-    make_page_settings,
-    make_rehearsal,
-    make_services,
-    make_settings,
-)
 from gateway.app.service_manager import Notify, keep_alive, nobody
 from gateway.app.sessions import make_persona_service, make_sessions, make_workers, run_workers
 from gateway.app.turns import (
@@ -37,19 +32,18 @@ from gateway.app.turns import (
     make_visibility,
 )
 from gateway.core.events import Stopping
-from gateway.core.lock import reached, tell_address
 from gateway.remembering.memories import LEARN_AFTER_S, Backends
 from gateway.sessions.sandbox import Sandboxing
 from gateway.sessions.sessions import AgentProgram
-from gateway.setup.connecting import Connecting
 from gateway.turns.commands import CommandRunner, Commands
 from gateway.turns.turn import TurnRunner
-from gateway.web.page import open_page
-from gateway.web.services import Services
-from gateway.web.settings.service import Installed
 from gateway.web.signin.names import SHELL
 from gateway.web.signin.own_token import PageSecrets
-from gateway.web.signin.owner_api import link_address
+
+if TYPE_CHECKING:  # the page is loaded behind the bots, see `behind`
+    from gateway.setup.connecting import Connecting
+    from gateway.web.services import Services
+    from gateway.web.settings.values import ChangeChecks
 
 Confirms = Callable[[Claim], Awaitable[bool]]
 """Asks whoever sits at the terminal whether somebody is the owner."""
@@ -76,8 +70,9 @@ class App:
         environment: MutableMapping[str, str] | None = None,
         learn_after_s: float = LEARN_AFTER_S,
         sandboxing: Sandboxing | None = None,
-        installed: Installed | None = None,
+        checks: ChangeChecks | None = None,
     ) -> None:
+        """checks: of what the page writes into moot.toml; None: it can't."""
         self.context = context
         self.personas, self.bots, self.bus = context.personas, context.bots, context.bus
         self.transcript, self.ledger = context.transcript, context.ledger
@@ -101,20 +96,19 @@ class App:
             context, self.memories, programs, hooks, sandboxing, self.workers
         )
 
-        self._connecting = self._connects(hooks, environment)
         self._make_way(programs)
         # The page
         self.visitors = make_visitors(context, self.admissions, page_secrets)
-        self.services = self._services(installed)
-        self._page = make_page_settings(context)
+        self._hooks, self._environment, self._checks = hooks, environment, checks
 
-    def _connects(
-        self, hooks: HookListener | None, environment: MutableMapping[str, str] | None
-    ) -> Connecting | None:
-        if hooks is None or environment is None:
+    @cached_property
+    def _connecting(self) -> Connecting | None:
+        if self._hooks is None or self._environment is None:
             return None
+        from gateway.setup.connecting import Connecting  # of the page, as `services` are
+
         config, learn = self.context.config, self.context.redactor.learn_one
-        return Connecting(config, environment, hooks, self.persona_service, learn)
+        return Connecting(config, self._environment, self._hooks, self.persona_service, learn)
 
     def _make_way(self, programs: Callable[[str], AgentProgram]) -> None:
         """The way of a message: from the intake through a queue to a session, and back."""
@@ -148,8 +142,12 @@ class App:
         self.queues.take_up()
         self.supervisor.read_again()
 
-    def _services(self, installed: Installed | None) -> Services:
-        admin = make_admin(
+    @cached_property
+    def services(self) -> Services:
+        """The services behind the page, made when it opens."""
+        from gateway.app import page  # with it comes the page: eighty modules
+
+        admin = page.make_admin(
             self.context,
             sessions=self.sessions,
             questions=self.questions,
@@ -159,7 +157,7 @@ class App:
             embedder=self._embedder,
             alerts=self.alerts,
         )
-        return make_services(
+        return page.make_services(
             self.context,
             intake=self.intake,
             queues=self.queues,
@@ -170,13 +168,15 @@ class App:
             accounting=self.accounting,
             admissions=self.admissions,
             admin=admin,
-            monitor=make_monitor(
+            monitor=page.make_monitor(
                 self.context, self.sessions, self.queues, self.supervisor, self.workers
             ),
             personas=self.persona_service,
-            dry_runs=make_rehearsal(self.context, self.visibility, self.prompts, self.sessions),
+            dry_runs=page.make_rehearsal(
+                self.context, self.visibility, self.prompts, self.sessions
+            ),
             visitors=self.visitors,
-            settings=make_settings(self.context, installed) if installed else None,
+            settings=page.make_settings(self.context, self._environment, self._checks),
             connecting=self._connecting,
         )
 
@@ -243,10 +243,13 @@ class App:
         )
         await self.persona_service.catch_up()
         webhooks = [route for bot in self.bots.values() for route in bot.routes()]
-        async with open_page(self.services, self._page, webhooks) as url:
-            tell_address(config.gateway.data_dir, url)
-            link = await self.visitors.people.owner_link()
-            started(url, link_address(self._page.access.public_url or reached(url), link.code))
+        if len(self.bots) > 1 and not webhooks:  # these come in at the page's address
+            await load_behind(PAGE)
+        from gateway.app.page import serve_page
+
+        people = self.visitors.people
+        async with serve_page(self.context, self.services, people, webhooks) as (url, link):
+            started(url, link)
             self.context.group.create_task(keep_alive(notify), name="watchdog")
             notify(f"READY=1\nSTATUS=serving {url}")
             self.context.spawn(self._begin_memory(), "memory begins")
@@ -288,7 +291,6 @@ class App:
         await self.visitors.load()
         await self.audit.started(config.file)
         self.context.spawn(self.audit.report(), "audit check")
-        await self.services.chat.open_lobby()
         recovered = await self.queues.recover()
         if recovered:
             log.info("turns.recovered", count=recovered)

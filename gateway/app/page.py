@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
+
+from aiohttp.web import RouteDef
 
 from gateway.access.admissions import Admissions
 from gateway.access.service import AccessService
 from gateway.access.visibility import Visibility
 from gateway.alerts.alerts import Alerts
 from gateway.app.context import Context
-from gateway.app.listening import connection_limits, page_auth
 from gateway.app.supervisor import Supervisor
 from gateway.core.clock import clock
 from gateway.core.events import AccessChanged
+from gateway.core.lock import reached, tell_address
 from gateway.limits.accounting import Accounting
 from gateway.personas.choices import AgentChoices
 from gateway.personas.dry_run import DryRuns
@@ -33,15 +37,19 @@ from gateway.web.admin.embedder import EmbedderAdmin
 from gateway.web.admin.service import Activity, AdminOverview, AdminServices, DataDisk, SessionAdmin
 from gateway.web.chat import AgentService, ChatService
 from gateway.web.inbox import InboxService
+from gateway.web.listening.configured import connection_limits, page_auth
 from gateway.web.memory.room_memory import RoomMemoryService
 from gateway.web.messages.api import TalkServices
 from gateway.web.messages.own import OwnMessages
 from gateway.web.messages.reads import ReadMarks
 from gateway.web.messages.search import MessageSearch
 from gateway.web.monitor import Monitor
-from gateway.web.page import PageSettings
+from gateway.web.page import PageSettings, open_page
 from gateway.web.services import Services
 from gateway.web.settings.service import Installed, SettingsService
+from gateway.web.settings.values import ChangeChecks
+from gateway.web.signin.owner_api import link_address
+from gateway.web.signin.people import PagePeople
 from gateway.web.signin.visitors import Visitors
 from store.attached import AttachedFiles
 
@@ -102,10 +110,15 @@ def make_services(
     )
 
 
-def make_settings(context: Context, installed: Installed) -> SettingsService:
-    """The editor of moot.toml."""
+def make_settings(
+    context: Context, environment: Mapping[str, str] | None, checks: ChangeChecks | None
+) -> SettingsService | None:
+    """The editor of moot.toml, where there is one to edit. environment: with the secrets of
+    moot.env."""
+    if environment is None or checks is None:
+        return None
     return SettingsService(
-        installed,
+        Installed(environment, checks, context.redactor.learn),
         context.access,
         context.personas,
         context.transcript,
@@ -191,7 +204,21 @@ def make_admin(
     )
 
 
-def make_page_settings(context: Context) -> PageSettings:
+@asynccontextmanager
+async def serve_page(
+    context: Context, services: Services, people: PagePeople, webhooks: Sequence[RouteDef]
+) -> AsyncIterator[tuple[str, str]]:
+    """Serve the page until the block ends. Gives its address, and a link that signs its owner in,
+    once."""
+    await services.chat.open_lobby()
+    settings = _page_settings(context)
+    async with open_page(services, settings, webhooks) as url:
+        tell_address(context.config.gateway.data_dir, url)
+        link = await people.owner_link()
+        yield url, link_address(settings.access.public_url or reached(url), link.code)
+
+
+def _page_settings(context: Context) -> PageSettings:
     """How the page is served."""
     config = context.config
     return PageSettings(

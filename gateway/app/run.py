@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from contextlib import AbstractAsyncContextManager, aclosing, suppress
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -22,7 +23,6 @@ from gateway.app.app import App, Confirms, Started
 from gateway.app.bot_states import BotStates
 from gateway.app.context import Context, Instruments
 from gateway.app.ending import Ends
-from gateway.app.listening import connection_limits, page_auth
 from gateway.app.platforms import make_bots
 from gateway.app.service_manager import Notify, nobody
 from gateway.app.standby import StoppedWaiting, leading
@@ -44,13 +44,15 @@ from gateway.settings.oidc import SECRET as OIDC_SECRET
 from gateway.settings.personas.personas import Personas
 from gateway.settings.personas.shipped import bring_shipped
 from gateway.turns.voice import open_transcriber
+from gateway.web.listening.configured import connection_limits, page_auth
 from gateway.web.listening.listener import log_shortage, serving_hooks
-from gateway.web.settings.service import Installed
-from gateway.web.settings.values import ChangeChecks
 from gateway.web.signin.own_token import PageSecrets, check_own
 from llm.client import ApiConnections
 from store.database import Store
 from store.leading import Lead, LeadLost
+
+if TYPE_CHECKING:
+    from gateway.web.settings.values import ChangeChecks
 
 log = structlog.stdlib.get_logger("moot.app")
 
@@ -141,7 +143,7 @@ async def _run(
                 hooks=hooks,
                 environment=environment,
                 sandboxing=sandboxing,
-                installed=Installed(environment, checks, redactor.learn) if checks else None,
+                checks=checks,
             )
 
         await _serve(make_app, serve, lead)

@@ -10,11 +10,11 @@ import structlog
 from aiohttp import web
 
 from contract.language import say
-from gateway.app.listening import connection_limits
 from gateway.app.service_manager import Notify, keep_alive
 from gateway.settings.config import Config
-from gateway.web.body import answer, error
+from gateway.web.listening.configured import connection_limits
 from gateway.web.listening.listener import HEALTH, listening
+from gateway.web.plain_json import error, plain_answer
 from store.database import Store
 from store.leading import BEAT_S, Lead, candidate
 
@@ -86,7 +86,9 @@ def make_standby(lead: Lead) -> web.Application:
 
     async def health(request: web.Request) -> web.Response:
         well = request.query.get("standby") == "ok"
-        return answer({"ok": well, "standby": True, "leader": lead.leader}, 200 if well else 503)
+        return plain_answer(
+            {"ok": well, "standby": True, "leader": lead.leader}, 200 if well else 503
+        )
 
     async def refuse(_request: web.Request) -> web.Response:
         line = say(

@@ -1,4 +1,4 @@
-"""JSON in and out of the HTTP API: a request's object, a response, an error."""
+"""JSON in and out of the HTTP API: a request's object, and a response."""
 
 from __future__ import annotations
 
@@ -9,26 +9,16 @@ from typing import Any, TypeVar
 from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from contract.chat import EXTERNAL_ID, SOURCE, Speaker
 from contract.errors import Rejected
-from contract.language import Phrase, as_phrase, later, phrase
+from contract.language import later, phrase
+from gateway.web.plain_json import plain_answer
 from gateway.web.rendering import FileId, no_file, to_json
-
-NO_STORE = {"Cache-Control": "no-store"}
+from gateway.web.signin.speaker import Chooser
 
 
 def answer(value: Any, status: int = 200, file_id: FileId = no_file) -> web.Response:
     """A JSON response that no cache keeps. value: whatever `to_json` takes."""
-    text = json.dumps(to_json(value, file_id), ensure_ascii=False)
-    body = text.encode(errors="replace")
-    return web.Response(
-        body=body, status=status, content_type="application/json", charset="utf-8", headers=NO_STORE
-    )
-
-
-def error(status: int, message: str | Phrase, field: str | None = None) -> web.Response:
-    """The one shape of every error. message: in English; it is told in the caller's language."""
-    return answer({"error": {"field": field, "message": str(as_phrase(message))}}, status)
+    return plain_answer(to_json(value, file_id), status)
 
 
 async def read_object(request: web.Request) -> dict[str, Any]:
@@ -74,28 +64,12 @@ def _refuse_half_characters(value: object, field: str) -> None:
                 _refuse_half_characters(item, key)
 
 
-class Chooser(BaseModel):
-    """The person who answers a question."""
-
-    id: str
-    name: str = Field("", max_length=200)
-
-
 class ChoosingBody(BaseModel):
     """Something that somebody decides. by: a sender id, or an object with one."""
 
     model_config = ConfigDict(strict=True)
 
     by: str | Chooser
-
-
-def speaker_of(given: str | Chooser) -> Speaker:
-    """The person who does it. Raises Rejected when the id is none."""
-    by = Chooser(id=given, name="") if isinstance(given, str) else given
-    source, _, external = by.id.partition(":")
-    if not (SOURCE.fullmatch(source) and EXTERNAL_ID.fullmatch(external)):
-        raise Rejected("by", "must be <source>:<external id>, without blanks or *")
-    return Speaker(by.id, by.name.strip() or external)
 
 
 class ChoiceBody(ChoosingBody):

@@ -19,10 +19,11 @@ from gateway.core.views import RoomView, TimelineView
 from gateway.questions.replies import IN_PERSON
 from gateway.web import stream
 from gateway.web.auth import Credentials
-from gateway.web.body import ChoiceBody, RoomNameBody, answer, error, parse, read_object
+from gateway.web.body import ChoiceBody, RoomNameBody, answer, parse, read_object
 from gateway.web.chat import AgentService, ChatService
 from gateway.web.inbox import InboxService
 from gateway.web.page_address import is_local
+from gateway.web.plain_json import error
 from gateway.web.signin.caller import Caller, RequestRefused, acting, caller_of
 from gateway.web.signin.rooms import RoomGuard, Sight
 from gateway.web.signin.speech import in_others_name, in_own_name, room_id_of

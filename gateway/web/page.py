@@ -22,7 +22,6 @@ from gateway.web.admin.api import AdminApi
 from gateway.web.admin.connect import ConnectApi
 from gateway.web.audit_api import AuditApi
 from gateway.web.auth import Credentials
-from gateway.web.body import error
 from gateway.web.chat_api import ChatApi
 from gateway.web.front.assets import Assets
 from gateway.web.front.front import Front, plainly
@@ -34,6 +33,7 @@ from gateway.web.memory.api import MemoryApi
 from gateway.web.messages.api import MessagesApi
 from gateway.web.page_address import PageAuth
 from gateway.web.persona_api import PersonaApi
+from gateway.web.plain_json import error
 from gateway.web.rendering import event_json
 from gateway.web.schedules_api import SchedulesApi
 from gateway.web.services import Services

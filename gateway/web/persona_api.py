@@ -20,10 +20,12 @@ from gateway.settings.personas.check import Checked
 from gateway.settings.personas.faults import Conflict, Unknown, Unsound
 from gateway.settings.personas.personas import FrontMatter, Persona, front_matter_schema
 from gateway.settings.personas.writing import values_of, with_value
-from gateway.web.body import Chooser, answer, error, parse, read_object
+from gateway.web.body import answer, parse, read_object
+from gateway.web.plain_json import error
 from gateway.web.rendering import to_json
 from gateway.web.signin.caller import acting, caller_of
 from gateway.web.signin.rooms import RoomGuard
+from gateway.web.signin.speaker import Chooser
 
 HERE = Room("web:personas", "personas")  # where the audit log says that it was done
 MOST_SAMPLE = 20_000  # characters

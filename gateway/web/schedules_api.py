@@ -17,9 +17,11 @@ from gateway.core.command_table import TABLE
 from gateway.schedules.scheduled import Schedule
 from gateway.schedules.service import ScheduleRequest, ScheduleService
 from gateway.settings.schedules import TEXT_CHARS
-from gateway.web.body import Chooser, answer, error, parse, read_object
+from gateway.web.body import answer, parse, read_object
+from gateway.web.plain_json import error
 from gateway.web.signin.caller import acting, caller_of
 from gateway.web.signin.rooms import RoomGuard, Sight
+from gateway.web.signin.speaker import Chooser
 
 
 class ScheduleBody(BaseModel):

@@ -14,7 +14,6 @@ from composer.headings import HEADINGS
 from contract.chat import SOURCE_ALIASES
 from contract.errors import ConfigError
 from gateway.access.claims import OPEN_MINUTES
-from gateway.app.listening import page_auth
 from gateway.app.platforms import make_bots
 from gateway.cli.diagnosis.finding import Finding, Installation, Mark
 from gateway.core.redaction import can_be_redacted, names_a_secret, secrets_in
@@ -30,6 +29,7 @@ from gateway.settings.sandbox import OwnSandboxTable, parse_mount
 from gateway.settings.tables import AgentTable
 from gateway.setup.folder import look_at
 from gateway.turns.voice import check_transcribe
+from gateway.web.listening.configured import page_auth
 from gateway.web.signin.own_token import check_own
 
 _PLATFORMS = "".join(f"{name.upper()}_|" for name in PLATFORMS)

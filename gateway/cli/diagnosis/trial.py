@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from contract.values import dataclass
-from gateway.cli.diagnosis.configuration import check
-from gateway.cli.diagnosis.platforms import try_bot
 from gateway.settings.config import Config
-from gateway.web.settings.values import Told
+
+if TYPE_CHECKING:
+    from gateway.web.settings.values import Told
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +23,16 @@ class PageTrial:
 
     def mistakes(self, config: Config, environment: Mapping[str, str]) -> Sequence[str]:
         """What `moot check` would call a mistake."""
+        from gateway.cli.diagnosis.configuration import check  # nobody asks at the start
+
         return [found.text for found in check(config, environment) if found.mistake]
 
     async def ask(
         self, config: Config, number: int, environment: Mapping[str, str]
     ) -> Sequence[Told]:
         """What the platform of one [[bots]] table says."""
+        from gateway.cli.diagnosis.platforms import try_bot
+        from gateway.web.settings.values import Told
+
         found = await try_bot(config, number, environment)
         return [Told(one.mark, one.text) for one in found]

@@ -17,8 +17,10 @@ from gateway.access.pairing_rows import Decision
 from gateway.access.service import AccessService
 from gateway.settings.access import Role
 from gateway.web.access.views import access_json, claim_json, grant_json, pairing_json
-from gateway.web.body import Chooser, answer, error, parse, read_object
+from gateway.web.body import answer, parse, read_object
+from gateway.web.plain_json import error
 from gateway.web.signin.caller import acting
+from gateway.web.signin.speaker import Chooser
 
 _PERSONA = r"^[a-z][a-z0-9_-]{0,63}$"
 

@@ -12,7 +12,8 @@ from contract.language import later
 from contract.values import dataclass
 from gateway.web.admin.service import AdminServices
 from gateway.web.admin.values import SessionAct, WantedTurns
-from gateway.web.body import ChoosingBody, answer, error, parse, read_object
+from gateway.web.body import ChoosingBody, answer, parse, read_object
+from gateway.web.plain_json import error
 from gateway.web.rendering import to_json
 from gateway.web.signin.caller import acting, caller_of
 from gateway.web.signin.rooms import RoomGuard, Sight

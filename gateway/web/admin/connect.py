@@ -11,7 +11,8 @@ from contract.errors import Busy, ConfigError
 from contract.values import dataclass
 from gateway.settings.personas.faults import Conflict, Unsound
 from gateway.setup.connecting import Connecting, Way, Wish
-from gateway.web.body import ChoosingBody, answer, error, parse, read_object
+from gateway.web.body import ChoosingBody, answer, parse, read_object
+from gateway.web.plain_json import error
 from gateway.web.signin.caller import acting
 
 HERE = Room("web:connect", "Connect an agent")  # where the audit log says that it was done

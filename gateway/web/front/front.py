@@ -9,9 +9,10 @@ from aiohttp import web
 
 from contract.values import dataclass
 from gateway.web.auth import CSP, Credentials
-from gateway.web.body import answer, error
+from gateway.web.body import answer
 from gateway.web.front.assets import Assets
 from gateway.web.monitor import Monitor
+from gateway.web.plain_json import error
 from gateway.web.signin.caller import RequestRefused, set_caller
 from gateway.web.signin.oidc_api import BACK
 

@@ -23,10 +23,10 @@ from aiohttp.http import HttpProcessingError
 from aiohttp.typedefs import Handler, Middleware
 
 from contract.errors import ConfigError
-from gateway.web.body import error
 from gateway.web.forwarded import Proxies, peer_of
 from gateway.web.listening.address import listening_fault
 from gateway.web.listening.connection import Connection, ConnectionLimits
+from gateway.web.plain_json import error
 
 log = structlog.stdlib.get_logger("moot.gateway")
 

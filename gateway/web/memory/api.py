@@ -12,8 +12,9 @@ from aiohttp import web
 from contract.errors import Rejected
 from contract.language import later
 from contract.values import dataclass
-from gateway.web.body import answer, error
+from gateway.web.body import answer
 from gateway.web.memory.room_memory import Overview, RoomMemoryService
+from gateway.web.plain_json import error
 from gateway.web.rendering import to_json
 from gateway.web.signin.caller import caller_of
 from gateway.web.signin.rooms import RoomGuard

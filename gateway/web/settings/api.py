@@ -10,10 +10,12 @@ from pydantic import BaseModel, ConfigDict
 from contract.chat import Speaker
 from contract.errors import ConfigError
 from contract.values import dataclass
-from gateway.web.body import Chooser, answer, error, parse, read_object
+from gateway.web.body import answer, parse, read_object
+from gateway.web.plain_json import error
 from gateway.web.settings.service import SettingsService
 from gateway.web.settings.values import Change, Changed, NewBot, Unfit
 from gateway.web.signin.caller import acting, caller_of
+from gateway.web.signin.speaker import Chooser
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 

@@ -13,7 +13,8 @@ from contract.language import say
 from contract.values import dataclass
 from gateway.web import auth
 from gateway.web.auth import Credentials
-from gateway.web.body import answer, error, parse, read_object
+from gateway.web.body import answer, parse, read_object
+from gateway.web.plain_json import error
 from gateway.web.signin.attempts import Attempts
 from gateway.web.signin.caller import Caller, RequestRefused, caller_of
 from gateway.web.signin.people import (

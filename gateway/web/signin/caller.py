@@ -9,7 +9,7 @@ from aiohttp import web
 from contract.chat import Speaker
 from contract.language import Phrase, as_phrase, later
 from contract.values import dataclass
-from gateway.web.body import Chooser, speaker_of
+from gateway.web.signin.speaker import Chooser, speaker_of
 
 
 class RequestRefused(Exception):

@@ -19,8 +19,9 @@ from contract.errors import Rejected
 from contract.language import later
 from contract.values import dataclass
 from gateway.web import auth
-from gateway.web.body import answer, error, parse, read_object
+from gateway.web.body import answer, parse, read_object
 from gateway.web.page_address import PageAuth
+from gateway.web.plain_json import error
 from gateway.web.signin.api import ask_to_switch, set_session, signed_in_already
 from gateway.web.signin.caller import RequestRefused
 from gateway.web.signin.people import Device, Noted, SignedIn

@@ -10,8 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from contract.values import dataclass
 from gateway.settings.access import Role
-from gateway.web.body import answer, error, parse, read_object
+from gateway.web.body import answer, parse, read_object
 from gateway.web.page_address import PageAuth
+from gateway.web.plain_json import error
 from gateway.web.signin.api import sessions_json
 from gateway.web.signin.caller import RequestRefused, caller_of
 from gateway.web.signin.links import NewLink

@@ -1,0 +1,65 @@
+"""What no first reply needs is imported behind the bots, a piece at a time.
+
+While bots connect, and while an agent thinks, the loop mostly waits: then there is time for the
+page. A piece takes some milliseconds, in which the loop stands still.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from importlib import import_module
+
+PAGE = (
+    "gateway.settings.editing.merging",
+    "gateway.settings.editing.files",
+    "adapters.screen_profile",
+    "adapters.turn_signs",
+    "adapters.profiles.demo",
+    "gateway.setup.agents",
+    "gateway.setup.connecting",
+    "gateway.personas.dry_run",
+    "memory.browse.view_rows",
+    "gateway.web.records",
+    "gateway.web.rendering",
+    "gateway.web.submission",
+    "gateway.web.inbox",
+    "gateway.web.chat",
+    "gateway.web.memory.room_memory",
+    "gateway.web.admin.service",
+    "gateway.web.settings.service",
+    "gateway.web.services",
+    "gateway.web.front.front",
+    "gateway.web.chat_api",
+    "gateway.web.admin.api",
+    "gateway.web.signin.owner_api",
+    "gateway.web.access.api",
+    "gateway.web.persona_api",
+    "gateway.web.schedules_api",
+    "gateway.web.memory.api",
+    "gateway.web.settings.api",
+    "gateway.web.page",
+    "gateway.app.page",
+)
+"""The page's pieces, each with what it needs of those that are not there yet."""
+
+HEAD_START_S = 0.15  # in which bots have the processor alone
+PATIENCE_S = 1.0  # then a loop that never rests waits no longer
+REST_S, LATE_S = 0.01, 0.002  # the loop rests when it comes no later than this
+
+
+async def load_behind(modules: Sequence[str]) -> None:
+    """Import them, each when the loop rests."""
+    loop = asyncio.get_running_loop()
+    until = loop.time() + PATIENCE_S
+    await asyncio.sleep(HEAD_START_S)
+    for name in modules:
+        while not await _rests() and loop.time() < until:
+            pass
+        import_module(name)
+
+
+async def _rests() -> bool:
+    due = asyncio.get_running_loop().time() + REST_S
+    await asyncio.sleep(REST_S)
+    return asyncio.get_running_loop().time() < due + LATE_S
