@@ -26,7 +26,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from contract.errors import ConfigError, MootError
 from store.engines import engine_of, lone_engine, only_read, plain_engine_of, silent_connections
 from store.health import StoreHealth, StoreRefusal, refusal_of, try_writing
-from store.leading import Lead
+from store.leading import Lead, living_leader
 from store.opening import opening_fault, parsed_address
 from store.patience import patience, wait_s, waiting
 from store.writer import CommitInDoubt, T, Work, Writer
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 log = structlog.stdlib.get_logger("moot.memory")
 
 HEAD = "0021"  # the newest file in migrations/versions; Alembic is imported only to get there
+LED = "0017"  # from this version on the database says who leads
 READERS = 2
 LOOK_S = 0.2  # between tries of a read that waits for the database
 ANSWER_S = 15.0  # a server that is silent for so long is away, though its connection is there
@@ -339,6 +340,16 @@ async def _migrate(store: Store, url: URL) -> None:
         check_known(found, HEAD)
         if url.get_backend_name() == "sqlite" and url.database:
             copy = await asyncio.to_thread(copy_before, Path(url.database), found, HEAD)
+        elif (
+            store.dialect == "postgresql"
+            and found >= LED
+            and (leader := await living_leader(store._read))
+        ):
+            raise ConfigError(
+                f"the database has version {found} and must be brought to {HEAD}, but {leader} "
+                "leads on it and knows no later version: stop that one, and start this one again; "
+                "it then brings the database up to date and leads"
+            )
     log.info("database.migrate", **{"from": found or "nothing"}, to=HEAD)
     with told(found, HEAD, copy):
         await store._transact([upgrade_whole])

@@ -13,12 +13,12 @@ import os
 import secrets
 import socket
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import structlog
-from sqlalchemy import BigInteger, bindparam, cast, delete, func, select, text, update
+from sqlalchemy import BigInteger, Connection, bindparam, cast, delete, func, select, text, update
 from sqlalchemy.exc import SQLAlchemyError
 
 from contract.errors import MootError
@@ -62,12 +62,19 @@ _LEAVE = update(house).where(_C.epoch == bindparam("mine")).values(seen_at=0)
 _FORGET = delete(commits).where(commits.c.at < bindparam("before"))
 _TRY_LOCK = select(func.pg_try_advisory_lock(LOCK))
 _UNLOCK = select(func.pg_advisory_unlock(LOCK))
+_OF = {"lock": LOCK}
 _THEIRS = (
     "pg_stat_activity WHERE application_name = :name AND datname = current_database()"
     " AND pid <> pg_backend_pid()"
 )
 _END = text(f"SELECT count(pg_terminate_backend(pid)) FROM {_THEIRS}")  # noqa: S608 - a constant
 _LEFT = text(f"SELECT count(*) FROM {_THEIRS}")  # noqa: S608 - a constant
+
+
+_LOCKS = text(
+    "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND classid = 0 AND objid = :lock"
+    " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+)
 
 
 class LeadLost(MootError):
@@ -236,6 +243,25 @@ class Lead:
             with suppress(SQLAlchemyError, OSError, TimeoutError):
                 await connection.invalidate()
                 await connection.close()
+
+
+async def living_leader(look: Callable[[Callable[[Connection], Any]], Awaitable[Any]]) -> str:
+    """The name of a gateway that leads and beats; "": there is none, after a look of some seconds
+    at one that may have died. look: runs work that only reads."""
+    clock = asyncio.get_running_loop().time
+    began, before = clock(), None
+    while True:
+        row, locked = await look(
+            lambda c: (c.execute(_ROW).first(), c.execute(_LOCKS, _OF).scalar())
+        )
+        if row is None or row.seen_at == 0:
+            return ""
+        if before is not None and (row.epoch, row.seen_at) != before:
+            return str(row.holder)
+        before = (row.epoch, row.seen_at)
+        if clock() - began > (HUNG_S if locked else GONE_S):
+            return ""
+        await asyncio.sleep(BEAT_S)
 
 
 @asynccontextmanager

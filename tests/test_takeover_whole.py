@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
-from sqlalchemy import delete, select
+import aiohttp
+import pytest
+from sqlalchemy import Connection, delete, select, text
 
-from store.database import Store
+from store.database import HEAD, Store
 from store.gateway_schema import bot_states
+from tests.doubles import postgres
 from tests.doubles.rocketchat import CLAUDE, DM, RocketChatDouble
 from tests.doubles.service import Service, service
-from tests.doubles.two import two
+from tests.doubles.two import made, two
 from tests.test_commands import moot
 from tests.test_rocketchat_whole import SECRETS, answered, answers
 
@@ -89,3 +93,42 @@ async def test_a_cursor_that_an_earlier_version_left_in_a_file_is_moved(tmp_path
         assert "bot.state_moved" in after.log()
         assert [path.name for path in file.parent.glob("cursor*")] == ["cursor.json.moved"]
         assert '"since"' in await state(url)
+
+
+async def version(url: str, change: str = "") -> str:
+    """That of the tables. change: made to them first."""
+    async with Store.open(url) as store:
+        return await store.write(partial(_version, change=change))
+
+
+def _version(connection: Connection, change: str) -> str:
+    for statement in filter(None, change.split(";")):
+        connection.execute(text(statement))
+    return str(connection.execute(text("SELECT version_num FROM alembic_version")).scalar())
+
+
+async def test_a_newer_version_does_not_change_the_tables_under_one_that_leads(
+    tmp_path: Path,
+) -> None:
+    if not postgres.installed():
+        pytest.skip("there is no PostgreSQL here")
+    with postgres.server() as server:
+        url = await postgres.new_database(server)
+        older = made(tmp_path / "older", "", url, 0, {})
+        newer = made(tmp_path / "newer", "", url, 0, {})
+        await older.start()
+        try:
+            before = "ALTER TABLE page_tokens DROP hash; UPDATE alembic_version SET version_num = "
+            assert await version(url, before + "'0020'") == "0020"
+            await newer.begin()
+            assert await newer.ended() == 2
+            assert f":{older.pid}:" in newer.log()
+            assert "leads on it and knows no later version: stop that one" in newer.log()
+            async with aiohttp.ClientSession() as client, client.get(older.url + "healthz") as well:
+                assert well.status == 200
+            await older.kill()
+            await newer.start()  # it looks whether that one is gone, by itself
+            assert await version(url) == HEAD
+        finally:
+            await newer.stop()
+            await older.stop()
