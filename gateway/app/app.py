@@ -200,6 +200,7 @@ class App:
             questions=self.questions,
             accounting=self.accounting,
             progress=self._progress,
+            workers=self.workers,
         )
 
     def _commands(self) -> Commands:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from contract.chat import Chosen, HomeOpened, Inbound, Pinned
 from gateway.access.admissions import Admissions
@@ -34,6 +35,9 @@ from gateway.turns.turn import AgentCaller, TurnRunner
 from gateway.turns.voice import VoiceMessages
 from gateway.turns.windows import Windows
 from store.transcript import StoredMessage
+
+if TYPE_CHECKING:  # it brings the client of NATS, which only who has workers needs
+    from gateway.workers.opener import Workers
 
 
 def make_queues(context: Context) -> tuple[TurnQueues, TurnProgress]:
@@ -184,6 +188,7 @@ def make_runner(
     questions: Questions,
     accounting: Accounting,
     progress: TurnProgress,
+    workers: Workers | None,
 ) -> TurnRunner:
     """The runner of turns."""
     delivery = _delivery(context, memories, admissions, questions, accounting, progress)
@@ -196,6 +201,7 @@ def make_runner(
         progress=progress,
         clock=clock,
         timeout_s=context.config.turns.timeout_s,
+        waits=workers.answers.waits if workers is not None else lambda turn: False,
     )
     return TurnRunner(
         personas=context.personas,

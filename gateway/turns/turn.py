@@ -15,7 +15,7 @@ import structlog
 from composer.header import untyped
 from contract.agent import Answer
 from contract.errors import AgentError, AgentFault, MachineLost
-from contract.language import phrase, say
+from contract.language import later, phrase, say
 from contract.values import dataclass
 from gateway.access.visibility import Asked, Visibility
 from gateway.core.ledger import Turn
@@ -35,7 +35,8 @@ from store.patience import waiting
 log = structlog.stdlib.get_logger("moot.turn")
 
 FULL_HOUSE = phrase("waits for a free session")
-AGAIN = phrase("My machine went away. I begin again on another one.")
+AGAIN = phrase("I was cut off. I begin again.")
+CUT_OFF = later("I was cut off twice while I worked on this: ask again if it is still wanted.")
 MOST_ATTEMPTS = 2
 CRASHED = phrase("⚠️ Something broke on my side. The administrator finds turn {turn} in the log.")
 
@@ -62,7 +63,10 @@ class AgentCaller:
         progress: TurnProgress,
         clock: Callable[[], datetime],
         timeout_s: float,
+        waits: Callable[[str], bool],
     ) -> None:
+        """waits: whether an answer to a turn, by its id, waits to be taken."""
+        self._waits = waits
         self._visibility = visibility
         self._prompts = prompts
         self._ledger = ledger
@@ -82,6 +86,8 @@ class AgentCaller:
         """The answer, or the line that says why there is none. withdrawn: ids of turns that nobody
         wants any more. Raises MessageGone for one of these."""
         turn = run.turn
+        if turn.attempt > MOST_ATTEMPTS and not self._waits(turn.id):
+            raise AgentError("crash", "it was cut off as often as it may be", say=CUT_OFF)
         room = replace(turn.room, project=turn.room.project or persona.front.project)
         asked = await self._visibility.asked(turn, room)
         if asked is None:
@@ -215,6 +221,8 @@ class TurnRunner:
         run = replace(run, destination=destination_of(turn, run.bot, persona))
         if turn.state == "answered":
             return await self._delivery.go_on(run)
+        if turn.state == "running":  # whoever asked did not live to store an answer
+            run = _next_attempt(run)
         try:
             outcome = await self._ask(run, persona)
         finally:
@@ -238,9 +246,7 @@ class TurnRunner:
             return await self._ask_once(run, persona)
         except MachineLost as lost:
             _logged(lost)
-            turn = run.turn
-            record = {**turn.record, "attempt": turn.attempt + 1}
-            return await self._ask_once(replace(run, turn=replace(turn, record=record)), persona)
+            return await self._ask_once(_next_attempt(run), persona)
 
     async def _ask_once(self, run: TurnRun, persona: Persona | None) -> Outcome | None:
         """Raises MachineLost, the first time."""
@@ -300,6 +306,12 @@ class TurnRunner:
     async def close_questions(self, run: TurnRun) -> None:
         """Close the questions of a turn that an earlier process took."""
         await self._delivery.close_questions(run)
+
+
+def _next_attempt(run: TurnRun) -> TurnRun:
+    turn = run.turn
+    record = {**turn.record, "attempt": turn.attempt + 1}
+    return replace(run, turn=replace(turn, record=record))
 
 
 def _lesson(turn: Turn, asked: Asked, session: LiveSession, answer: Answer) -> AnsweredTurn:

@@ -42,6 +42,10 @@ class Answers:
         """The answer that an earlier process asked for and did not live to see."""
         return self._early.pop(turn, None)
 
+    def waits(self, turn: str) -> bool:
+        """True if there is one of these."""
+        return turn in self._early
+
     def wait(self, turn: str) -> asyncio.Future[Answered]:
         """For a turn's answer, under the lease that its session has."""
         self._asked.add(turn)
