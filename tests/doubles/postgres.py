@@ -114,6 +114,11 @@ class Server:
             start_new_session=True,
         )
 
+    def send(self, number: signal.Signals) -> None:
+        """A signal for all its processes."""
+        if self._process is not None:
+            os.killpg(self._process.pid, number)
+
     def kill(self) -> None:
         """`kill -9` of all its processes."""
         if self._process is not None:

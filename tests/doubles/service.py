@@ -90,6 +90,10 @@ class Service:
         assert process is not None
         return await process.wait()
 
+    def send(self, number: signal.Signals) -> None:
+        """A signal for it."""
+        os.kill(self.pid, number)
+
     async def kill(self) -> None:
         """`kill -9`."""
         await self._end(signal.SIGKILL)

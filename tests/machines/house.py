@@ -31,6 +31,7 @@ from tests.doubles.service import Service
 from tests.doubles.slack import BOT_USER, DM, GENERAL, GROUP_DM, PRIVATE, SlackDouble
 from tests.doubles.workers import Broker, WorkerProcess, free_port
 from tests.machines.links import Link
+from tests.machines.network import Network
 
 LONG_S = 90.0  # no event takes so long unless it never comes
 ROOMS = (GENERAL, PRIVATE, DM, GROUP_DM)
@@ -88,21 +89,24 @@ async def until_it(condition: Callable[[], Awaitable[Any]], what: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Somebody's question. ts: of its message. word: of its answer; no other one has it."""
+    """Somebody's question. ts: of its message. word: of its answer; no other one has it. folder:
+    shows how often an agent began with it; None: that is not to be seen. end: its answer's."""
 
     room: str
     ts: str
     word: str
-    folder: Path
+    folder: Path | None = None
+    end: str = ""
 
     def begun(self) -> int:
-        """How often an agent began with it."""
-        runs = self.folder / f"{self.word}.runs"
-        return len(runs.read_text().split()) if runs.exists() else 0
+        """How often an agent began with it, where it is to be seen."""
+        runs = self.folder / f"{self.word}.runs" if self.folder else None
+        return len(runs.read_text().split()) if runs and runs.exists() else 0
 
     def let_go(self) -> None:
         """Its agents may finish."""
-        (self.folder / f"{self.word}.go").touch()
+        if self.folder:
+            (self.folder / f"{self.word}.go").touch()
 
 
 @dataclass
@@ -139,6 +143,12 @@ class Machines:
             question.let_go()
         return question
 
+    async def ask_demo(self, text: str, word: str, end: str) -> Question:
+        """Ask the demo agent. word, end: of its answer."""
+        ts = await self.slack.say(f"<@{BOT_USER}> {text}")
+        self.asked.append(Question(GENERAL, ts, word, end=end))
+        return self.asked[-1]
+
     def posts(self, question: Question) -> list[str]:
         """Its answers, as people see them."""
         return [text for text in self.slack.texts(question.room) if question.word in text]
@@ -150,7 +160,33 @@ class Machines:
     async def answered(self, *questions: Question) -> None:
         """Wait until each has its answer."""
         for one in questions or self.asked:
-            await until(partial(self.posts, one), f"{one.word} is posted")
+            await until(partial(self._whole, one), f"{one.word} is posted")
+
+    def _whole(self, question: Question) -> bool:
+        return any(question.end in text for text in self.posts(question))
+
+    def buttons(self) -> list[tuple[str, str]]:
+        """The posts with buttons that can be pressed: channel and ts."""
+        return [
+            (channel, ts)
+            for channel, messages in self.slack.messages.items()
+            for ts, message in messages.items()
+            if any(
+                element.get("type") == "button"
+                for block in message.get("blocks") or ()
+                for element in block.get("elements", ())
+            )
+        ]
+
+    async def say_yes(self) -> None:
+        """Press every button for Yes that comes, for ever."""
+        pressed: set[str] = set()
+        while True:
+            for channel, ts in self.buttons():
+                if ts not in pressed:
+                    pressed.add(ts)
+                    await self.slack.press(channel, ts, "Yes")
+            await asyncio.sleep(0.05)
 
     # ── What is true in the end ─────────────────────────────────────────────────────────
 
@@ -182,6 +218,8 @@ class Machines:
                     f"%{one.word}.runs%",
                 )
                 assert [CUT_OFF in row[0] for row in found] == [True], f"{one.word}: not said"
+        for row in await self.sql("SELECT record FROM turns WHERE kind = 'ask'"):
+            assert json.loads(row[0]).get("attempt", 1) <= 2
         for moot in self.gateways:
             if (moot.folder / "moot.log").exists():
                 assert "Traceback" not in moot.log()
@@ -204,14 +242,24 @@ class Machines:
         newest = max(lines, key=lambda line: json.loads(line)["time"])
         return str(json.loads(newest)["worker"])
 
-    def leaders(self) -> list[Service]:
-        """The gateways that lead now, as far as they say."""
-        return [one for one in self.gateways if one.url]
+    def leader(self) -> Service:
+        """The gateway that was the last to take the lead."""
+        taken = [(one, logged(one, "lead.ours")) for one in self.gateways]
+        found, _ = max(
+            ((one, lines[-1]) for one, lines in taken if lines),
+            key=lambda pair: json.loads(pair[1])["time"],
+        )
+        return found
+
+    def count(self, event: str) -> int:
+        """How often the gateways logged it."""
+        return sum(len(logged(one, event)) for one in self.gateways)
 
     async def health(self, number: int = 0) -> dict[str, Any]:
         """A gateway's report."""
         url = f"http://127.0.0.1:{self.ports[number]}/healthz"
-        async with aiohttp.ClientSession() as client, client.get(url) as answer:
+        headers = self.gateways[number].headers
+        async with aiohttp.ClientSession(headers=headers) as client, client.get(url) as answer:
             told: dict[str, Any] = json.loads(await answer.text())
             return told
 
@@ -240,9 +288,11 @@ async def machines(
     workers: int = 2,
     agent: str = "obedient",
     table: str = "",
+    network: Network | None = None,
     **environment: str,
 ) -> AsyncIterator[Machines]:
-    """Start them all. table: lines of [workers]. environment: the workers'."""
+    """Start them all. table: lines of [workers]. network: the first gateway is there. environment:
+    the workers'."""
     if not postgres.installed():
         pytest.skip("there is no PostgreSQL here")
     async with AsyncExitStack() as stack:
@@ -265,21 +315,26 @@ async def machines(
             house.links[name] = await stack.enter_async_context(made)
             return house.links[name]
 
+        host = network.host if network is not None else "127.0.0.1"
+        to_slack = await link("slack", Link.to_port(int(slack.base.rpartition(":")[2]), host))
+        slack.base = f"http://{host}:{to_slack.port}"
+
         for name in names:
             between = await link(f"{name}-broker", Link.to_port(broker.port))
             one = WorkerProcess(broker, folder, name, AGENTS, nats=_nats(between))
             house.workers[name] = one
             stack.callback(one.end, signal.SIGKILL)
-            one.start(MOOT_DEMO_PACE="0.2", **environment)
+            one.start(**{"MOOT_DEMO_PACE": "0.2", **environment})
         database = url.partition("@/")[2].partition("?")[0]
         for number in range(gateways):
             home = folder / f"g{number}"
-            to_broker = await link(f"g{number}-broker", Link.to_port(broker.port))
-            to_store = await link(f"g{number}-database", Link.to_socket(f"{socket}/.s.PGSQL.5432"))
+            to_broker = await link(f"g{number}-broker", Link.to_port(broker.port, host))
+            server_socket = Link.to_socket(f"{socket}/.s.PGSQL.5432", host)
+            to_store = await link(f"g{number}-database", server_socket)
             house.ports.append(free_port())
             config = CONFIG.format(
                 port=house.ports[-1],
-                database=f"postgresql://moot@127.0.0.1:{to_store.port}/{database}",
+                database=f"postgresql://moot@{host}:{to_store.port}/{database}",
                 nats=_nats(to_broker),
                 workers=table,
                 slack=slack.api_url,
@@ -290,6 +345,8 @@ async def machines(
                 shutil.copytree(folder / "g0" / "data" / FOLDER, home / "data" / FOLDER)
             secrets = {"SLACK_BOT_TOKEN": slack.bot_token, "SLACK_APP_TOKEN": slack.app_token}
             moot = Service(home, secrets)
+            if number == 0 and network is not None:
+                moot.python = network.python
             house.gateways.append(moot)
             stack.push_async_callback(_stop, moot)
             await moot.begin()
@@ -305,7 +362,7 @@ async def machines(
 
 
 def _nats(link: Link) -> str:
-    return f"nats://127.0.0.1:{link.port}"
+    return f"nats://{link.host}:{link.port}"
 
 
 def _furnish(home: Path, config: str, agent: str) -> None:

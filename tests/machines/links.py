@@ -81,12 +81,12 @@ def _close(writer: asyncio.StreamWriter, *, reset: bool) -> None:
 
 
 class Link:
-    """What stands before a server. port: where. made: connections so far."""
+    """What stands before a server. host, port: where. made: connections so far."""
 
     def __init__(self, connect: Callable[[], Awaitable[Streams]]) -> None:
         self._connect = connect
         self._passages: set[_Passage] = set()
-        self.port = 0
+        self.host, self.port = "", 0
         self.fault: Fault | None = None
         self.made = 0
 
@@ -128,22 +128,23 @@ class Link:
 
     @classmethod
     @asynccontextmanager
-    async def to_port(cls, port: int) -> AsyncIterator[Link]:
-        """Before a server on a port of this machine."""
-        async with cls(lambda: asyncio.open_connection("127.0.0.1", port))._listening() as link:
+    async def to_port(cls, port: int, host: str = "127.0.0.1") -> AsyncIterator[Link]:
+        """Before a server on a port of the loopback. host: where it is reached."""
+        made = cls(lambda: asyncio.open_connection("127.0.0.1", port))
+        async with made._listening(host) as link:
             yield link
 
     @classmethod
     @asynccontextmanager
-    async def to_socket(cls, path: str) -> AsyncIterator[Link]:
+    async def to_socket(cls, path: str, host: str = "127.0.0.1") -> AsyncIterator[Link]:
         """Before a server on a Unix socket."""
-        async with cls(lambda: asyncio.open_unix_connection(path))._listening() as link:
+        async with cls(lambda: asyncio.open_unix_connection(path))._listening(host) as link:
             yield link
 
     @asynccontextmanager
-    async def _listening(self) -> AsyncIterator[Link]:
-        server = await asyncio.start_server(self.serve, "127.0.0.1", 0)
-        self.port = server.sockets[0].getsockname()[1]
+    async def _listening(self, host: str) -> AsyncIterator[Link]:
+        server = await asyncio.start_server(self.serve, host, 0)
+        self.host, self.port = server.sockets[0].getsockname()
         try:
             yield self
         finally:
