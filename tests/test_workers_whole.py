@@ -12,6 +12,7 @@ from pathlib import Path
 
 import psutil
 
+from tests.doubles.credentials import program_at
 from tests.doubles.messages_api import MessagesAPI
 from tests.doubles.obedience import furnish, messages, say
 from tests.doubles.service import Service, service
@@ -110,7 +111,22 @@ async def test_an_answer_from_another_machine_is_exact(tmp_path: Path) -> None:
     async with house(tmp_path, "demo") as moot:
         said = "ein “Zitat”, `Code` & <Zeichen>\n\n- 日本語\n- 👩‍👩‍👧‍👦"
         assert await moot.ask(f"echo {said}") == said
-        assert moot.busy().name in moot.workers
+        there = moot.busy().name
+        assert f", the one of now, on {there}" in await moot.ask("!sessions")
+        async with program_at(moot.moot.url) as client:
+            async with client.get("/api/sessions") as response:
+                assert [one["worker"] for one in (await response.json())["sessions"]] == [there]
+            async with client.get("/api/admin/sessions") as response:
+                assert [one["worker"] for one in (await response.json())["sessions"]] == [there]
+            async with client.get("/metrics") as response:
+                figures = await response.text()
+        for line in (
+            f'moot_worker_up{{worker="{there}"}} 1.0',
+            f'moot_worker_seats{{worker="{there}"}} 4.0',
+            f'moot_worker_sessions{{worker="{there}"}} 1.0',
+            "moot_worker_hop_seconds_count 1.0",
+        ):
+            assert line in figures
 
 
 async def test_a_persona_works_on_its_pool_alone_also_when_that_is_full(tmp_path: Path) -> None:
@@ -159,6 +175,10 @@ async def test_a_conversation_goes_on_on_another_machine(tmp_path: Path) -> None
         first = moot.busy()
         first.end(signal.SIGKILL)
         await until(lambda: "worker.lost" in moot.moot.log())
+        async with program_at(moot.moot.url) as client, client.get("/metrics") as response:
+            figures = await response.text()
+        assert f'moot_worker_losses_total{{worker="{first.name}"}} 1.0' in figures
+        assert f'moot_worker_up{{worker="{first.name}"}} 0.0' in figures
         told = await moot.ask("history")
         assert moot.busy() is not first
         assert "the first word" in told

@@ -90,6 +90,7 @@ def make_sessions(
     if workers is not None:
         workers.serve(lambda seats: pool.resize(seats + most), pool.end_scope, pool.spare)
         context.bus.listeners.add(workers.answers.hear)
+        workers.fleet.hop = context.metrics.watch_workers(workers.fleet.figures).hop
     return pool
 
 

@@ -78,14 +78,16 @@ class SessionCommands:
                 "@{persona} has no session here that could be told apart.", persona=persona.name
             )
         current = await self.ledger.agent_session(key, program.name)
-        lines = [await self._line(one, is_current=one.id == current) for one in past]
+        living = next((live for live in self.sessions.all() if live.key == key), None)
+        worker = living.worker if living is not None else ""
+        lines = [await self._line(one, is_current=one.id == current, worker=worker) for one in past]
         how = ", ".join(await self.settings.told(persona, key, room))
         heading = say(
             "@{persona}'s sessions here{x}:", persona=persona.name, x=f" ({how})" if how else ""
         )
         return "\n".join([heading, *lines])
 
-    async def _line(self, one: PastSession, *, is_current: bool) -> str:
+    async def _line(self, one: PastSession, *, is_current: bool, worker: str) -> str:
         asked = await self.transcript.get(one.first.message_seq)
         words = say("a message that is gone")
         if asked is not None and not asked.deleted:
@@ -94,6 +96,8 @@ class SessionCommands:
         began = moment(one.first.states[0][1]).astimezone(self.zone)
         took = say("1 turn") if one.turns == 1 else say("{turns} turns", turns=one.turns)
         now = say(", the one of now") if is_current else ""
+        if is_current and worker:
+            now = say(", the one of now, on {worker}", worker=worker)
         return f"- {one.first.seq}: {began:%Y-%m-%d %H:%M}, {took}, {words}{now}"
 
     async def _resume(self, request: CommandRequest) -> str:

@@ -128,7 +128,8 @@ class PersonaView(View):
 
 @dataclass(frozen=True, slots=True)
 class SessionView(View):
-    """A living session of an agent's program. state: e.g. "starting", "idle", "working"."""
+    """A living session of an agent's program. state: e.g. "starting", "idle", "working". worker:
+    the machine that it lives on; "": the gateway's own."""
 
     id: str
     persona: str
@@ -137,6 +138,7 @@ class SessionView(View):
     pid: int | None = None
     started_at: datetime | None = None
     terminal: bool = True  # it has a picture
+    worker: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
 from prometheus_client.exposition import generate_latest
@@ -23,6 +23,7 @@ from gateway.observability.prompt_metrics import (
     MemoryMetrics,
 )
 from gateway.observability.telemetry import moot_version
+from gateway.observability.worker_metrics import WorkerFigures, WorkerMetrics
 from store.health import StoreHealth
 
 _SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800)
@@ -111,6 +112,10 @@ class Metrics:
     def watch_bot(self, name: str, health: BotHealth) -> None:
         """Ask at each scrape how a bot fares."""
         self._bots.watch(name, health)
+
+    def watch_workers(self, figures: Callable[[], Iterable[WorkerFigures]]) -> WorkerMetrics:
+        """Ask at each scrape how the workers fare."""
+        return WorkerMetrics(self._registry, figures)
 
     def watch_store(self, health: StoreHealth) -> None:
         """Tell at each scrape whether the database takes what is written."""

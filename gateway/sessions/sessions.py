@@ -127,6 +127,7 @@ class LiveSession:
     kept: str | None = None  # the agent's session id as the ledger has it
     admission: McpGrant = field(default_factory=McpGrant)
     began_as: tuple[object, ...] = ()  # see Persona.start
+    worker: str = ""  # the machine that it lives on; "": the gateway's own
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
     users: int = 0
 

@@ -500,6 +500,7 @@ declare namespace Api {
     pid: number | null;
     started_at: string | null;
     terminal: boolean;
+    worker: string;
     room_name: string;
     room_kind: string;
     agent: string;
@@ -518,6 +519,7 @@ declare namespace Api {
     pid: number | null;
     started_at: string | null;
     terminal: boolean;
+    worker: string;
   }
 
   interface SettingsView {

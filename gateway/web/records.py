@@ -44,6 +44,7 @@ def session(live: LiveSession) -> SessionView:
         pid=live.agent.pid,
         started_at=live.started_at,
         terminal=live.context.program.typed,
+        worker=live.worker,
     )
 
 

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import structlog
 
 from contract.values import dataclass
+from gateway.observability.worker_metrics import WorkerFigures
 from gateway.workers.link import Link
 from gateway.workers.messages import VERSION, Beat, BeatReply, scope_of
 
@@ -59,6 +60,8 @@ class Fleet:
         self.term = 0  # greater than that of any gateway before
         self.workers: dict[str, HeardWorker] = {}
         self.leases: dict[str, Lessee] = {}  # by session
+        self.hop: Callable[[float], None] = lambda seconds: None  # given those of a prompt's way
+        self._losses = Counter[str]()
         self._last: dict[str, str] = {}  # where each session was last
         self._echo_at, self._hearing_since = float("-inf"), float("inf")
         self._seats = 0
@@ -80,6 +83,14 @@ class Fleet:
             return "no connection with the broker"
         lost = [name for name, one in self.workers.items() if one.lost]
         return f"lost: {', '.join(lost)}" if lost else "ok"
+
+    def figures(self) -> list[WorkerFigures]:
+        """Those of each worker that was heard lately, by name."""
+        lives = Counter(lessee.worker for lessee in self.leases.values())
+        return [
+            WorkerFigures(name, not one.lost, one.seats, lives[name], self._losses[name])
+            for name, one in sorted(self.workers.items())
+        ]
 
     def beaten(self, name: str, beat: Beat) -> BeatReply:
         """A worker is alive; returns what it is to let go."""
@@ -180,6 +191,7 @@ class Fleet:
             silent_s = now - max(one.heard_at, self._hearing_since)
             if not one.lost and silent_s > self.lost_s:
                 one.lost = True
+                self._losses[name] += 1
                 log.warning("worker.lost", worker=name, silent_s=round(silent_s, 1))
                 for lessee in self._of(name):
                     lessee.lost()

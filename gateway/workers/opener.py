@@ -249,6 +249,7 @@ class RemoteOpener:
             kept=resumes,
             admission=grant,
             began_as=persona.start,
+            worker=worker,
         )
 
     async def forget(self, scope: str, but: Collection[Path] = ()) -> tuple[str, ...]:

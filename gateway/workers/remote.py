@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import itertools
 import secrets
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -124,7 +125,9 @@ class RemoteAgent:
         self._turn, self._reply, self._shown = turn, reply, 0
         waiting = self._place.answers.wait(turn)
         try:
+            began_at = time.perf_counter()
             done = Done.model_validate_json(await self._call("ask", wanted))
+            self._place.fleet.hop(time.perf_counter() - began_at)
             if done.word != "done":
                 self.lost()
             return self._ended(await self._unless_gone(waiting))

@@ -162,7 +162,8 @@ class FakeAdmin:
             ),
             SessionLine(
                 SessionView(
-                    "demo@room:web:general", "demo", "web:general", "idle", 4712, now - 3 * hours
+                    "demo@room:web:general", "demo", "web:general", "idle", None, now - 3 * hours,
+                    worker="w1",
                 ),
                 "general", "room", "Scripted demo", now - hours, None, None,
                 None, None,

@@ -81,6 +81,7 @@ export function sessionCard(session, refresh) {
       ...phrase("since {time}", { time: when(started) }),
       " · ",
       ...phrase("last used {time}", { time: when(used) }),
+      ...(session.worker ? [" · ", ...phrase("on {worker}", { worker: session.worker })] : []),
     ),
     h(
       "dl",
