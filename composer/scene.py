@@ -91,8 +91,8 @@ def _distinct(speakers: Iterable[Speaker]) -> Iterable[Speaker]:
 
 
 CUT_OFF = (
-    "(This is your second try: you were cut off. What you had begun may be half done: look before you "
-    "do it again.)"
+    "(This is your second try: you were cut off. What you had begun may be half done: look before "
+    "you do it again.)"
 )
 
 

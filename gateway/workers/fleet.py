@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Coroutine
+from collections.abc import Callable, Collection, Coroutine, Mapping
 from typing import Any, Protocol
 
 import structlog
@@ -59,6 +59,7 @@ class Fleet:
         self.lost_s, self.changed = lost_s, changed
         self.term = 0  # greater than that of any gateway before
         self.workers: dict[str, HeardWorker] = {}
+        self.foreign: dict[str, int] = {}  # the versions of those that are given no work
         self.leases: dict[str, Lessee] = {}  # by session
         self.hop: Callable[[float], None] = lambda seconds: None  # given those of a prompt's way
         self._losses = Counter[str]()
@@ -81,8 +82,11 @@ class Fleet:
         """A word or two for the health report."""
         if not self.hears:
             return "no connection with the broker"
-        lost = [name for name, one in self.workers.items() if one.lost]
-        return f"lost: {', '.join(lost)}" if lost else "ok"
+        named = {
+            "lost": [name for name, one in self.workers.items() if one.lost],
+            "other version": list(self.foreign),
+        }
+        return "; ".join(f"{what}: {', '.join(who)}" for what, who in named.items() if who) or "ok"
 
     def figures(self) -> list[WorkerFigures]:
         """Those of each worker that was heard lately, by name."""
@@ -95,8 +99,11 @@ class Fleet:
     def beaten(self, name: str, beat: Beat) -> BeatReply:
         """A worker is alive; returns what it is to let go."""
         if beat.version != VERSION:
-            log.warning("worker.other_version", worker=name, version=beat.version)
-            return BeatReply(at=beat.at, term=self.term, gone=beat.sessions)
+            if self.foreign.get(name) != beat.version:
+                log.warning("worker.other_version", worker=name, version=beat.version)
+            self.foreign[name] = beat.version
+            return self._reply(beat, beat.sessions)
+        self.foreign.pop(name, None)
         known = self.workers.get(name)
         if known is None or known.lost or known.life != beat.life:
             log.info("worker.heard", worker=name, seats=beat.seats)
@@ -106,8 +113,12 @@ class Fleet:
                 lessee.lost()
         self._tell()
         said = beat.sessions.items()
-        gone = {one: epoch for one, epoch in said if not self.has(name, one, epoch)}
-        return BeatReply(at=beat.at, term=self.term, gone=gone)
+        return self._reply(
+            beat, {one: epoch for one, epoch in said if not self.has(name, one, epoch)}
+        )
+
+    def _reply(self, beat: Beat, gone: Mapping[str, int]) -> BeatReply:
+        return BeatReply(at=beat.at, term=self.term, gone=dict(gone), version=VERSION)
 
     def has(self, worker: str, session: str, epoch: int) -> bool:
         """True if a worker has a session under this lease."""

@@ -66,11 +66,12 @@ class Beat(Message):
 class BeatReply(Message):
     """at: of the beat. gone: sessions that the worker does not have any more, by what the gateway
     knows, with their epochs. term: the gateway's; each that begins has a greater one, and one with
-    a smaller one is heard no more."""
+    a smaller one is heard no more. version: of the gateway's messages; 0: it doesn't tell."""
 
     at: float
     term: int
     gone: dict[str, int] = {}
+    version: int = 0
 
 
 # ── What a worker is to do ──────────────────────────────────────────────────────────────
