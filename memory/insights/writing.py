@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from pydantic import BaseModel, ConfigDict, StrictStr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StrictStr, ValidationError
 
 from contract.agent import Completion, Tool, ToolUse
 from memory.layers import AnsweredTurn
@@ -58,12 +58,16 @@ belief, money or other intimate matters.
 class WrittenNotes(BaseModel):
     """The input of `write_notes`."""
 
-    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid")
 
-    pins: list[StrictStr]
-    """What is known of the person; the most useful first, at most 3."""
-    recommendations: list[StrictStr]
-    """How to work better for them; the most useful first, at most 3."""
+    pins: Annotated[
+        list[StrictStr],
+        Field(description="What is known of the person; the most useful first, at most 3."),
+    ]
+    recommendations: Annotated[
+        list[StrictStr],
+        Field(description="How to work better for them; the most useful first, at most 3."),
+    ]
 
 
 WRITE_NOTES = Tool(

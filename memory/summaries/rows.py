@@ -24,24 +24,18 @@ _Files = Annotated[tuple[Annotated[str, Field(max_length=500)], ...], Field(max_
 class SessionRecord(BaseModel):
     """A session's record. Fields that nothing is known of are empty."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
-    request: _Said
-    """What was wanted."""
-    investigated: _Said
-    """What was looked into."""
-    learned: _Said
-    """What was found out."""
-    completed: _Said
-    """What was done."""
-    next_steps: _Said
-    """What is left to do."""
-    files_read: _Files
-    """Paths, as they were written in the conversation."""
-    files_edited: _Files
-    """Likewise."""
-    notes: _Said
-    """What else somebody who goes on needs to know."""
+    request: Annotated[_Said, Field(description="What was wanted.")]
+    investigated: Annotated[_Said, Field(description="What was looked into.")]
+    learned: Annotated[_Said, Field(description="What was found out.")]
+    completed: Annotated[_Said, Field(description="What was done.")]
+    next_steps: Annotated[_Said, Field(description="What is left to do.")]
+    files_read: Annotated[
+        _Files, Field(description="Paths, as they were written in the conversation.")
+    ]
+    files_edited: Annotated[_Files, Field(description="Likewise.")]
+    notes: Annotated[_Said, Field(description="What else somebody who goes on needs to know.")]
 
 
 @dataclass(frozen=True, slots=True)
