@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
-from functools import cached_property
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 import structlog
 
 from adapters.cli.hooks import HookListener
 from gateway.access.claims import Claim
+from gateway.access.permits import Permits
 from gateway.alerts.troubles import FailedBackup
 from gateway.app.access import make_accounting, make_admissions, make_questions, make_visitors
 from gateway.app.alerts import make_alerts
-from gateway.app.behind import PAGE, load_behind
+from gateway.app.behind import AFTERWARDS, HEAD_START_S, PAGE, PROGRAMS, load_behind
 from gateway.app.context import Context
 from gateway.app.ending import Ends, finish
-from gateway.app.handlers import make_commands
 from gateway.app.jobs import begin_jobs, make_supervisor
 from gateway.app.memory import make_idle, make_memories
 from gateway.app.service_manager import Notify, keep_alive, nobody
@@ -35,7 +35,7 @@ from gateway.core.events import Stopping
 from gateway.remembering.memories import LEARN_AFTER_S, Backends
 from gateway.sessions.sandbox import Sandboxing
 from gateway.sessions.sessions import AgentProgram
-from gateway.turns.commands import CommandRunner, Commands
+from gateway.turns.commands import CommandRunner, Commands, Handler
 from gateway.turns.turn import TurnRunner
 from gateway.web.signin.names import SHELL
 from gateway.web.signin.own_token import PageSecrets
@@ -204,20 +204,29 @@ class App:
         )
 
     def _commands(self) -> Commands:
-        return make_commands(
-            self.context,
-            memories=self.memories,
-            sessions=self.sessions,
-            personas=self.persona_service,
-            schedules=self.schedules,
-            questions=self.questions,
-            admissions=self.admissions,
-            usage=self.usage,
-            queues=self.queues,
-            ended=self.idle.end,
-            accounting=self.accounting,
-            start=self.queues.start,
-        )
+        permits = Permits(self.context.access, self.context.audit)
+
+        @cache
+        def handlers() -> Mapping[str, Handler]:
+            from gateway.app.handlers import make_handlers  # loaded behind, with forty modules
+
+            return make_handlers(
+                self.context,
+                permits,
+                memories=self.memories,
+                sessions=self.sessions,
+                personas=self.persona_service,
+                schedules=self.schedules,
+                questions=self.questions,
+                admissions=self.admissions,
+                usage=self.usage,
+                queues=self.queues,
+                ended=self.idle.end,
+                accounting=self.accounting,
+                start=self.queues.start,
+            )
+
+        return Commands(permits, handlers)
 
     async def serve(
         self,
@@ -245,7 +254,7 @@ class App:
         await self.persona_service.catch_up()
         webhooks = [route for bot in self.bots.values() for route in bot.routes()]
         if len(self.bots) > 1 and not webhooks:  # these come in at the page's address
-            await load_behind(PAGE)
+            await load_behind(PAGE, HEAD_START_S)
         from gateway.app.page import serve_page
 
         people = self.visitors.people
@@ -254,12 +263,19 @@ class App:
             self.context.group.create_task(keep_alive(notify), name="watchdog")
             notify(f"READY=1\nSTATUS=serving {url}")
             self.context.spawn(self._begin_memory(), "memory begins")
+            self.context.spawn(load_behind(self._afterwards()), "loading")
             if confirms is not None:
                 self.context.spawn(self._confirm_owners(confirms), "owners")
             await ends.stop.wait()
             notify("STOPPING=1\nSTATUS=finishing what runs")
             self.context.bus.publish(Stopping())
             await finish(self.queues, config.gateway.shutdown_s, ends.at_once)
+
+    def _afterwards(self) -> tuple[str, ...]:
+        """The modules that somebody may need sooner or later."""
+        agents = {persona.front.agent for persona in self.personas.good.values()}
+        runs = any(self.sessions.opener.programs(agent).runs for agent in agents)
+        return (*AFTERWARDS, *(PROGRAMS if runs else ()))
 
     async def _confirm_owners(self, confirms: Confirms) -> None:
         claims = self.admissions.claims

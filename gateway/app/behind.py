@@ -7,12 +7,13 @@ page. A piece takes some milliseconds, in which the loop stands still.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable
 from importlib import import_module
+
+from adapters.profiles import names
 
 PAGE = (
     "gateway.settings.editing.merging",
-    "gateway.settings.editing.files",
     "adapters.screen_profile",
     "adapters.turn_signs",
     "adapters.profiles.demo",
@@ -43,16 +44,32 @@ PAGE = (
 )
 """The page's pieces, each with what it needs of those that are not there yet."""
 
-HEAD_START_S = 0.15  # in which bots have the processor alone
+AFTERWARDS = (
+    "memory.owner.commands",
+    "gateway.commands.recall",
+    "gateway.app.handlers",
+    *(f"adapters.profiles.{name.replace('-', '_')}" for name in names()),
+)
+"""Of commands, and of the administrator's lists."""
+
+PROGRAMS = (
+    "adapters.screen.screen",
+    "adapters.pty.console",
+    "adapters.reading.reply",
+    "adapters.cli.session",
+)
+"""Of an agent in a terminal."""
+
+HEAD_START_S = 0.15  # in which bots have the processor for themselves
 PATIENCE_S = 1.0  # then a loop that never rests waits no longer
 REST_S, LATE_S = 0.01, 0.002  # the loop rests when it comes no later than this
 
 
-async def load_behind(modules: Sequence[str]) -> None:
+async def load_behind(modules: Iterable[str], head_start_s: float = 0.0) -> None:
     """Import them, each when the loop rests."""
     loop = asyncio.get_running_loop()
     until = loop.time() + PATIENCE_S
-    await asyncio.sleep(HEAD_START_S)
+    await asyncio.sleep(head_start_s)
     for name in modules:
         while not await _rests() and loop.time() < until:
             pass

@@ -35,12 +35,13 @@ from gateway.questions.questions import Questions
 from gateway.remembering.memories import Memories
 from gateway.schedules.schedules import Schedules
 from gateway.sessions.pool import SessionPool
-from gateway.turns.commands import Commands, Handler
+from gateway.turns.commands import Handler
 from gateway.turns.queue import TurnQueues
 
 
-def make_commands(
+def make_handlers(
     context: Context,
+    permits: Permits,
     *,
     memories: Memories,
     sessions: SessionPool,
@@ -53,14 +54,13 @@ def make_commands(
     ended: Callable[[UnusedSession], object],
     accounting: Accounting,
     start: StartTurn,
-) -> Commands:
+) -> Mapping[str, Handler]:
     """The handlers of commands. ended: see AgentCommands. start: see RetryCommand."""
     access, zone, transcript = context.access, context.zone, context.transcript
-    permits = Permits(access, context.audit)
     config = context.config.gateway
     public_url = config.public_url or ""
     people = People(transcript, context.rosters, context.bots)
-    handlers: Mapping[str, Handler] = {
+    return {
         **_of_memory(context, memories, sessions),
         "agents": AgentCommands(context.ledger, sessions, ended, queues).run,
         "choices": _choices(context, sessions, ended).run,
@@ -78,7 +78,6 @@ def make_commands(
         "usage": UsageCommands(usage, access, clock, zone).run,
         "why": WhyCommand(context.ledger, public_url).run,
     }
-    return Commands(permits, handlers)
 
 
 def _of_memory(

@@ -52,10 +52,14 @@ def begin_jobs(
     group.create_task(memories.hearing.run(), name="memory hears")
     for bot in context.bots.values():
         group.create_task(supervisor.run(bot, intake.receive), name=f"bot {bot.name}")
-    tidy = memories.consolidation.run_all
+    tidy = partial(_consolidate, memories)
     _nightly(context, "memory consolidates", config.memory.consolidates, tidy)
     group.create_task(alerts.run(), name="alerts")
     _nightly(context, "daily backup", config.backup.at, partial(_back_up, context, backup))
+
+
+async def _consolidate(memories: Memories) -> None:
+    await memories.consolidation.run_all()  # it is made, and imported, at night
 
 
 async def _back_up(context: Context, backup: FailedBackup) -> None:

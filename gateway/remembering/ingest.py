@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from memory.extraction.extraction import Extraction
 from memory.extraction.plain import MessageFacts
 from memory.layers import Spawn
 from memory.recall.recall import Recall
 from store.transcript import StoredMessage
+
+if TYPE_CHECKING:
+    from memory.extraction.extraction import Extraction
 
 log = structlog.stdlib.get_logger("moot.memory")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from datetime import datetime, tzinfo
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from contract.briefing import Budget
 from contract.values import dataclass
@@ -15,8 +15,6 @@ from gateway.mcp.tools import MemoryTools
 from gateway.remembering.embedder import InstalledModel
 from gateway.remembering.ingest import HEARD_S, MemoryIngest
 from gateway.settings.tables import MemoryTable
-from memory.consolidation.consolidation import Consolidation
-from memory.extraction.extraction import Extraction
 from memory.extraction.plain import MessageFacts
 from memory.insights.insights import Insights
 from memory.landmarks import Landmarks
@@ -26,7 +24,6 @@ from memory.model import Called, Calls, Model, ModelOf
 from memory.observations.observer import Observer
 from memory.observations.titles import ObservationTitles
 from memory.observations.work_log import WorkLog
-from memory.owner.commands import MemoryCommands
 from memory.pace import LearningPace
 from memory.readable import ReadableMessages
 from memory.recall.index import Index
@@ -34,6 +31,11 @@ from memory.recall.recall import Recall
 from memory.recall.sources.source import MemorySource, MemorySources
 from memory.summaries.episodes import Episodes
 from store.database import Store
+
+if TYPE_CHECKING:  # each is imported where it is made
+    from memory.consolidation.consolidation import Consolidation
+    from memory.extraction.extraction import Extraction
+    from memory.owner.commands import MemoryCommands
 
 LEARN_AFTER_S = 2.0  # a busy room's turns are learned from together, and no answer waits for it
 
@@ -112,15 +114,31 @@ class Memories:
         self.episodes = self._episodes(parts)
         self.layers = self._layers(table, parts, learning)
 
-        # Who follows the chat, and who goes over what is known at night
+        self._parts = parts
+
+        # Who follows the chat
         self.hearing = MemoryIngest(
             self.messages, self.extraction, self.recall, learning.spawn, heard_s=learning.heard_s
         )
-        tidies = self._model_of("consolidation")
-        self.consolidation = Consolidation(store, index=index, model=tidies, clock=clock)
-        # Who asks: people of their own memory and of their room's, agents by their tools
-        self.keeper = MemoryCommands(store, self.slices, self.recall, clock, self.layers.settled)
+        # Agents ask by their tools
         self.tools = MemoryTools(WorkLog(store), self.recall, parts.zone)
+
+    @cached_property
+    def consolidation(self) -> Consolidation:
+        """Goes over what is known, at night."""
+        from memory.consolidation.consolidation import Consolidation
+
+        index, clock = self._parts.index, self._parts.clock
+        tidies = self._model_of("consolidation")
+        return Consolidation(self.store, index=index, model=tidies, clock=clock)
+
+    @cached_property
+    def keeper(self) -> MemoryCommands:
+        """Whom people ask, by commands, of their own memory and of their room's."""
+        from memory.owner.commands import MemoryCommands
+
+        clock, settled = self._parts.clock, self.layers.settled
+        return MemoryCommands(self.store, self.slices, self.recall, clock, settled)
 
     def _layers(
         self, table: MemoryTable, parts: MemoryParts, learning: BackgroundLearning
@@ -156,6 +174,8 @@ class Memories:
         """The extraction; None where nothing is to be extracted, or there is no model to do it."""
         if self.calls is None or not _remembers("extracted", table, has_model=True):
             return None
+        from memory.extraction.extraction import Extraction  # few have a model
+
         return Extraction(
             self.store,
             self.slices,

@@ -85,9 +85,10 @@ class CommandReply:
 
 
 class Commands:
-    """Checks that a command is allowed and hands it on. handlers: by what the table calls them."""
+    """Checks that a command is allowed and hands it on. handlers: by what the table calls them;
+    they are made when somebody gives a command."""
 
-    def __init__(self, permits: Permits, handlers: Mapping[str, Handler]) -> None:
+    def __init__(self, permits: Permits, handlers: Callable[[], Mapping[str, Handler]]) -> None:
         self._permits = permits
         self._handlers = handlers
 
@@ -104,7 +105,7 @@ class Commands:
         act = act_of(name, argument)
         theirs = [p for p in here if self._permits.given(act, turn, asked, p.name)]
         request = CommandRequest(name, argument, turn, asked, theirs)
-        return CommandReply(await self._handlers[entry.handler](request))
+        return CommandReply(await self._handlers()[entry.handler](request))
 
 
 class CommandRunner:
