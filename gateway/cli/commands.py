@@ -4,20 +4,10 @@ from __future__ import annotations
 
 import argparse
 from importlib.metadata import version
+from itertools import chain
 
-from gateway.cli.access.command import add_access
-from gateway.cli.audit import add_audit
-from gateway.cli.backup import add_backup
-from gateway.cli.diagnosis.commands import add_agents, add_check, add_describe, add_doctor
-from gateway.cli.init.command import add_init
-from gateway.cli.login import add_login
-from gateway.cli.memory.command import add_memory
-from gateway.cli.page.commands import add_page
 from gateway.cli.parser import Groups, Parser
-from gateway.cli.programs import add_programs
 from gateway.cli.run import add_run
-from gateway.cli.service.command import add_service
-from gateway.cli.worker import add_worker
 
 GROUPS: Groups = {
     "The first day": {
@@ -57,8 +47,9 @@ GROUPS: Groups = {
 }
 
 
-def make_parser() -> Parser:
-    """The parser of everything that can be typed behind `moot`."""
+def make_parser(typed: str = "") -> Parser:
+    """The parser of everything that can be typed behind `moot`. Where `run` is, it is that of `run`
+    alone: a start does not wait for the other commands."""
     parser = Parser(
         prog="moot",
         description="People and CLI agents in one room.",
@@ -68,16 +59,26 @@ def make_parser() -> Parser:
     parser.add_argument("--version", action="version", version=f"moot {version('moot')}")
     commands: argparse._SubParsersAction[argparse.ArgumentParser]
     commands = parser.add_subparsers(required=True, metavar="COMMAND")  # type: ignore[assignment]
+    if typed == "run":
+        add_run(commands)
+        _add_example(parser, "run")
+    else:
+        _add_all(parser, commands)
+    return parser
+
+
+def _add_all(parser: Parser, commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from gateway.cli.every_command import ADD
+
     help_ = commands.add_parser("help", help="print this, or the options of a command")
     help_.add_argument("about", nargs="*", metavar="COMMAND")
-    for add in (
-        *(add_init, add_run, add_check, add_doctor, add_agents, add_describe, add_login),
-        *(add_service, add_page, add_access, add_memory, add_audit, add_backup, add_worker),
-        add_programs,
-    ):
+    for add in ADD:
         add(commands)
-    for names in GROUPS.values():
-        for name, example in names.items():
-            parser.below(name).epilog = f"Example: {example}"
+    for name in chain.from_iterable(GROUPS.values()):
+        _add_example(parser, name)
     parser.below("completion").set_defaults(whole=parser)
-    return parser
+
+
+def _add_example(parser: Parser, name: str) -> None:
+    example = next(names[name] for names in GROUPS.values() if name in names)
+    parser.below(name).epilog = f"Example: {example}"

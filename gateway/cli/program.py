@@ -63,4 +63,4 @@ def _arguments(given: list[str]) -> argparse.Namespace:
     """What was typed, parsed. `moot` and `moot help` print the commands."""
     if given[:1] == ["help"]:
         given = [*given[1:], "--help"]
-    return make_parser().parse_args(given or ["--help"])
+    return make_parser(next(iter(given), "")).parse_args(given or ["--help"])
