@@ -32,14 +32,15 @@ def _dataclass(
             made.__hash__ = None
     if frozen:
         _freeze(made)
-    write = partial(_write, made, late, eq=eq, frozen=frozen)
+    compare = partial(_write_others, made, [name for name in late if name != "__init__"])
     for name in late:
+        write = partial(_write_init, made, frozen=frozen) if name == "__init__" else compare
         setattr(made, name, _until_called(made, name, write))
     return made
 
 
 def _until_called(made: type, name: str, write: Callable[[], None]) -> Callable[..., Any]:
-    """What stands for a method until it is called."""
+    """What stands for a method until it is called. Threads may write one at once."""
 
     def method(self: object, *given: Any, **named: Any) -> Any:
         write()
@@ -48,15 +49,48 @@ def _until_called(made: type, name: str, write: Callable[[], None]) -> Callable[
     return method
 
 
-def _write(made: type, late: Sequence[str], *, eq: bool, frozen: bool) -> None:
-    """Take the methods of another class with the same fields. Threads may do that at once."""
+def _write_init(made: Any, *, frozen: bool) -> None:
+    """By itself: most of what is made is never compared nor shown."""
+    fields = sorted(dataclasses.fields(made), key=lambda one: bool(one.kw_only))
+    known: dict[str, Any] = {"_set": object.__setattr__, "_NOT_GIVEN": dataclasses.MISSING}
+    takes, lines = ["self"], ["pass"]
+    for one in fields:
+        default, value = _default_of(one, known)
+        if one.init:
+            takes += ["*"] if one.kw_only and "*" not in takes else []
+            takes.append(one.name + default)
+        if value:
+            set_ = f"_set(self, {one.name!r}, {value})" if frozen else f"self.{one.name} = {value}"
+            lines.append(set_)
+    if hasattr(made, "__post_init__"):
+        lines.append("self.__post_init__()")
+    body = "\n    ".join(lines)
+    exec(f"def __init__({', '.join(takes)}):\n    {body}", known)  # noqa: S102 - as dataclasses do
+    known["__init__"].__qualname__ = f"{made.__qualname__}.__init__"
+    made.__init__ = known["__init__"]
+
+
+def _default_of(one: dataclasses.Field[Any], known: dict[str, Any]) -> tuple[str, str]:
+    """What stands behind a parameter's name, and what the field is set to; "": nothing."""
+    name, of = one.name, f"_of_{one.name}"
+    if one.default is not dataclasses.MISSING:
+        known[of] = one.default
+        return f"={of}", name if one.init else of
+    if one.default_factory is not dataclasses.MISSING:
+        known[of] = one.default_factory
+        made = f"{of}()"
+        return "=_NOT_GIVEN", f"{made} if {name} is _NOT_GIVEN else {name}" if one.init else made
+    return "", name if one.init else ""
+
+
+def _write_others(made: Any, names: Sequence[str]) -> None:
+    """Take them of another class with the same fields."""
     fields = [(one.name, one.type, one) for one in dataclasses.fields(made)]
-    ends = {"__post_init__": None} if hasattr(made, "__post_init__") else {}
-    slots = "__slots__" in vars(made)  # then it is `__init__` that sets all defaults
+    hashes = "__hash__" in names
     twin = dataclasses.make_dataclass(
-        made.__name__, fields, namespace=ends, eq=eq, frozen=frozen, slots=slots
+        made.__name__, fields, namespace={"__doc__": "-"}, init=False, unsafe_hash=hashes
     )
-    for name in late:
+    for name in names:
         setattr(made, name, vars(twin)[name])
 
 
