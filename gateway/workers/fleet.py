@@ -144,6 +144,14 @@ class Fleet:
             return last
         return max(free, key=lambda name: (free[name], name), default=None)
 
+    def knows(self, session: str) -> bool:
+        """True if it is known where a session was last."""
+        return session in self._last
+
+    def was(self, session: str, worker: str) -> None:
+        """An earlier gateway had it there."""
+        self._last.setdefault(session, worker)
+
     def let(self, session: str, lessee: Lessee) -> None:
         """A session lives on a worker from now on."""
         self.leases[session] = lessee

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import json
 import ssl
+import time
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager
@@ -18,7 +19,7 @@ import structlog
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
 from nats.js.api import ConsumerConfig, KeyValueConfig, ObjectStoreConfig, StreamConfig
-from nats.js.errors import NoKeysError, NotFoundError, ObjectNotFoundError
+from nats.js.errors import BucketNotFoundError, NoKeysError, NotFoundError, ObjectNotFoundError
 
 from contract.values import dataclass
 from gateway.workers.credentials import GATEWAY, Key
@@ -170,13 +171,23 @@ class Link:
                 filter_subject=f"{ANSWERED}.*",
             )
             await js.add_consumer(ANSWERS, consumer)
-            await js.create_key_value(KeyValueConfig(bucket=LEASES, history=1))
+            await self._prepare_leases(js)
             await js.create_object_store(HOMES, ObjectStoreConfig())
         except (NatsError, TimeoutError) as error:
             raise LinkDown(str(error)) from error
 
+    async def _prepare_leases(self, js: JetStreamContext) -> None:
+        """Numbers begin with the clock's milliseconds: a broker that lost its disk goes on beyond
+        those that workers know."""
+        try:
+            await js.key_value(LEASES)
+        except BucketNotFoundError:
+            await js.create_key_value(KeyValueConfig(bucket=LEASES, history=1))
+            await js.purge_stream(f"KV_{LEASES}", seq=time.time_ns() // 1_000_000)
+
     async def logged(self) -> AsyncIterator[Logged]:
-        """Every answer that was not done with yet, and those that come, for ever."""
+        """Every answer that was not done with yet, and those that come, for ever. What the broker
+        lost is made again."""
         waiting = await self._stream.pull_subscribe_bind(GATEWAY, ANSWERS)
         while True:
             messages: list[Msg] = []
@@ -186,6 +197,8 @@ class Link:
                 pass
             except NatsError:
                 await asyncio.sleep(AGAIN_S)
+                with contextlib.suppress(LinkDown):
+                    await self.prepare()
             for message in messages:
                 yield Logged(message.subject, unpacked(message.data), _done(message))
 
@@ -194,6 +207,16 @@ class Link:
         try:
             kept = await self._stream.key_value(LEASES)
             return await kept.put(session, worker.encode())
+        except (NatsError, TimeoutError) as error:
+            raise LinkDown("lease") from error
+
+    async def last_worker(self, session: str) -> str | None:
+        """The worker that had a session last, as far as is known. Raises LinkDown."""
+        try:
+            kept = await self._stream.key_value(LEASES)
+            return ((await kept.get(session)).value or b"").decode() or None
+        except NotFoundError:
+            return None
         except (NatsError, TimeoutError) as error:
             raise LinkDown("lease") from error
 

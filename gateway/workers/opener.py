@@ -179,6 +179,7 @@ class RemoteOpener:
         pool = persona.front.workers
         among = None if pool is None else frozenset(self._pools.get(pool, ()))
         while True:
+            await self._look_back(session)
             link, worker = self._workers.link, self._place(session, tried, among)
             if link is not None and worker is not None:
                 try:
@@ -197,6 +198,14 @@ class RemoteOpener:
                 raise AgentError("startup", "no worker has a free seat", say=NONE_THERE)
             await asyncio.sleep(LOOK_S)  # the pool gave it a place: one is about to be free
             tried = frozenset()
+
+    async def _look_back(self, session: str) -> None:
+        """Learn where a session was before this gateway began: its folders are there."""
+        link, fleet = self._workers.link, self._workers.fleet
+        if link is not None and not fleet.knows(session) and not self._apart:
+            with contextlib.suppress(LinkDown):
+                if (worker := await link.last_worker(session)) is not None:
+                    fleet.was(session, worker)
 
     def _place(self, session: str, but: frozenset[str], among: frozenset[str] | None) -> str | None:
         """The worker for a session; None: none has a seat, or what is erased of its scope is not

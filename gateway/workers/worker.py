@@ -79,8 +79,7 @@ class Worker:
         self._epochs: dict[str, int] = {}  # the newest of each session
         self._opening: dict[str, asyncio.Lock] = {}
         self._starting = 0
-        self._term = 0
-        self._gateway = VERSION  # of its messages
+        self._term, self._gateway = 0, VERSION  # of whoever leads, and of its messages
         self._calls = HeldCalls()
         self._handed = HandedContents()
         self._life = secrets.token_hex(8)
@@ -147,10 +146,9 @@ class Worker:
         reply = BeatReply.model_validate_json(data)
         if not self._serves(reply.term):
             return
-        if reply.version not in (self._gateway, 0):
-            self._gateway = reply.version
-            if reply.version != VERSION:
-                log.warning("gateway.other_version", version=reply.version, own=VERSION)
+        if reply.version not in (self._gateway, VERSION, 0):
+            log.warning("gateway.other_version", version=reply.version, own=VERSION)
+        self._gateway = reply.version
         for name, epoch in reply.gone.items():
             held = self._held.get(name)
             if held is not None and held.lease.epoch == epoch:
