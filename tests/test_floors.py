@@ -69,7 +69,7 @@ PACKAGES: Mapping[str, Sequence[set[str]]] = {
         {"settings"},
         {"core", "mcp"},
         {"observability"},
-        {"audit"},
+        {"audit", "files"},
         {"access", "sessions"},
         {"limits", "questions", "remembering", "backup", "workers"},
         {"turns"},

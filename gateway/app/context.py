@@ -18,8 +18,11 @@ from gateway.audit.chain import ANCHOR
 from gateway.core.clock import clock
 from gateway.core.events import EventBus
 from gateway.core.log_context import own_log_context
+from gateway.core.private_folders import FILES
 from gateway.core.redaction import Redactor
 from gateway.core.sql_ledger import SqlLedger
+from gateway.files.shared import SharedFiles
+from gateway.files.store import FileStore
 from gateway.observability.metrics import Metrics
 from gateway.observability.telemetry import Telemetry
 from gateway.sessions.room_settings import RoomSettings
@@ -53,6 +56,7 @@ class Context:
         access: Access,
         instruments: Instruments | None = None,
         transcriber: Transcriber | None = None,
+        file_store: FileStore | None = None,
     ) -> None:
         self.config = config
         self.group = group
@@ -61,6 +65,7 @@ class Context:
         self.bots = bots
         self.access = access
         self.transcriber = transcriber
+        self.files = SharedFiles(config.gateway.data_dir / FILES, file_store)
         instruments = instruments or Instruments()
         self.metrics = instruments.metrics
         self.metrics.watch_store(store.health)

@@ -17,6 +17,7 @@ from gateway.app.supervisor import Supervisor
 from gateway.core.clock import clock
 from gateway.core.events import AccessChanged
 from gateway.core.lock import reached, tell_address
+from gateway.core.private_folders import FILES
 from gateway.limits.accounting import Accounting
 from gateway.personas.choices import AgentChoices
 from gateway.personas.dry_run import DryRuns
@@ -222,7 +223,8 @@ def _page_settings(context: Context) -> PageSettings:
     """How the page is served."""
     config = context.config
     return PageSettings(
-        files=config.gateway.data_dir / "files",
+        files=config.gateway.data_dir / FILES,
+        fetch=context.files.fetch_folder,
         host=config.gateway.host,
         port=config.gateway.port,
         access=page_auth(config),

@@ -29,6 +29,7 @@ from gateway.app.standby import StoppedWaiting, leading
 from gateway.core.lock import hold
 from gateway.core.private_folders import keep_private
 from gateway.core.redaction import Redactor
+from gateway.files.shared import open_store
 from gateway.observability.metrics import Metrics
 from gateway.observability.telemetry import open_telemetry
 from gateway.remembering.embedder import InstalledModel
@@ -117,6 +118,7 @@ async def _run(
     states = BotStates(config.gateway.data_dir / "bots")
     bots = make_bots(config, environment, personas, access, redactor.learn_one, states)
     secrets = _page_secrets(config, environment)
+    file_store = open_store(config, environment)
     async with (
         open_model(config, environment) as model,
         Store.open(config.store_url, patience_s=config.store.patience_s) as store,
@@ -136,7 +138,17 @@ async def _run(
 
         def make_app(group: asyncio.TaskGroup) -> App:
             return App(
-                Context(config, group, store, personas, bots, access, instruments, transcriber),
+                Context(
+                    config,
+                    group,
+                    store,
+                    personas,
+                    bots,
+                    access,
+                    instruments,
+                    transcriber,
+                    file_store,
+                ),
                 programs=Programs(config.agents, environment, hooks, connections),
                 backends=Backends(index, model, sources, InstalledModel(config, environment)),
                 page_secrets=secrets,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from gateway.app.context import Context
 from gateway.core.clock import clock
 from gateway.core.events import PersonasChanged
+from gateway.core.private_folders import FILES
 from gateway.mcp.endpoint import KeptFiles, McpEndpoint
 from gateway.observability.metering import memory_bytes, most_sessions
 from gateway.personas.service import PersonaService
@@ -100,7 +101,8 @@ def _memory_door(
     config = context.config
     if hooks is None or not config.memory.mcp:
         return None
-    kept = KeptFiles(config.gateway.data_dir / "files", config.turns.file_mb * 1_000_000)
+    folder, most_bytes = config.gateway.data_dir / FILES, config.turns.file_mb * 1_000_000
+    kept = KeptFiles(folder, most_bytes, context.files.keep)
     return McpEndpoint(hooks, memories.tools, context.spawn, kept)
 
 

@@ -140,7 +140,8 @@ def _make_changes(
 
     listeners = MessageListeners(context.bus, context.metrics.stored, hearing.heard, edited)
     transcript, tombstones = context.transcript, context.tombstones
-    return Changes(transcript, listeners, queues, hearing.changed, clock, tombstones)
+    changed, files = hearing.changed, context.files
+    return Changes(transcript, listeners, queues, changed, clock, tombstones, files)
 
 
 def _make_voice(context: Context) -> VoiceMessages:
@@ -268,5 +269,6 @@ def make_prompts(context: Context, memories: Memories) -> Prompts:
             budget,
             config.turns.max_hops,
             context.settings.session_thread,
+            context.files.placed,
         ),
     )

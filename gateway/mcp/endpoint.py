@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from adapters.agent import MemoryServer
 from contract.values import dataclass
-from gateway.mcp.file_desk import FileDesk, HandedFiles
+from gateway.mcp.file_desk import FileDesk, HandedFiles, Share, on_this_machine
 from gateway.mcp.pipe import URL
 from gateway.mcp.tools import MemoryTools, SessionTools
 from memory.observations.work_log import WorkReader
@@ -40,10 +40,11 @@ MOST_PIPES = 4  # of one session: a program that starts its servers again leaves
 
 @dataclass(frozen=True, slots=True)
 class KeptFiles:
-    """Where files are kept that agents hand over, and how large one may be."""
+    """Where files are kept that agents hand over, and how large one may be. share: told of each."""
 
     folder: Path
     most_bytes: int
+    share: Share = on_this_machine
 
 
 @dataclass(slots=True)
@@ -82,7 +83,7 @@ class McpGrant:
             return None
         if bounds.desk is None:
             most = min(bounds.most_bytes or kept.most_bytes, kept.most_bytes)
-            bounds.desk = FileDesk(self.files, kept.folder, most, bounds.clean)
+            bounds.desk = FileDesk(self.files, kept.folder, most, bounds.clean, kept.share)
         return bounds.desk
 
     def reader(self) -> WorkReader | None:

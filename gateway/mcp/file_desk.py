@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import Protocol
 
@@ -74,18 +74,32 @@ class SessionFiles:
         return data
 
 
+Share = Callable[[Iterable[Attachment]], Awaitable[None]]
+"""Lets other machines have files of this one."""
+
+
+async def on_this_machine(files: Iterable[Attachment]) -> None:
+    """They stay here."""
+
+
 class FileDesk:
     """The files of one turn. kept: where Moot keeps files. clean: takes known secrets out of a
     text."""
 
     def __init__(
-        self, files: HandedFiles, kept: Path, most_bytes: int, clean: Callable[[str], str]
+        self,
+        files: HandedFiles,
+        kept: Path,
+        most_bytes: int,
+        clean: Callable[[str], str],
+        share: Share = on_this_machine,
     ) -> None:
         self.taken: list[HandedFile] = []
         self._files = files
         self._kept = kept
         self._most_bytes = most_bytes
         self._clean = clean
+        self._share = share
 
     async def take(self, path: str, comment: str = "") -> str:
         """Keep a copy, to be posted with the answer; return a sentence for the agent. Raises
@@ -99,6 +113,7 @@ class FileDesk:
             if handed.file.name == name and await asyncio.to_thread(_holds, handed.file, data):
                 return f"{name} is posted with your answer already."
         file = await asyncio.to_thread(self._keep, name, data)
+        await self._share([file])
         said = flat(self._clean(comment))[:COMMENT_CHARS]
         self.taken.append(HandedFile(file, said))
         log.info("file.handed_over", bytes=file.size_bytes, mime=file.mime)

@@ -17,7 +17,7 @@ from contract.refusals import why
 from gateway.settings.access import AccessTable
 from gateway.settings.backup import BackupTable
 from gateway.settings.bots import TABLES, AnyBotTable
-from gateway.settings.connections import ConnectionsTable, WorkersTable
+from gateway.settings.connections import ConnectionsTable, FilesTable, WorkersTable
 from gateway.settings.limits import LimitsTable, PriceTable
 from gateway.settings.logs import AlertsTable, LogsTable, TelemetryTable
 from gateway.settings.mistakes.lines import line_of
@@ -58,6 +58,7 @@ class Config(Table):
     connections: ConnectionsTable = ConnectionsTable()
     oidc: OidcTable | None = None
     store: StoreTable = StoreTable()
+    files: FilesTable = FilesTable()
     bots: Annotated[tuple[AnyBotTable, ...], AfterValidator(_named)] = ()
     agents: dict[str, AgentTable] = Field(default_factory=dict)
     access: AccessTable = AccessTable()

@@ -1,13 +1,13 @@
-"""[connections] and [workers] in moot.toml: who may come to the page, the API and the webhooks, and
-how long each may take; where agents on other machines are reached."""
+"""[connections], [workers] and [files] in moot.toml: who may come to the page, the API and the
+webhooks, and how long each may take; where agents on other machines are reached, and files kept."""
 
 from __future__ import annotations
 
 from ipaddress import ip_address
-from typing import Annotated
+from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from gateway.settings.tables import Table
 
@@ -34,6 +34,33 @@ class ConnectionsTable(Table):
             except ValueError:
                 raise ValueError(f"{given!r} is not an IP address, e.g. 127.0.0.1") from None
         return value
+
+
+class FilesTable(Table):
+    """Where the files of messages are kept beside this machine's data_dir.
+
+    store: "file": nowhere, or in an S3 bucket. endpoint: of another one than Amazon's. prefix: what
+    the objects' names begin with.
+    """
+
+    store: Literal["file", "s3"] = "file"
+    bucket: str | None = None
+    endpoint: str | None = None
+    region: str = "us-east-1"
+    prefix: str = ""
+
+    @field_validator("endpoint")
+    @classmethod
+    def _url(cls, value: str | None) -> str | None:
+        if value is not None and urlsplit(value).scheme not in ("http", "https"):
+            raise ValueError("write the server's address, e.g. https://minio.example.org:9000")
+        return value
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        if self.store == "s3" and not self.bucket:
+            raise ValueError('store = "s3" needs a bucket: bucket = "moot-files"')
+        return self
 
 
 # ── Workers ─────────────────────────────────────────────────────────────────────────────

@@ -23,6 +23,7 @@ from gateway.core.ledger import Accepted
 from gateway.core.reading import read
 from gateway.core.sql_ledger import SqlLedger
 from gateway.core.views import RoomView
+from gateway.files.shared import SharedFiles
 from gateway.turns.admission import Admission, Admitted
 from gateway.turns.progress import TurnRun
 from gateway.turns.queue import TurnQueues
@@ -92,9 +93,11 @@ class Changes:
         changed: Callable[[StoredMessage], None],
         clock: Callable[[], datetime],
         tombstones: Tombstones,
+        files: SharedFiles,
     ) -> None:
         self._transcript = transcript
         self.tombstones = tombstones
+        self.files = files
         self.listeners = listeners
         self._queues = queues
         self._changed = changed
@@ -224,6 +227,7 @@ class Intake:
         if inbound.attachments:
             inbound, unheard = await self._voice.written(inbound)
             notice = "\n".join(filter(None, (notice, unheard)))
+            await self._changes.files.keep(inbound.attachments)
         inbound = _checked(inbound)
         reading = read(inbound.content, reply=inbound.reply_to is not None)
         route = await self._router.route(inbound, bot, reading, trusted=trusted)

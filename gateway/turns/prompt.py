@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 
 from adapters.agent import TurnContext
@@ -93,15 +93,22 @@ class MessageGone(MootError):
     """The message that asked was deleted meanwhile: nobody wants an answer any more."""
 
 
+async def as_it_is(briefing: Briefing) -> Briefing:
+    """All attachments are on this machine."""
+    return briefing
+
+
 @dataclass(frozen=True, slots=True)
 class PromptSettings:
     """The configuration of prompts. timezone: IANA name; times are shown in it. session_thread: the
-    thread whose session takes what stands in a thread of a room."""
+    thread whose session takes what stands in a thread of a room. placed: brings attachments to this
+    machine."""
 
     timezone: str
     budget: Budget
     max_hops: int
     session_thread: SessionThread = no_threads
+    placed: Callable[[Briefing], Awaitable[Briefing]] = as_it_is
 
 
 def finished(
@@ -171,6 +178,7 @@ class Prompts:
             if session.program.typed:
                 names = [n for persona in self._personas.good.values() for n in persona.names]
             if session.files is not None:
+                briefing = await self._settings.placed(briefing)
                 if session.confined:
                     briefing = await copy_attachments(briefing, session.files)
                 most = briefing.budget.message

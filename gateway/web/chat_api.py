@@ -305,7 +305,7 @@ class ChatApi:
     async def _file(self, caller: Caller, file_id: str) -> Attachment | None:
         """A file that this caller uploaded, or that was posted where they may read; None: there is
         none for them."""
-        found = await asyncio.to_thread(self.files.find, file_id)
+        found = await self.files.found(file_id)
         if found is None or self.files.is_by(file_id, caller.person.id):
             return found
         for room_id in await self.chat.rooms_of_file(file_id):

@@ -63,6 +63,7 @@ class PageSettings:
     """
 
     files: Path
+    fetch: Callable[[str], Awaitable[None]] | None = None  # see Uploads
     host: str = "127.0.0.1"
     port: int = 0
     access: PageAuth = field(default_factory=PageAuth)
@@ -125,7 +126,9 @@ def make_app(
     webhooks: Sequence[web.RouteDef] = (),
 ) -> web.Application:
     """The application."""
-    files = Uploads(settings.files.absolute(), most_bytes=settings.most_file_bytes)
+    files = Uploads(
+        settings.files.absolute(), most_bytes=settings.most_file_bytes, fetch=settings.fetch
+    )
     redactor = settings.redactor
     hub = Hub(services.events, lambda told: redactor.clean(event_json(told, files.id_of)))
     visitors = services.visitors

@@ -8,7 +8,7 @@ import re
 import secrets
 import shutil
 import unicodedata
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from pathlib import Path
 
 from bots.kit.files import mime_of
@@ -30,9 +30,17 @@ class TooLarge(Exception):
 class Uploads:
     """Uploaded files in a directory, `<root>/<id>/<name>`."""
 
-    def __init__(self, root: Path, *, most_bytes: int) -> None:
+    def __init__(
+        self,
+        root: Path,
+        *,
+        most_bytes: int,
+        fetch: Callable[[str], Awaitable[None]] | None = None,
+    ) -> None:
+        """fetch: brings a folder of another machine's here."""
         self.root = root
         self.most_bytes = most_bytes
+        self._fetch = fetch
 
     async def save(self, name: str, chunks: AsyncIterator[bytes], by: str) -> Attachment:
         """Write somebody's file. Raises TooLarge. Nothing is left of one that was not finished."""
@@ -56,6 +64,14 @@ class Uploads:
                     raise TooLarge
                 await asyncio.to_thread(out.write, chunk)
         return size
+
+    async def found(self, file_id: str) -> Attachment | None:
+        """The file with this id, on this machine or brought here."""
+        here = await asyncio.to_thread(self.find, file_id)
+        if here is not None or self._fetch is None or not ID.fullmatch(file_id):
+            return here
+        await self._fetch(file_id)
+        return await asyncio.to_thread(self.find, file_id)
 
     def find(self, file_id: str) -> Attachment | None:
         """The file with this id."""
@@ -81,7 +97,8 @@ class Uploads:
         if attachment.path is None:
             return None
         folder = Path(attachment.path).parent
-        return folder.name if folder.parent == self.root and ID.fullmatch(folder.name) else None
+        ours = folder.parent.name == self.root.name  # as another machine's folder is called, too
+        return folder.name if ours and ID.fullmatch(folder.name) else None
 
 
 def _mark(drawn: str, by: str) -> str:

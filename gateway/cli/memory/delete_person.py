@@ -13,11 +13,14 @@ from contract.chat import MOOT
 from contract.errors import MootError
 from gateway.audit.audit import Audit, append
 from gateway.audit.chain import ANCHOR, ERASE, ranges
+from gateway.cli.command_line import environment_of
 from gateway.cli.memory.context import MemoryContext
 from gateway.cli.memory.index import index_what_waits
 from gateway.cli.memory.person_files import OnDisk, backups_of, find, remove
 from gateway.core.clock import clock
 from gateway.core.lock import hold
+from gateway.core.private_folders import FILES
+from gateway.files.shared import SharedFiles, open_store
 from gateway.sessions.room_settings import forget_choices
 from gateway.settings.personas.personas import Personas
 from gateway.workers.credentials import places_of
@@ -61,7 +64,7 @@ async def _look(on: MemoryContext, person: str) -> tuple[ErasurePlan, OnDisk]:
     find_files = partial(
         find,
         on.config.gateway.data_dir,
-        attachments=plan.files,
+        attachments=[str(_files(on).here(path)) for path in plan.files],
         scopes=plan.own | plan.knowing,
         workspaces=_workspaces(on),
     )
@@ -79,11 +82,18 @@ def _workspaces(on: MemoryContext) -> list[Path]:
     return [workspace for workspace in given if workspace is not None]
 
 
+def _files(on: MemoryContext) -> SharedFiles:
+    config = on.config
+    store = open_store(config, environment_of(on.given))
+    return SharedFiles(config.gateway.data_dir / FILES, store)
+
+
 async def _carry_out(on: MemoryContext, plan: ErasurePlan, on_disk: OnDisk) -> None:
     """The database last: what was broken off is found again by the next call."""
     audit = Audit(on.store, clock, on.config.gateway.data_dir / ANCHOR)
     if on.index is not None:
         await on.index.remove(sorted(plan.facts | plan.reworded))
+    await _files(on).forget(plan.files)
     await asyncio.to_thread(remove, on_disk, on.config.gateway.data_dir)
     places = places_of(on.config.gateway.data_dir)
     erase = partial(erase_noted, plan=plan, now=micros(clock()), known=audit.known(), places=places)

@@ -1,0 +1,1 @@
+"""The files of messages, where several machines may need them."""
