@@ -143,6 +143,10 @@ class Store(ABC):
         """An engine for what is done beside the store; None: nobody else can know the database."""
         return lone_engine(self._address) if self.dialect == "postgresql" else None
 
+    async def leader(self) -> str:
+        """The name of a gateway that leads on the database, see `living_leader`."""
+        return await living_leader(self._read) if self.dialect == "postgresql" else ""
+
     async def flush(self) -> None:
         """Return when all that was given to be written is on disk."""
         await self._writer.flush()
@@ -340,11 +344,7 @@ async def _migrate(store: Store, url: URL) -> None:
         check_known(found, HEAD)
         if url.get_backend_name() == "sqlite" and url.database:
             copy = await asyncio.to_thread(copy_before, Path(url.database), found, HEAD)
-        elif (
-            store.dialect == "postgresql"
-            and found >= LED
-            and (leader := await living_leader(store._read))
-        ):
+        elif found >= LED and (leader := await store.leader()):
             raise ConfigError(
                 f"the database has version {found} and must be brought to {HEAD}, but {leader} "
                 "leads on it and knows no later version: stop that one, and start this one again; "

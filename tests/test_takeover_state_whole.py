@@ -12,7 +12,7 @@ import aiohttp
 from tests.doubles.approvals import until
 from tests.doubles.service import Service
 from tests.doubles.slack import ASH, GENERAL, OLIVIA, SlackDouble
-from tests.doubles.two import two
+from tests.doubles.two import made, two
 from tests.test_api_whole import say
 from tests.test_approvals_whole import CLOSED, allowed, asked, open_questions, whispered
 from tests.test_commands import moot
@@ -40,6 +40,8 @@ api_url = "{api_url}"
 profile = "demo"
 env = {{ MOOT_DEMO_PACE = "0" }}
 """
+
+YES = {"delete-person": ("--yes",)}
 
 
 def there(at: Service, headers: Headers) -> Mapping[str, str]:
@@ -75,6 +77,11 @@ async def test_roles_people_tokens_choices_limits_and_memory_follow(tmp_path: Pa
             await known(house.first.url, FACT)
             await command(house.first, "access", "revoke", "web:cai")
             token = await command(house.first, "token", "--name", "ci")
+        third = made(tmp_path / "third", CONFIG, house.url, 0, {})  # nothing runs there
+        for words in (("access", "revoke", "web:ana"), ("memory", "delete-person", "web:ana")):
+            told = await asyncio.to_thread(moot, *words, *YES.get(words[1], ()), cwd=third.folder)
+            assert f":{house.first.pid}:" in told.stderr
+            assert "leads on this database: run this on its machine" in told.stderr
         await house.take_over()
         async with aiohttp.ClientSession(house.second.url) as client:
             second, at = Visitor(house.second, client), house.second

@@ -7,13 +7,12 @@ import hashlib
 import secrets
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import datetime, timedelta
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import structlog
 from sqlalchemy import Connection, bindparam, func, insert, select, text
-from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import SQLAlchemyError
 
 from contract.chat import MOOT, Room, Speaker
@@ -53,15 +52,7 @@ _NEWEST = select(func.coalesce(_LAST, ""), func.coalesce(_HEAD, ""))
 _EARLIER = select(_C.seq).where(_C.at < bindparam("began_at")).limit(1)
 _FOLLOWED = select(_C.seq).where(_C.before == bindparam("head")).limit(1)
 _CUTS = select(_C.detail).where(_C.act == bindparam("cut"))
-_NEW_HEAD = postgresql.insert(audit_head).values(id=1, hash=bindparam("head"))
-_APPEND = {
-    "sqlite": insert(audit),
-    "postgresql": insert(audit).add_cte(
-        _NEW_HEAD.on_conflict_do_update(
-            index_elements=["id"], set_={"hash": _NEW_HEAD.excluded.hash}
-        ).cte("head")
-    ),
-}
+_APPEND = insert(audit)
 _CLAIM = {  # the write lock before the newest row is read: another process may append, too
     "sqlite": text("UPDATE audit SET seq = seq WHERE 0"),
     "postgresql": text("LOCK TABLE audit IN SHARE ROW EXCLUSIVE MODE"),
@@ -338,8 +329,21 @@ def _columns(
 
 def _appended(connection: Connection, row: Mapping[str, Any], before: str) -> str:
     values = sealed(row, before, partial(secrets.token_hex, SALT_BYTES))
-    connection.execute(_APPEND[connection.dialect.name], values | {"head": values["hash"]})
+    if connection.dialect.name == "sqlite":
+        connection.execute(_APPEND, values)
+    else:
+        connection.execute(_append_with_head(), values | {"head": values["hash"]})
     return str(values["hash"])
+
+
+@cache
+def _append_with_head() -> Any:
+    """It also keeps the hash in the table that each machine reads, in one statement."""
+    from sqlalchemy.dialects import postgresql  # see `insert_of` in store/database.py
+
+    new = postgresql.insert(audit_head).values(id=1, hash=bindparam("head"))
+    kept = new.on_conflict_do_update(index_elements=["id"], set_={"hash": new.excluded.hash})
+    return _APPEND.add_cte(kept.cte("head"))
 
 
 def _is_told(connection: Connection, head: str) -> bool:

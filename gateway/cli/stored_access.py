@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from contract.errors import ConfigError
 from contract.values import dataclass
 from gateway.access.access import Access
 from gateway.access.admissions import Admissions
@@ -28,10 +29,17 @@ class StoredAccess:
     admissions: Admissions
 
 
+async def check_alone(store: Store) -> None:
+    """Raises ConfigError while a gateway leads on another machine: it would not hear of a change."""
+    if leader := await store.leader():
+        raise ConfigError(f"{leader} leads on this database: run this on its machine")
+
+
 @asynccontextmanager
 async def open_stored_access(config: Config) -> AsyncIterator[StoredAccess]:
     """Read them. Whoever opens them holds the data directory's lock. Raises ConfigError."""
     async with Store.open(config.store_url) as store:
+        await check_alone(store)
         transcript, access = Transcript(store), Access(config.access)
         ledger = SqlLedger(store, transcript)
         audit = Audit(store, clock, config.gateway.data_dir / ANCHOR)

@@ -17,6 +17,7 @@ from gateway.cli.command_line import environment_of
 from gateway.cli.memory.context import MemoryContext
 from gateway.cli.memory.index import index_what_waits
 from gateway.cli.memory.person_files import OnDisk, backups_of, find, remove
+from gateway.cli.stored_access import check_alone
 from gateway.core.clock import clock
 from gateway.core.lock import hold
 from gateway.core.private_folders import FILES
@@ -51,6 +52,7 @@ async def delete_person(on: MemoryContext) -> int:
             known |= _is_known(plan, on_disk)
         return 0 if known else 1
     with hold(on.config.gateway.data_dir):
+        await check_alone(on.store)
         for person in people:
             plan, on_disk = await _look(on, person)
             await _carry_out(on, plan, on_disk)
