@@ -30,7 +30,7 @@ class StoredAccess:
 
 
 async def check_alone(store: Store) -> None:
-    """Raises ConfigError while a gateway leads on another machine: it would not hear of a change."""
+    """Raises ConfigError while a gateway leads elsewhere: it would not hear of a change."""
     if leader := await store.leader():
         raise ConfigError(f"{leader} leads on this database: run this on its machine")
 
