@@ -82,6 +82,14 @@ class EchoModel:
             await runner.cleanup()
 
 
+def install(folder: Path, slack: TimedSlack, url: str) -> dict[str, str]:
+    """Write an installation with a persona by API; gives its environment. url: of the model."""
+    (folder / "personas").mkdir(parents=True, exist_ok=True)
+    (folder / "personas" / "claude.md").write_text(PERSONA, encoding="utf-8")
+    (folder / "moot.toml").write_text(CONFIG.format(api_url=slack.api_url), encoding="utf-8")
+    return {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": url, **tokens(slack)}
+
+
 class Rows:
     """The rows of the table, of one running Moot, or of the bare bot."""
 
@@ -166,14 +174,12 @@ async def measure(given: argparse.Namespace) -> None:
     model = EchoModel()
     with tempfile.TemporaryDirectory(prefix="moot-bench-") as name:
         folder = Path(name) / "moot"
-        (folder / "personas").mkdir(parents=True)
-        (folder / "personas" / "claude.md").write_text(PERSONA, encoding="utf-8")
         async with TimedSlack.open() as slack, model.served() as url:
             assert isinstance(slack, TimedSlack)
-            environment = {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": url, **tokens(slack)}
+            environment = install(folder, slack, url)
             first = asyncio.create_task(slack.ask(GENERAL, ASK, 0), name="first")
             begin = time.perf_counter()
-            config = CONFIG.format(api_url=slack.api_url)
+            config = (folder / "moot.toml").read_text(encoding="utf-8")
             async with _moot(folder, config, environment, lag=given.lag) as moot:
                 print(f"start to the first reply in Slack: {(await first).at - begin:.2f} s")
                 await connected(slack)

@@ -20,6 +20,8 @@ from sqlalchemy import (
     true,
 )
 
+# Tables are made by migrations. Partial indexes are those of PostgreSQL as well: `postgresql_where`
+# would import its dialect wherever one is named here.
 metadata = MetaData()
 
 # SQLite counts rows up by itself only in a plain INTEGER key.
@@ -74,7 +76,6 @@ messages = Table(
         "scope",
         "seq",
         sqlite_where=text("private IS NOT NULL"),
-        postgresql_where=text("private IS NOT NULL"),
     ),
     sqlite_autoincrement=True,
 )
@@ -114,7 +115,6 @@ turns = Table(
         "again",
         unique=True,
         sqlite_where=ONCE_A_MESSAGE,
-        postgresql_where=ONCE_A_MESSAGE,
     ),
     Index("ix_turns_message", "message_seq"),  # the one above has not all of them
     Index("ix_turns_open", "state"),
