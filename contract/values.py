@@ -40,7 +40,7 @@ def _dataclass(
 
 
 def _until_called(made: type, name: str, write: Callable[[], None]) -> Callable[..., Any]:
-    """What stands for a method until it is called. Threads may write one at once."""
+    """Stands for a method until it is called. Threads may write one at once."""
 
     def method(self: object, *given: Any, **named: Any) -> Any:
         write()
@@ -71,7 +71,7 @@ def _write_init(made: Any, *, frozen: bool) -> None:
 
 
 def _default_of(one: dataclasses.Field[Any], known: dict[str, Any]) -> tuple[str, str]:
-    """What stands behind a parameter's name, and what the field is set to; "": nothing."""
+    """The words behind a parameter's name, and those that its field is set to; "": none."""
     name, of = one.name, f"_of_{one.name}"
     if one.default is not dataclasses.MISSING:
         known[of] = one.default

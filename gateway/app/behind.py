@@ -1,7 +1,7 @@
-"""What no first reply needs is imported behind the bots, a piece at a time.
+"""Modules that no first reply needs, which are imported behind the bots, one at a time.
 
 While bots connect, and while an agent thinks, the loop mostly waits: then there is time for the
-page. A piece takes some milliseconds, in which the loop stands still.
+page. A module takes some milliseconds, in which the loop stands still.
 """
 
 from __future__ import annotations

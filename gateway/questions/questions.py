@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import cached_property
+from functools import cache, partial
 from pathlib import Path
 from secrets import token_hex
 from typing import TypedDict
@@ -66,17 +66,11 @@ class Questions:
         self._publish = publish
         self._clock = clock
         self._timeout_s = timeout_s
+        self._danger = cache(partial(Danger.of, access.table.dangerous))  # forty patterns
         self._open: dict[str, PendingQuestion] = {}
         self._closed: Recent[str, PendingQuestion] = Recent(REMEMBERED)
         self._told: Recent[tuple[str, str, str], None] = Recent(REMEMBERED)
         self._codes = codes()
-
-    def _reason(self, question: Question, workspace: Path | None) -> str | None:
-        return self._danger.reason(question, workspace)
-
-    @cached_property
-    def _danger(self) -> Danger:
-        return Danger.of(self._access.table.dangerous)  # forty patterns, for whoever asks
 
     # ── Asking ──────────────────────────────────────────────────────────────────────────
 
@@ -92,7 +86,7 @@ class Questions:
         question = self._clean(question)
         if question.id in self._open or question.id in self._closed:
             question = replace(question, id=token_hex(8))  # an answer to the one before is none
-        danger = await asyncio.to_thread(self._reason, question, workspace)
+        danger = await asyncio.to_thread(lambda: self._danger().reason(question, workspace))
         why = self._why_two(turn, danger)
         if not self._access.has_approvers(turn.room, turn.persona):
             asker = await self._ledger.asker_of(turn.message_seq)
