@@ -10,6 +10,7 @@ from typing import Any
 from contract.values import dataclass
 from gateway.core.ledger import SessionKey
 from gateway.sessions.sessions import LiveSession
+from gateway.workers.homes import pack
 from gateway.workers.link import Link
 from gateway.workers.messages import OfSession, TerminalShown
 
@@ -29,6 +30,11 @@ class HeldSession:
     asking: asyncio.Task[None] | None = None
     seen_until: float = 0.0
     seeing: asyncio.Task[None] | None = None
+
+    async def record(self) -> str:
+        """What its program knows now, see `pack`."""
+        home, keeps = self.live.folder / "home", self.live.context.program.keeps
+        return await asyncio.to_thread(pack, home, keeps, self.live.agent.session_id)
 
     def watched(self) -> bool:
         """Somebody asks for its terminal; True if nobody is shown it yet."""

@@ -57,6 +57,14 @@ class Logged:
     done: Callable[[], Awaitable[None]]
 
 
+@dataclass(frozen=True, slots=True)
+class BrokerFacts:
+    """What a broker says of itself. version: major and minor. most_bytes: of a message."""
+
+    version: tuple[int, int]
+    most_bytes: int
+
+
 class Link:
     """One party's connection."""
 
@@ -66,38 +74,59 @@ class Link:
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, url: str, key: Key, name: str) -> AsyncIterator[Link]:
-        """Connect, however long that takes, as the gateway or a worker of this name."""
+    async def open(
+        cls, url: str, key: Key, name: str, told: Callable[[str], None] = lambda fault: None
+    ) -> AsyncIterator[Link]:
+        """Connect, however long that takes, as the gateway or a worker of this name. told: what
+        goes wrong meanwhile."""
+
+        async def trouble(error: Exception) -> None:
+            told(str(error) or type(error).__name__)
+            log.debug("link.trouble", error=type(error).__name__, reason=str(error))
+
         client = _SigningClient(key)
         inbox = "_INBOX" if name == GATEWAY else f"_INBOX_{name}"
         secure = url.startswith(("tls:", "wss:"))
-        await client.connect(
-            url,
-            name=f"moot {name}",
-            nkeys_seed_str=key.seed,
-            inbox_prefix=inbox,
-            tls=ssl.create_default_context() if secure else None,
-            max_reconnect_attempts=-1,
-            reconnect_time_wait=AGAIN_S,  # type: ignore[arg-type]  # it sleeps so long
-            ping_interval=PING_S,
-            pending_size=BUFFER_BYTES,
-            error_cb=_trouble,
-            disconnected_cb=_disconnected,
-            reconnected_cb=_connected,
-        )
         link = cls(client)
         try:
+            await client.connect(
+                url,
+                name=f"moot {name}",
+                nkeys_seed_str=key.seed,
+                inbox_prefix=inbox,
+                tls=ssl.create_default_context() if secure else None,
+                max_reconnect_attempts=-1,
+                reconnect_time_wait=AGAIN_S,  # type: ignore[arg-type]  # it sleeps so long
+                ping_interval=PING_S,
+                pending_size=BUFFER_BYTES,
+                error_cb=trouble,
+                disconnected_cb=_disconnected,
+                reconnected_cb=_connected,
+            )
             yield link
         finally:
             for task in link._hearing:
                 task.cancel()
             with contextlib.suppress(NatsError, OSError, TimeoutError):
-                await client.close()
+                await client.end()
 
     @property
     def up(self) -> bool:
         """True while there is a connection, as far as this end knows."""
         return self._client.is_connected
+
+    @property
+    def facts(self) -> BrokerFacts:
+        """Of the broker."""
+        version = self._client.connected_server_version
+        return BrokerFacts((version.major, version.minor), self._client.max_payload)
+
+    async def has_store(self) -> None:
+        """Ask it for JetStream. Raises LinkDown: there is none."""
+        try:
+            await self._stream.account_info()
+        except (NatsError, TimeoutError) as error:
+            raise LinkDown("JetStream") from error
 
     # ── Messages ────────────────────────────────────────────────────────────────────────
 
@@ -296,6 +325,14 @@ class _SigningClient(Client):
         super().__init__()
         self._key = key
 
+    async def end(self) -> None:
+        """Close it, also where it was broken off while it closed a connection by itself."""
+        try:
+            await self.close()
+        finally:
+            if self._transport is not None:
+                self._transport.close()  # type: ignore[no-untyped-call]
+
     def _setup_nkeys_connect(self) -> None:
         self._public_nkey, self._signature_cb = self._key.public, self._key.sign
 
@@ -322,10 +359,6 @@ def unpacked(data: bytes) -> bytes:
     if unpacking.unconsumed_tail:
         raise ValueError("larger than any message")
     return whole
-
-
-async def _trouble(error: Exception) -> None:
-    log.debug("link.trouble", error=type(error).__name__, reason=str(error))
 
 
 async def _disconnected() -> None:

@@ -54,13 +54,16 @@ def scope_of(session: str) -> str:
 
 class Beat(Message):
     """at: when, by the worker's clock. life: another word after each time that a worker lost its
-    programs. sessions: the epochs of those that live."""
+    programs. sessions: the epochs of those that live. release: of Moot. clock: seconds since 1970.
+    """
 
     at: float
     life: str
     version: int
     seats: int
     sessions: dict[str, int] = {}
+    release: str = ""
+    clock: float = 0.0
 
 
 class BeatReply(Message):

@@ -13,7 +13,6 @@ import shutil
 import tarfile
 import time
 from collections.abc import Callable, Sequence
-from glob import escape
 from pathlib import Path
 
 import structlog
@@ -22,14 +21,14 @@ from adapters.agent import Compacting, Undoing
 from contract.errors import AgentError
 from gateway.core.private_folders import LENT, SCOPES
 from gateway.core.redaction import Redactor
+from gateway.observability.telemetry import moot_version
 from gateway.sessions.opener import MemoryDoor, Opener
-from gateway.sessions.scope_folders import delete, delete_scope
 from gateway.sessions.sessions import LiveSession, session_folder
 from gateway.workers.fence import END_S, STOP_S, go_on, stop
 from gateway.workers.files import AWAY, HandedContents, fetch
 from gateway.workers.held import HeldCalls
 from gateway.workers.held_session import HeldSession, OneSession
-from gateway.workers.homes import pack, unpack
+from gateway.workers.homes import APART, erase, unpack
 from gateway.workers.link import Link
 from gateway.workers.messages import (
     VERSION,
@@ -52,7 +51,6 @@ from gateway.workers.reply import RemoteReply
 log = structlog.stdlib.get_logger("moot.workers")
 
 BEAT_S = 0.5
-APART = "apart"  # in the data directory: folders of sessions that leave nothing
 
 
 class Worker:
@@ -82,6 +80,7 @@ class Worker:
         self._term, self._gateway = 0, VERSION  # of whoever leads, and of its messages
         self._calls = HeldCalls()
         self._handed = HandedContents()
+        self._release = moot_version()
         self._life = secrets.token_hex(8)
         self._heard_at = time.monotonic()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -138,7 +137,15 @@ class Worker:
                 if held.live.agent.alive()
             }
             now = time.monotonic()
-            beat = Beat(at=now, life=self._life, version=VERSION, seats=self.seats, sessions=living)
+            beat = Beat(
+                at=now,
+                life=self._life,
+                version=VERSION,
+                seats=self.seats,
+                sessions=living,
+                release=self._release,
+                clock=time.time(),
+            )
             await self.link.say(f"moot.from.{self.name}.beat", beat.encoded())
             await asyncio.sleep(BEAT_S)
 
@@ -296,8 +303,6 @@ class Worker:
                 answer = self.redactor.clean(await agent.ask(wanted.prompt, reply))
             except AgentError as error:
                 fault = FailureTold.of(error, self.redactor)
-        home = held.live.folder / "home"
-        keeps = held.live.context.program.keeps
         ended = Answered(
             session=wanted.session,
             epoch=wanted.epoch,
@@ -306,10 +311,9 @@ class Worker:
             fault=fault,
             agent=agent.session_id,
             alive=agent.alive(),
-            home=await asyncio.to_thread(pack, home, keeps, agent.session_id),
+            home=await held.record(),
         )
-        key = f"{wanted.turn}:{wanted.epoch}"
-        sending = self.link.log(self.name, key, ended.encoded())
+        sending = self.link.log(self.name, f"{wanted.turn}:{wanted.epoch}", ended.encoded())
         task = self._spawn(asyncio.create_task(sending, name="answer"))  # also when this one ends
         self._sending[task] = ended
         task.add_done_callback(self._sending.pop)
@@ -377,25 +381,16 @@ class Worker:
 
     async def _forget(self, wanted: Forget) -> bool:
         """Delete what there is of a scope; False: something is left, or it can't be told."""
-        for held in [one for one in self._held.values() if _is_of(one.lease, wanted)]:
+        scope = wanted.scope
+        for held in [one for one in self._held.values() if one.lease.scope_digest == scope]:
             await self._end(held)
         for task, answered in list(self._sending.items()):
-            if _is_of(answered, wanted):
+            if answered.scope_digest == scope:
                 task.cancel()
         try:
-            await asyncio.to_thread(self._delete, wanted.scope, wanted.whole)
+            await asyncio.to_thread(erase, self.data_dir, wanted, self.workspaces)
         except OSError as error:
             log.warning("scope.not_forgotten", error=type(error).__name__)
             return False
         log.info("scope.forgotten", worker=self.name, whole=wanted.whole)
         return True
-
-    def _delete(self, scope_digest: str, whole: bool) -> None:
-        """Raises OSError."""
-        for apart in (self.data_dir / APART).glob(f"{escape(scope_digest)}.*"):
-            delete(apart)
-        delete_scope(self.data_dir / SCOPES, scope_digest, self.workspaces, whole=whole)
-
-
-def _is_of(said: OfSession, wanted: Forget) -> bool:
-    return said.scope_digest == wanted.scope

@@ -20,6 +20,7 @@ from gateway.cli.diagnosis.machine import check_clocks, check_machine, check_pag
 from gateway.cli.diagnosis.platforms import check_platforms
 from gateway.cli.diagnosis.sources import check_sources
 from gateway.cli.diagnosis.store import check_store
+from gateway.cli.diagnosis.workers import check_workers
 
 Check = Callable[[Installation], Awaitable[list[Finding]]]
 
@@ -48,10 +49,11 @@ EVERYTHING: Sequence[Check] = (
     check_platforms,
     check_sources,
     check_clocks,
+    check_workers,
     check_agents,
 )
 """Made by `moot doctor`, in the order in which things depend on one another."""
-_NEEDS_OTHERS = (check_platforms, check_sources, check_clocks)
+_NEEDS_OTHERS = (check_platforms, check_sources, check_clocks, check_workers)
 
 _SECRET = re.compile(r"TOKEN|SECRET|PASSWORD|_KEY")
 _PREFIXES = "|".join(["web", *(platform.form.prefix for platform in SPECS.values())])
