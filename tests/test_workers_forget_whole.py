@@ -1,4 +1,4 @@
-"""What is forgotten goes from the broker and from the workers' disks, too: at once, or later."""
+"""Forgetting reaches the broker and the workers' disks, at once or when a worker is back."""
 
 from __future__ import annotations
 

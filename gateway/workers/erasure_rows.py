@@ -1,4 +1,4 @@
-"""What is still to be deleted at the broker and on workers of scopes that were erased: its rows.
+"""Rows of erasures that the broker and workers have still to carry out.
 
 They hold nothing that says whose scope it was: a digest of it names the scope's folder everywhere.
 """

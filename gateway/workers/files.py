@@ -75,8 +75,8 @@ class GivenFiles:
     _sources: dict[str, Path | bytes] = field(default_factory=dict)
 
     def give(self, named: Mapping[str, Path | bytes]) -> list[FileGiven]:
-        """What the worker is told of them; one that is gone is left out. Reads them: off the
-        loop."""
+        """Have these from now on; returns them as the worker is told, without those that are gone.
+        Reads them: off the loop."""
         self._sources, given = {}, []
         for name, source in named.items():
             try:

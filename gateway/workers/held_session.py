@@ -32,7 +32,7 @@ class HeldSession:
     seeing: asyncio.Task[None] | None = None
 
     async def record(self) -> str:
-        """What its program knows now, see `pack`."""
+        """Its program's record as it is now, see `pack`."""
         home, keeps = self.live.folder / "home", self.live.context.program.keeps
         return await asyncio.to_thread(pack, home, keeps, self.live.agent.session_id)
 

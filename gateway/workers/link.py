@@ -59,7 +59,7 @@ class Logged:
 
 @dataclass(frozen=True, slots=True)
 class BrokerFacts:
-    """What a broker says of itself. version: major and minor. most_bytes: of a message."""
+    """A broker, as it says of itself. version: major and minor. most_bytes: of a message."""
 
     version: tuple[int, int]
     most_bytes: int

@@ -34,7 +34,7 @@ from gateway.workers.fleet import Fleet
 from gateway.workers.held import HeldCalls
 from gateway.workers.link import Link, LinkDown
 from gateway.workers.messages import Beat, Open, scope_of
-from gateway.workers.remote import Ear, GatewaySide, NoSeat, RemoteAgent
+from gateway.workers.remote import Ear, GatewaySide, Look, NoSeat, RemoteAgent
 from store.health import StoreRefusal
 
 log = structlog.stdlib.get_logger("moot.workers")
@@ -65,6 +65,11 @@ class Workers:
         workers = cls(fleet, Answers(fleet.has), erasures)
         workers.answers.erased = lambda worker, scope: worker in workers.erased_at(scope)
         return workers
+
+    def side(self, link: Link, look: Look | None) -> GatewaySide:
+        """A session's part of the gateway. look: answers its program's questions about its
+        memory."""
+        return GatewaySide(link, self.fleet, self.answers, self.calls, look)
 
     def serve(
         self,
@@ -214,44 +219,37 @@ class RemoteOpener:
         return None if BROKER in erased else self._workers.fleet.place(session, but | erased, among)
 
     async def _opened(
-        self,
-        link: Link,
-        session: str,
-        worker: str,
-        persona: Persona,
-        key: SessionKey,
-        room: Room,
+        self, link: Link, session: str, worker: str, persona: Persona, key: SessionKey, room: Room
     ) -> LiveSession:
         """Raises AgentError, NoSeat, LinkDown."""
-        epoch = await link.lease(session, worker)
-        home = await link.home(session)
+        epoch, home = await link.lease(session, worker), await link.home(session)
         program = self.programs(persona.front.agent)
         grant, door, workers = McpGrant(key.persona, key.scope), self._door, self._workers
         look = door.receiver(grant) if door is not None else None
-        place = GatewaySide(link, workers.fleet, workers.answers, workers.calls, look)
         resumes = await self._ledger.agent_session(key, program.name)
-        agent = RemoteAgent(place, session, worker, epoch)
-        wanted = Open(
-            session=agent.session,
-            epoch=agent.epoch,
-            term=workers.fleet.term,
-            **_whose(persona, key),
-            room=room,
-            resumes=resumes,
-            home=home.decode() if home and resumes else "",
-            memory=look is not None,
-            apart=self._apart,
+        agent = RemoteAgent(workers.side(link, look), session, worker, epoch)
+        await agent.open(
+            Open(
+                session=session,
+                epoch=epoch,
+                term=workers.fleet.term,
+                **_whose(persona, key),
+                room=room,
+                resumes=resumes,
+                home=home.decode() if home and resumes else "",
+                memory=look is not None,
+                apart=self._apart,
+            )
         )
-        await agent.open(wanted)
         log.info("session.opened", persona=persona.name, worker=agent.worker, resumed=agent.resumed)
         if look is not None:
             grant.files = agent.handed()
-        now = self._clock()
+        now, confined = self._clock(), agent.files is not None
         return LiveSession(
             key,
             room,
             agent,
-            SessionContext(program, files=agent.files, confined=agent.files is not None),
+            SessionContext(program, files=agent.files, confined=confined),
             started_at=now,
             used_at=now,
             workspace=agent.workspace,

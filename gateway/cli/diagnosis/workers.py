@@ -108,7 +108,7 @@ async def _broker(link: Link) -> list[Finding]:
 
 
 async def _rights(link: Link, table: WorkersTable, data_dir: Path) -> list[Finding]:
-    """Whether a key that is unknown, or a worker's, gets further than it may."""
+    """A key that is unknown, or a worker's, is tried: does it get further than it may?"""
     unknown = Finding("✗", "broker", "it lets in a key that is not known", INCLUDE)
     with contextlib.suppress(TimeoutError):
         async with _connected(table.url, Key.make(), "doctor", STRANGER_S, []):

@@ -1,4 +1,4 @@
-"""What workers have of scopes that were erased, until each has said that it is gone."""
+"""Erasures wait in the database for workers, until each has said that a scope is gone."""
 
 import sqlalchemy as sa
 from alembic import op
