@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import sqlite3
 import sys
 import time
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Engine, create_engine, event
+from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import InvalidatePoolError
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
 
 
+_PATIENT = "PRAGMA busy_timeout=5000"  # as long as another process's transaction may take
 CONNECTIONS = 16  # kept open; a few more while many read at once
 CONNECT_S = 5.0  # a server that does not answer for so long is away
 _GONE = {  # the server sees within 4 s that the other end is gone, and lets go of its locks
@@ -178,6 +180,20 @@ def _texts(given: Any) -> Any:
     return tuple(storable(value) if isinstance(value, str) else value for value in given)
 
 
+def begun_at_once(connection: Connection) -> bool:
+    """Begin to write in SQLite; False: another process writes, and would have to be waited for."""
+    raw = connection.connection.driver_connection
+    assert raw is not None
+    raw.execute("PRAGMA busy_timeout=0")
+    try:
+        raw.execute("BEGIN IMMEDIATE")
+    except sqlite3.OperationalError:
+        return False
+    finally:
+        raw.execute(_PATIENT)
+    return True
+
+
 def _pragmas(url: URL) -> Any:
     return _reads if url.query.get("mode") == "ro" else _writes
 
@@ -192,6 +208,6 @@ def _writes(connection: Any, record: object) -> None:
 
 def _reads(connection: Any, _record: object) -> None:
     cursor = connection.cursor()
-    cursor.execute("PRAGMA busy_timeout=5000")
+    cursor.execute(_PATIENT)
     cursor.execute("PRAGMA foreign_keys=ON")
     cursor.close()

@@ -43,6 +43,7 @@ class _Job:
     work: Work[Any]
     done: asyncio.Future[Any]
     later: bool = False  # nobody waits for it
+    small: bool = False
     patience: Patience = field(default_factory=patience)
     until: float | None = None  # by the loop's clock: held so long; None: it wasn't tried yet
 
@@ -55,6 +56,14 @@ class _Commit:
     id: str = field(default_factory=lambda: uuid4().hex)
     results: list[Any] | None = None
 
+    @property
+    def works(self) -> list[Work[Any]]:
+        return [job.work for job in self.jobs]
+
+    @property
+    def small(self) -> bool:
+        return all(job.small for job in self.jobs)
+
 
 class Writer:
     """Takes works in the order of their calls.
@@ -66,13 +75,13 @@ class Writer:
 
     def __init__(
         self,
-        transact: Callable[[Sequence[Work[Any]], str], Awaitable[list[Any]]],
+        transact: Callable[[Sequence[Work[Any]], str, bool], Awaitable[list[Any]]],
         health: StoreHealth,
         *,
         holds: bool,
     ) -> None:
-        """transact: commits works under an id, never two at a time. holds: it holds works; what
-        fails is else tried once again alone, and no longer."""
+        """transact: commits works under an id, never two at a time, and is told whether all are
+        small. holds: it holds works; what fails is else tried once again alone, and no longer."""
         self._transact = transact
         self._health = health
         self._holds = holds
@@ -83,18 +92,18 @@ class Writer:
         self._hurrying: asyncio.TimerHandle | None = None
         self._pause_s = FIRST_PAUSE_S
 
-    def write(self, work: Work[T]) -> asyncio.Future[T]:
+    def write(self, work: Work[T], *, small: bool = False) -> asyncio.Future[T]:
         """See Store.write."""
         if self._later:
             self._hurry()
-        job = _Job(work, asyncio.get_running_loop().create_future())
+        job = _Job(work, asyncio.get_running_loop().create_future(), small=small)
         self._jobs.put_nowait(job)
         return job.done
 
     def write_later(self, work: Work[T]) -> asyncio.Future[T]:
         """See Store.write_later."""
         loop = asyncio.get_running_loop()
-        job = _Job(work, loop.create_future(), later=True)
+        job = _Job(work, loop.create_future(), later=True, small=True)
         self._later.append(job)
         self._hurrying = self._hurrying or loop.call_later(LATER_S, self._hurry)
         return job.done
@@ -148,7 +157,7 @@ class Writer:
     async def _take(self, commit: _Commit) -> bool:
         """Commit; False: the database is away, and whoever has patience is held."""
         try:
-            results = await self._transact([job.work for job in commit.jobs], commit.id)
+            results = await self._transact(commit.works, commit.id, commit.small)
         except CommittedBefore:
             assert commit.results is not None
             results = commit.results

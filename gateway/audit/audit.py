@@ -124,7 +124,7 @@ class Audit:
     ) -> None:
         """Append a row. act: a word. detail: never a message's body, never a secret."""
         row = self._row(act, by, persona, room, turn_id, detail)
-        self.committed(await self._store.write(row))
+        self.committed(await self._store.write(row, small=True))
 
     def note_in(
         self,

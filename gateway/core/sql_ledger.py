@@ -122,7 +122,7 @@ class SqlLedger(SqlSessions, SqlPosts):
             made += self._queue(connection, told, more.requests, now)
             return Accepted(seq, new, made, more.said)
 
-        accepted = await self._store.write(work)
+        accepted = await self._store.write(work, small=True)
         self._transcript.known_rooms[inbound.room.id] = inbound.room
         return accepted
 
@@ -199,7 +199,7 @@ class SqlLedger(SqlSessions, SqlPosts):
             self._plan(connection, outcome.id, plan, now)
             return posts_of(connection, outcome.id)
 
-        return changed, await self._store.write(work)
+        return changed, await self._store.write(work, small=True)
 
     async def posted(
         self,
@@ -238,13 +238,13 @@ class SqlLedger(SqlSessions, SqlPosts):
             asked = _Asked(seq, micros(now), turn.scope, turn.room)
             return seq, self._queue(connection, asked, wanted, now)
 
-        seq, made = await self._store.write(work)
+        seq, made = await self._store.write(work, small=True)
         return changed, seq, made
 
     async def dropped(self, turn: Turn, now: datetime) -> Turn:
         """Its message was deleted while it waited."""
         changed = entered(turn, "dropped", now)
-        await self._store.write(partial(self._end, turn=changed))
+        await self._store.write(partial(self._end, turn=changed), small=True)
         return changed
 
     def _end(self, connection: Connection, turn: Turn, posts: Sequence[Post] = ()) -> None:

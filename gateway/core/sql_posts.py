@@ -101,7 +101,7 @@ class SqlPosts:
             "drafted": post.drafted,
             "created_at": post.created_at,
         }
-        row = await self._store.write(lambda c: c.execute(self._put_post, values).one())
+        row = await self._store.write(lambda c: c.execute(self._put_post, values).one(), small=True)
         return row.platform_id, row.created_at
 
     async def sent(self, post: Post, platform_id: str) -> Post:
@@ -110,7 +110,7 @@ class SqlPosts:
         if post.state != "draft":
             changed = replace(changed, state="sent")
         values = {"of": post.key, "platform_id": platform_id, "state": changed.state}
-        await self._store.write(methodcaller("execute", MARK, values))
+        await self._store.write(methodcaller("execute", MARK, values), small=True)
         return changed
 
     async def known_posts(self, room_id: str) -> frozenset[str]:
@@ -138,7 +138,7 @@ class SqlPosts:
             "by": by,
             "at": micros(now),
         }
-        await self._store.write(methodcaller("execute", DECIDE, values))
+        await self._store.write(methodcaller("execute", DECIDE, values), small=True)
 
     async def decisions(self, turn_id: str) -> list[dict[str, Any]]:
         """The people who answered the permission questions of a turn, in order."""

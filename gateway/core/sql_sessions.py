@@ -90,7 +90,7 @@ class SqlSessions:
             "ended_at": None,
         }
         work = methodcaller("execute", self._keep_session, values)
-        return self._store.write_later(work) if later else self._store.write(work)
+        return self._store.write_later(work) if later else self._store.write(work, small=True)
 
     async def retire_session(self, key: SessionKey) -> UnusedSession | None:
         """Resume it no more. None when there is none, or its end is known already."""

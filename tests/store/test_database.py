@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+import time
 import traceback
 from collections import Counter
 from pathlib import Path
@@ -45,9 +46,11 @@ async def test_a_write_is_there_for_the_next_process(url: str) -> None:
         assert await store.read(ids) == ["r1"]
 
 
-async def test_one_callers_failure_leaves_the_others_writes_whole(url: str) -> None:
+@pytest.mark.parametrize("small", [False, True])
+async def test_one_callers_failure_leaves_the_others_writes_whole(url: str, small: bool) -> None:
     async with Store.open(url) as store:
-        works = [store.write(insert(name)) for name in ("a", "b", "a", "c")]
+        await store.write(insert("0"))  # the first opens the connection
+        works = [store.write(insert(name), small=small) for name in ("a", "b", "a", "c")]
         results = await asyncio.gather(*works, return_exceptions=True)
         assert [r if isinstance(r, str) else type(r) for r in results] == [
             "a",
@@ -55,7 +58,41 @@ async def test_one_callers_failure_leaves_the_others_writes_whole(url: str) -> N
             IntegrityError,
             "c",
         ]
+        assert await store.read(ids) == ["0", "a", "b", "c"]
+
+
+async def test_a_small_write_waits_for_another_process_and_holds_up_nobody(tmp_path: Path) -> None:
+    async with Store.open(f"sqlite:///{tmp_path}/moot.db") as store:
+        await store.write(insert("a"))
+        other = sqlite3.connect(tmp_path / "moot.db", isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        writing = store.write(insert("b"), small=True)
+        turns = 0
+        while turns < 20:  # of the loop, while nothing can be written
+            await asyncio.sleep(0.005)
+            turns += 1
+        assert not writing.done()
+        other.execute("COMMIT")
+        other.close()
+        assert await writing == "b"
+        assert await store.write(insert("c"), small=True) == "c"
         assert await store.read(ids) == ["a", "b", "c"]
+
+
+async def test_small_writes_are_of_one_commit_although_others_have_their_turn(url: str) -> None:
+    def slow(connection: Connection) -> str:
+        time.sleep(0.01)
+        return insert(f"r{len(ids(connection))}")(connection)
+
+    async with Store.open(url) as store:
+        await store.write(insert("r"))
+        seen: list[int] = []
+        writing = asyncio.gather(*(store.write(slow, small=True) for _ in range(5)))
+        while not writing.done():
+            seen.append(len(await store.read(ids)))
+            await asyncio.sleep(0)
+        assert await writing == ["r1", "r2", "r3", "r4", "r5"]
+        assert set(seen) <= {1, 6}
 
 
 async def test_those_who_share_a_commit_go_on_a_few_in_a_turn_of_the_loop(url: str) -> None:
