@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import field
 from typing import Any, TypeVar
@@ -89,6 +90,7 @@ class Writer:
         self._jobs: asyncio.Queue[_Job] = asyncio.Queue()
         self._held: list[_Commit] = []
         self._later: list[_Job] = []
+        self._untold: deque[tuple[_Job, Any]] = deque()  # on disk, and not told yet
         self._hurrying: asyncio.TimerHandle | None = None
         self._pause_s = FIRST_PAUSE_S
 
@@ -169,14 +171,22 @@ class Writer:
         return True
 
     def _tell(self, results: Sequence[tuple[_Job, Any]]) -> None:
-        """Some callers at a time: each goes on with a millisecond or two of work, and all of a
-        commit's together would hold up the loop."""
-        for job, result in results[:TOLD_AT_ONCE]:
+        """Callers go on in the order of their works, those of the next commit behind these."""
+        waiting = bool(self._untold)
+        self._untold.extend(results)
+        if not waiting:
+            self._tell_some()
+
+    def _tell_some(self) -> None:
+        """Some at a time: each goes on with a millisecond or two of work, and all of a commit's
+        together would hold up the loop."""
+        for _ in range(min(TOLD_AT_ONCE, len(self._untold))):
+            job, result = self._untold.popleft()
             if not job.done.done():
                 job.done.set_result(result)
             self._jobs.task_done()
-        if left := results[TOLD_AT_ONCE:]:
-            asyncio.get_running_loop().call_soon(self._tell, left)
+        if self._untold:
+            asyncio.get_running_loop().call_soon(self._tell_some)
 
     def _wrote(self) -> None:
         self._health.known_at = asyncio.get_running_loop().time()

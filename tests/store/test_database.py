@@ -117,6 +117,25 @@ async def test_those_who_share_a_commit_go_on_a_few_in_a_turn_of_the_loop(url: s
     assert max(Counter(awake).values()) <= TOLD_AT_ONCE
 
 
+@pytest.mark.parametrize("small", [False, True])
+async def test_callers_go_on_in_the_order_of_their_works(url: str, small: bool) -> None:
+    told: list[str] = []
+
+    async def write(name: str) -> None:
+        told.append(await store.write(insert(name), small=small))
+        time.sleep(0.002)  # what it goes on with: the next commit is on disk before all are told
+
+    async with Store.open(url) as store:
+        await store.write(insert("first"))
+        async with asyncio.TaskGroup() as group:
+            for number in range(60):
+                group.create_task(write(f"r{number}"))
+                if number % 20 == 19:  # the writer takes these, and commits
+                    for _ in range(3):
+                        await asyncio.sleep(0)
+        assert told == [f"r{number}" for number in range(60)]
+
+
 async def test_several_rows_lose_what_no_database_holds(url: str) -> None:
     rows = [{"id": f"r{n}", "name": f"a\0{n}", "kind": "room", "created_at": 0} for n in range(3)]
     named = select(rooms.c.name).order_by(rooms.c.id)
