@@ -15,7 +15,7 @@ class LearningPace:
     """Lets one room after the other begin to learn. Rooms that were answered at once would learn at
     once as well, in the middle of the next answers.
 
-    busy: true while questions wait for the answers of others.
+    busy: true while questions wait for the answers of others, or for anything but their agents.
     """
 
     def __init__(self, busy: Callable[[], bool], patience_s: float = PATIENCE_S) -> None:
@@ -31,7 +31,7 @@ class LearningPace:
         until = loop.time() + self._patience_s
         async with self._line:
             await asyncio.sleep(max(self._next_at - loop.time(), 0.0))
-            while self._busy() or await self._lags():
+            while self._busy() or await self._lags() or self._busy():
                 if loop.time() >= until:
                     break
                 await asyncio.sleep(LOOK_S)

@@ -86,13 +86,13 @@ class Visibility:
         self._rosters = rosters
         self._bots = bots
 
-    async def asked(self, turn: Turn, room: Room) -> Asked | None:
-        """The question of a turn; None when its message was deleted. room: the turn's, with the
-        project whose facts its persona may be told."""
-        message = await self._transcript.get(turn.message_seq)
-        if message is None or message.deleted:
-            return None
-        return await self.of(turn, room, message)
+    async def asked(self, turn: Turn, room: Room, window: Sequence[StoredMessage]) -> Asked | None:
+        """The question of a turn, out of the window of its prompt; None when its message was
+        deleted. room: the turn's, with the project whose facts its persona may be told."""
+        for message in reversed(window):
+            if message.seq == turn.message_seq:
+                return await self.of(turn, room, message)
+        return None
 
     async def of(self, turn: Turn, room: Room, message: StoredMessage) -> Asked:
         """The same for a message that may be stored nowhere."""

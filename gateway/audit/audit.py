@@ -307,7 +307,7 @@ def append(
 ) -> str:
     """Append a row in the running transaction; return its hash. at: microseconds. known: a hash
     that the log must hold; else a row before this one says that it was cut."""
-    connection.execute(_CLAIM[connection.dialect.name])
+    _claim(connection)
     before, kept = connection.execute(_NEWEST).one()
     for head in sorted(noted_heads(known, kept) - {"", before}):
         if not _is_told(connection, head):
@@ -344,6 +344,13 @@ def _append_with_head() -> Any:
     new = postgresql.insert(audit_head).values(id=1, hash=bindparam("head"))
     kept = new.on_conflict_do_update(index_elements=["id"], set_={"hash": new.excluded.hash})
     return _APPEND.add_cte(kept.cte("head"))
+
+
+def _claim(connection: Connection) -> None:
+    """Take the lock of who appends. A transaction of SQLite that changed anything has it."""
+    raw: Any = connection.connection.driver_connection
+    if connection.dialect.name != "sqlite" or not raw.in_transaction:
+        connection.execute(_CLAIM[connection.dialect.name])
 
 
 def _is_told(connection: Connection, head: str) -> bool:

@@ -149,8 +149,9 @@ class Redactor:
         small = small_of(text)
         found = _found(self._forms, small)
         raw = small.encode("utf-8", "replace")
-        for forms, between in ((self._hex, _BETWEEN), (self._loose, _BREAKS)):
-            bare, spaced = raw.translate(None, between), f"[{re.escape(between.decode())}]*"
+        looked_for = ((self._hex, _BETWEEN, _SPACED), (self._loose, _BREAKS, _BROKEN))
+        for forms, between, spaced in looked_for:
+            bare = raw.translate(None, between)
             for form in forms:
                 if form in bare:
                     broken = spaced.join(map(re.escape, form.decode()))
@@ -377,6 +378,7 @@ def _apart(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 _BETWEEN = b" :,-%=\\x\n\t"  # what people and programs put between two bytes in hex
 _BREAKS = b' \n\r\t>|*_`"+=\\'  # what wraps a long word, quotes it, or makes a part of it bold
+_SPACED, _BROKEN = (f"[{re.escape(between.decode())}]*" for between in (_BETWEEN, _BREAKS))
 
 
 def _stretches(text: str) -> list[tuple[int, int, int]]:

@@ -119,7 +119,8 @@ class DryRuns:
         shown = replace(room, project=room.project or persona.front.project)
         asked = await self._visibility.of(turn, shown, message)
         session = SessionContext(program, rehearses=True)
-        prompt = await self._prompts.make(turn, asked, session)
+        window = await self._prompts.window(turn, session)
+        prompt = await self._prompts.make(turn, asked, session, window)
         preview = Preview(persona.body, prompt.header, program, prompt.known.missing)
         return preview, prompt, room
 

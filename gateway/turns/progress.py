@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import field, replace
 from typing import Literal
 
@@ -207,6 +208,20 @@ class TurnProgress:
         self._measure = measure
         self.works: dict[str, Work] = {}
         """The work of each turn that runs, as it may be shown, by the turn's id."""
+        self._with_agents: set[str] = set()
+
+    @contextmanager
+    def asking(self, turn: Turn) -> Iterator[None]:
+        """An agent works on a turn, until this is left."""
+        self._with_agents.add(turn.id)
+        try:
+            yield
+        finally:
+            self._with_agents.discard(turn.id)
+
+    def with_agent(self, turn: Turn) -> bool:
+        """True while its agent works on it."""
+        return turn.id in self._with_agents
 
     def run(
         self,

@@ -154,21 +154,23 @@ class Prompts:
         self._redactor = redactor
         self._settings = settings
 
+    async def window(self, turn: Turn, session: SessionContext) -> Window:
+        """The window of its prompt: the message that asked is in it unless it was deleted."""
+        return await self._windows.choose(turn, session)
+
     async def make(
         self,
         turn: Turn,
         asked: Asked,
         session: SessionContext,
+        window: Window,
         step: Steps = untimed,
         reading: Reading | None = None,
     ) -> Prompt:
-        """The prompt of a turn. reading: of its message when it came. Raises MessageGone."""
+        """The prompt of a turn. reading: of its message when it came."""
         with step("brief") as brief:
-            window = await self._windows.choose(turn, session)
             if session.rehearses:
                 window = self._with(window, asked.message)
-            elif all(line.seq != turn.message_seq for line in window.lines):
-                raise MessageGone("the message that asked was deleted")
             if session.edited:
                 window = await self._windows.with_edited(turn, session, window)
             briefing, known, window = await self._brief(turn, asked, session, window, reading)

@@ -318,8 +318,12 @@ class TurnQueues:
         return sum(queue.length() for queue in self._queues.values())
 
     def behind(self) -> bool:
-        """True while turns wait for others of their session, or messages for the disk."""
-        return self.coming > 0 or any(queue.waiting for queue in self._queues.values())
+        """True while messages wait for the disk, or turns for others of their session or for
+        anything else but their agents."""
+        return self.coming > 0 or any(
+            queue.waiting or (queue.current and not self._progress.with_agent(queue.current.turn))
+            for queue in self._queues.values()
+        )
 
     def busy(self, key: SessionKey) -> bool:
         """True while turns of a session wait or run."""

@@ -89,11 +89,13 @@ class AgentCaller:
         if turn.attempt > MOST_ATTEMPTS and not self._waits(turn.id):
             raise AgentError("crash", "it was cut off as often as it may be", say=CUT_OFF)
         room = replace(turn.room, project=turn.room.project or persona.front.project)
-        asked = await self._visibility.asked(turn, room)
+        window = await self._prompts.window(turn, session.context)
+        asked = await self._visibility.asked(turn, room, window.lines)
         if asked is None:
             raise MessageGone("the message that asked was deleted")
         session.admission.invocation = asked.invocation  # as far as its agent may look
-        prompt = await self._prompts.make(turn, asked, session.context, run.step, run.reading)
+        given = (session.context, window)
+        prompt = await self._prompts.make(turn, asked, *given, run.step, run.reading)
         if turn.id in withdrawn:
             raise MessageGone("the message that asked was deleted")
         with run.step("agent") as step:
@@ -146,7 +148,8 @@ class AgentCaller:
             log.info("prompt.typed", chars=len(prompt.text))
         log.info("agent.asked", agent=program.name, chars=len(prompt.text))
         fault: AgentFault | None = None
-        with session.working(prompt.last_seq, prompt.shown):
+        working = session.working(prompt.last_seq, prompt.shown)
+        with working, self._progress.asking(turn):
             async with reply.showing():
                 try:
                     async with asyncio.timeout(self._timeout_s):
