@@ -82,7 +82,9 @@ async def test_a_small_write_waits_for_another_process_and_holds_up_nobody(tmp_p
 async def test_small_writes_are_of_one_commit_although_others_have_their_turn(url: str) -> None:
     def slow(connection: Connection) -> str:
         time.sleep(0.01)
-        return insert(f"r{len(ids(connection))}")(connection)
+        name = f"r{len(ids(connection))}"
+        insert(name)(connection)
+        return name
 
     async with Store.open(url) as store:
         await store.write(insert("r"))
