@@ -8,11 +8,12 @@ fault falls into a turn where a test wants it, and nothing waits for a clock.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import shutil
 import signal
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -28,7 +29,7 @@ from gateway.workers.credentials import FOLDER
 from tests.doubles import postgres
 from tests.doubles.cells import SETTINGS, SHELL
 from tests.doubles.service import Service
-from tests.doubles.slack import BOT_USER, DM, GENERAL, GROUP_DM, PRIVATE, SlackDouble
+from tests.doubles.slack import BOT_USER, DM, GENERAL, GROUP_DM, OLIVIA, PRIVATE, SlackDouble
 from tests.doubles.workers import Broker, WorkerProcess, free_port
 from tests.machines.links import Link
 from tests.machines.network import Network
@@ -46,13 +47,13 @@ AGENTS = "\n".join(
         'profile = "demo"',
     )
 )
+OPEN = 'rooms = "open"\ndms = "open"'
 CONFIG = """
 [gateway]
 listen = "127.0.0.1:{port}"
 data_dir = "data"
 [access]
-rooms = "open"
-dms = "open"
+{access}
 approvers = ["slack:U0OLIVIA1"]
 [store]
 url = "{database}"
@@ -123,12 +124,13 @@ class Machines:
     links: dict[str, Link] = field(default_factory=dict)
     ports: list[int] = field(default_factory=list)
     asked: list[Question] = field(default_factory=list)
+    numbers: Iterator[int] = field(default_factory=itertools.count)
 
     # ── What people do ──────────────────────────────────────────────────────────────────
 
-    async def ask(self, *, room: str = GENERAL, free: bool = False) -> Question:
+    async def ask(self, *, room: str = GENERAL, free: bool = False, user: str = OLIVIA) -> Question:
         """Ask for some work, which takes until it is let go. free: it is at once."""
-        word = f"answer-{len(self.asked)}x"
+        word = f"answer-{next(self.numbers)}x"
         folder = self.folder / "work"
         folder.mkdir(exist_ok=True)
         command = (
@@ -136,7 +138,7 @@ class Machines:
             f"while [ ! -e {folder}/{word}.go ]; do sleep 0.05; done; echo {word}"
         )
         text = f"<@{BOT_USER}> please &lt;&lt;{command}&gt;&gt;"
-        ts = await self.slack.say(text, channel=room)
+        ts = await self.slack.say(text, user, channel=room)
         question = Question(room, ts, word, folder)
         self.asked.append(question)
         if free:
@@ -288,11 +290,12 @@ async def machines(
     workers: int = 2,
     agent: str = "obedient",
     table: str = "",
+    access: str = OPEN,
     network: Network | None = None,
     **environment: str,
 ) -> AsyncIterator[Machines]:
-    """Start them all. table: lines of [workers]. network: the first gateway is there. environment:
-    the workers'."""
+    """Start them all. table, access: lines of [workers] and [access]. network: the first gateway is
+    there. environment: the workers'."""
     if not postgres.installed():
         pytest.skip("there is no PostgreSQL here")
     async with AsyncExitStack() as stack:
@@ -337,6 +340,7 @@ async def machines(
                 database=f"postgresql://moot@{host}:{to_store.port}/{database}",
                 nats=_nats(to_broker),
                 workers=table,
+                access=access,
                 slack=slack.api_url,
                 agents=AGENTS,
             )

@@ -25,7 +25,7 @@ CELLS = {
     f"{step}: {victim}, {blow}": (step, victim, blow)
     for step, victim, blow in product(STEPS, VICTIMS, BLOWS)
 }
-SAMPLE = ("asked: leader, kill", "posted: broker, kill", "answered: database, stop 1 s")
+SAMPLE = ("asked: leader, kill", "answered: database, stop 1 s")
 AWAY_S = 2.0  # before what was killed is started again
 
 

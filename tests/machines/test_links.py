@@ -23,7 +23,7 @@ CELLS = {
     for fault in get_args(Fault)
     for seconds in SECONDS
 }
-SAMPLE = ("worker-broker down silent 3 s", "gateway-database cut 1 s")
+SAMPLE = ("worker-broker down silent 3 s",)
 TOLD_S = 10  # a fault of this length is told
 HARMLESS = ("slow", "half-open")  # of these nothing need be told
 
