@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import structlog
-from sqlalchemy import Connection, Engine, RootTransaction, inspect, text
+from sqlalchemy import Connection, Engine, RootTransaction
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
@@ -29,14 +29,13 @@ from store.engines import (
     begun_at_once,
     engine_of,
     lone_engine,
-    only_read,
-    plain_engine_of,
     silent_connections,
 )
 from store.health import StoreHealth, StoreRefusal, refusal_of, try_writing
 from store.leading import Lead, living_leader
 from store.opening import opening_fault, parsed_address
 from store.patience import patience, wait_s, waiting
+from store.versions import HEAD, LED, check_current, version_of
 from store.writer import CommitInDoubt, T, Work, Writer
 
 if TYPE_CHECKING:
@@ -44,8 +43,6 @@ if TYPE_CHECKING:
 
 log = structlog.stdlib.get_logger("moot.memory")
 
-HEAD = "0021"  # the newest file in migrations/versions; Alembic is imported only to get there
-LED = "0017"  # from this version on the database says who leads
 READERS = 2
 ON_LOOP_S = 0.002  # of small works, before others have their turn
 LOOK_S = 0.2  # between tries of a read that waits for the database
@@ -351,7 +348,7 @@ async def _opened(address: URL, *, read_only: bool) -> Store:
     try:
         store = _connected(address, read_only=read_only)
         if read_only:
-            _check_current(await store._read(_version))
+            check_current(await store._read(version_of))
         else:
             await _migrate(store, address)
     except Exception as error:
@@ -363,29 +360,13 @@ async def _opened(address: URL, *, read_only: bool) -> Store:
     return store
 
 
-def look_into(url: str) -> None:
-    """Raises ConfigError for a SQLite file that `Store.open` would refuse; changes nothing."""
-    from store.upgrading import check_known
-
-    address = parsed_address(url)
-    engine = plain_engine_of(only_read(address))
-    try:
-        with engine.connect() as connection:
-            if (found := _version(connection)) is not None:
-                check_known(found, HEAD)
-    except SQLAlchemyError as error:
-        raise ConfigError(f"[store] url: {opening_fault(error, address)}") from error
-    finally:
-        engine.dispose()
-
-
 def _connected(address: URL, *, read_only: bool) -> Store:
     engine = engine_of(address, read_only=read_only)
     return ThreadStore(engine) if isinstance(engine, Engine) else AsyncStore(engine)
 
 
 async def _migrate(store: Store, url: URL) -> None:
-    found = await store._read(_version)
+    found = await store._read(version_of)
     if found == HEAD:
         return
     from store.upgrading import check_known, copy_before, told, upgrade_whole
@@ -404,33 +385,6 @@ async def _migrate(store: Store, url: URL) -> None:
     log.info("database.migrate", **{"from": found or "nothing"}, to=HEAD)
     with told(found, HEAD, copy):
         await store._transact([upgrade_whole])
-
-
-def _check_current(found: str | None) -> None:
-    """Raises ConfigError for a database that is not to be read as it is."""
-    if found is None:
-        raise ConfigError("[store] url: there are no tables of Moot's yet: start Moot once")
-    from store.upgrading import check_known
-
-    check_known(found, HEAD)
-    if found != HEAD:
-        raise ConfigError(
-            f"the database has version {found}, and this Moot works with {HEAD}: `moot run` brings "
-            "it up to date"
-        )
-
-
-def _version(connection: Connection) -> str | None:
-    """None: there is nothing yet. Raises ConfigError for another program's tables."""
-    tables = inspect(connection).get_table_names()
-    if "alembic_version" in tables:
-        return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
-    if tables and connection.dialect.name == "sqlite":  # a server's may be shared
-        raise ConfigError(
-            f"[store] url: the database holds another program's tables ({', '.join(tables[:3])}); "
-            "name another file"
-        )
-    return None
 
 
 def insert_of(store: Store) -> Any:

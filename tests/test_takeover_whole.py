@@ -11,8 +11,9 @@ import aiohttp
 import pytest
 from sqlalchemy import Connection, delete, select, text
 
-from store.database import HEAD, Store
+from store.database import Store
 from store.gateway_schema import bot_states
+from store.versions import HEAD
 from tests.doubles import postgres
 from tests.doubles.rocketchat import CLAUDE, DM, RocketChatDouble
 from tests.doubles.service import Service, service

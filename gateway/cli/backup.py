@@ -56,7 +56,7 @@ def run_restore(arguments: argparse.Namespace) -> int:
     from gateway.backup.restore import RestoredBy, restore_in_place, restore_to
     from gateway.core.clock import clock
     from gateway.web.signin.names import SHELL
-    from store.database import HEAD
+    from store.versions import HEAD
 
     who = RestoredBy(clock(), HEAD, SHELL, account_name())
     archive = arguments.file.absolute()

@@ -32,7 +32,8 @@ from gateway.backup.backup import BackupOptions, back_up, back_up_daily, newest_
 from gateway.backup.restore import RestoredBy, restore_in_place, restore_to
 from gateway.core.lock import hold
 from gateway.settings.config import Config, load_config
-from store.database import HEAD, Store
+from store.database import Store
+from store.versions import HEAD
 from tests.conftest import NewUrl
 from tests.doubles.deep_folders import deep
 from tests.doubles.service import Service, service

@@ -18,7 +18,8 @@ from gateway.cli.diagnosis.checks import diagnose
 from gateway.cli.diagnosis.finding import Finding, Installation
 from gateway.core.lock import hold, holder
 from gateway.settings.config import load_config
-from store.database import HEAD, Store
+from store.database import Store
+from store.versions import HEAD
 from tests.doubles.service import service
 from tests.doubles.slack import SlackDouble
 

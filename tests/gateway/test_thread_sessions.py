@@ -21,7 +21,7 @@ from gateway.backup.restore import RestoredBy, restore_to
 from gateway.core.ledger import SessionKey
 from gateway.settings.access import AccessTable, GrantTable
 from gateway.settings.tables import MemoryTable, RoomsTable
-from store.database import HEAD
+from store.versions import HEAD
 from tests.doubles.migrated import migrated
 from tests.doubles.platform import FakeBot, said
 from tests.doubles.running import Opened, gateway, until

@@ -12,9 +12,10 @@ from sqlalchemy import Connection, inspect, select, text
 from sqlalchemy.exc import IntegrityError
 
 from contract.errors import ConfigError
-from store.database import HEAD, Store, StoreError
+from store.database import Store, StoreError
 from store.gateway_schema import metadata
 from store.schema import rooms
+from store.versions import HEAD
 from store.writer import TOLD_AT_ONCE
 from tests.conftest import NewUrl
 

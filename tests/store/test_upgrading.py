@@ -19,9 +19,10 @@ from sqlalchemy.exc import IntegrityError
 
 from contract.errors import ConfigError
 from store import migrations
-from store.database import HEAD, Store
+from store.database import Store
 from store.gateway_schema import metadata
 from store.upgrading import told
+from store.versions import HEAD
 from tests.conftest import NewUrl
 
 Made = TypeVar("Made")

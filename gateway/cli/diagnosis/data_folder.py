@@ -25,8 +25,9 @@ from gateway.core.clock import clock
 from gateway.core.lock import holder
 from gateway.core.private_folders import try_data_folder
 from gateway.settings.config import Config
-from store.database import HEAD, Store
+from store.database import Store
 from store.upgrading import FOLDER, check_known
+from store.versions import HEAD
 
 LITTLE_BYTES = 1_000_000_000
 NO_BYTES = 50_000_000

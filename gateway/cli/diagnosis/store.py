@@ -17,8 +17,9 @@ from contract.errors import ConfigError
 from gateway.cli.diagnosis.finding import Finding, Installation
 from gateway.core.lock import address_of, holder, reached
 from gateway.web.signin.secret import read_secret
-from store.database import Store, look_into
+from store.database import Store
 from store.health import REMEDY, WHY, Refused, StoreRefusal, has_room, refusal_of
+from store.versions import look_into
 
 ASKED_S = 5.0
 
