@@ -88,14 +88,7 @@ class AgentCaller:
         turn = run.turn
         if turn.attempt > MOST_ATTEMPTS and not self._waits(turn.id):
             raise AgentError("crash", "it was cut off as often as it may be", say=CUT_OFF)
-        room = replace(turn.room, project=turn.room.project or persona.front.project)
-        window = await self._prompts.window(turn, session.context)
-        asked = await self._visibility.asked(turn, room, window.lines)
-        if asked is None:
-            raise MessageGone("the message that asked was deleted")
-        session.admission.invocation = asked.invocation  # as far as its agent may look
-        given = (session.context, window)
-        prompt = await self._prompts.make(turn, asked, *given, run.step, run.reading)
+        asked, prompt = await self._prepared(run, persona, session)
         if turn.id in withdrawn:
             raise MessageGone("the message that asked was deleted")
         with run.step("agent") as step:
@@ -127,6 +120,20 @@ class AgentCaller:
             },
         )
         return Outcome(outcome, None if fault else _lesson(turn, asked, session, answer))
+
+    async def _prepared(
+        self, run: TurnRun, persona: Persona, session: LiveSession
+    ) -> tuple[Asked, Prompt]:
+        """The question of a turn and its prompt. Raises MessageGone."""
+        turn = run.turn
+        room = replace(turn.room, project=turn.room.project or persona.front.project)
+        window = await self._prompts.window(turn, session.context)
+        asked = await self._visibility.asked(turn, room, window.lines)
+        if asked is None:
+            raise MessageGone("the message that asked was deleted")
+        session.admission.invocation = asked.invocation  # as far as its agent may look
+        given = (session.context, window)
+        return asked, await self._prompts.make(turn, asked, *given, run.step, run.reading)
 
     def _reply(self, run: TurnRun, prompt: Prompt, session: LiveSession) -> LiveReply:
         turn = run.turn
