@@ -369,7 +369,7 @@ async def _migrate(store: Store, url: URL) -> None:
     found = await store._read(version_of)
     if found == HEAD:
         return
-    from store.upgrading import check_known, copy_before, told, upgrade_whole
+    from store.migrations.upgrading import check_known, copy_before, told, upgrade_whole
 
     copy: Path | None = None
     if found is not None:

@@ -15,7 +15,7 @@ LED = "0017"  # from this version on the database says who leads
 
 def look_into(url: str) -> None:
     """Raises ConfigError for a SQLite file that `Store.open` would refuse; changes nothing."""
-    from store.upgrading import check_known
+    from store.migrations.upgrading import check_known
 
     address = parsed_address(url)
     engine = plain_engine_of(only_read(address))
@@ -33,7 +33,7 @@ def check_current(found: str | None) -> None:
     """Raises ConfigError for a database that is not to be read as it is."""
     if found is None:
         raise ConfigError("[store] url: there are no tables of Moot's yet: start Moot once")
-    from store.upgrading import check_known
+    from store.migrations.upgrading import check_known
 
     check_known(found, HEAD)
     if found != HEAD:

@@ -35,7 +35,7 @@ from gateway.core.private_folders import OWNER_SECRET
 from gateway.core.redaction import Redactor, secrets_in, without_secrets
 from gateway.settings.config import Config
 from gateway.settings.env_file import NAME as ENV_NAME
-from store.upgrading import FOLDER, copy_sqlite
+from store.migrations.upgrading import FOLDER, copy_sqlite
 from store.versions import HEAD
 
 log = structlog.stdlib.get_logger("moot.backup")

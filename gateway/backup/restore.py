@@ -24,8 +24,8 @@ from gateway.core.lock import NAME as LOCK_NAME
 from gateway.core.redaction import REMOVED, without_secrets
 from gateway.settings.config import Config
 from gateway.settings.env_file import NAME as ENV_NAME
+from store.migrations.upgrading import check_known
 from store.timestamps import micros
-from store.upgrading import check_known
 
 Lines = list[str]
 """The steps that were taken, for people."""

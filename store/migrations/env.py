@@ -1,7 +1,7 @@
 """Alembic runs this file; the connection comes from `upgrade`.
 
-A SQLite database must have its foreign keys off (`store/upgrading.py` says why), and no migration
-may leave a row that refers to nothing.
+A SQLite database must have its foreign keys off (`store/migrations/upgrading.py` says why), and no
+migration may leave a row that refers to nothing.
 """
 
 from alembic import context

@@ -21,7 +21,7 @@ from contract.errors import ConfigError
 from store import migrations
 from store.database import Store
 from store.gateway_schema import metadata
-from store.upgrading import told
+from store.migrations.upgrading import told
 from store.versions import HEAD
 from tests.conftest import NewUrl
 

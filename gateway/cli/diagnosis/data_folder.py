@@ -26,7 +26,7 @@ from gateway.core.lock import holder
 from gateway.core.private_folders import try_data_folder
 from gateway.settings.config import Config
 from store.database import Store
-from store.upgrading import FOLDER, check_known
+from store.migrations.upgrading import FOLDER, check_known
 from store.versions import HEAD
 
 LITTLE_BYTES = 1_000_000_000

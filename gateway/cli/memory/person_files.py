@@ -8,7 +8,7 @@ from pathlib import Path
 from contract.values import dataclass
 from gateway.sessions.scope_folders import delete, erasable
 from gateway.sessions.sessions import scope_folder
-from store.upgrading import FOLDER
+from store.migrations.upgrading import FOLDER
 
 
 @dataclass(frozen=True, slots=True)
