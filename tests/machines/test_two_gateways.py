@@ -90,6 +90,7 @@ async def test_one_leads_and_one_answers(tmp_path: Path, new_url: NewUrl, time: 
         await until(lambda: "word" in two.slack.texts(), "it is answered")
         await two.slack.delivery.settled()
         ports = {logged(one, "lead.ours") != []: port for port, one in two.ports.items()}
+        await two.ports[ports[True]].serving()  # its bots may be there before its page
         assert await status(ports[True], "/healthz") == 200
         assert await status(ports[False], "/healthz") == 503
         assert await status(ports[False], "/api/rooms") == 503
