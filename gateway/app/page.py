@@ -18,6 +18,7 @@ from gateway.core.clock import clock
 from gateway.core.events import AccessChanged
 from gateway.core.lock import reached, tell_address
 from gateway.core.private_folders import FILES
+from gateway.files.attached import AttachedFiles
 from gateway.limits.accounting import Accounting
 from gateway.personas.choices import AgentChoices
 from gateway.personas.dry_run import DryRuns
@@ -52,7 +53,6 @@ from gateway.web.settings.values import ChangeChecks
 from gateway.web.signin.owner_api import link_address
 from gateway.web.signin.people import PagePeople
 from gateway.web.signin.visitors import Visitors
-from store.attached import AttachedFiles
 
 if TYPE_CHECKING:  # it brings the client of NATS, which only who has workers needs
     from gateway.workers.opener import Workers

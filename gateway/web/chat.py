@@ -15,13 +15,13 @@ from gateway.core import views
 from gateway.core.events import EventBus, RoomOpened
 from gateway.core.sql_ledger import SqlLedger
 from gateway.core.views import PersonaView, RoomView, SessionView, TimelineView, TurnRecord
+from gateway.files.attached import AttachedFiles
 from gateway.questions.questions import Questions
 from gateway.sessions.pool import SessionPool
 from gateway.settings.personas.personas import Personas
 from gateway.turns.queue import TurnQueues
 from gateway.web import records
 from gateway.web.stream import Picture
-from store.attached import AttachedFiles
 from store.transcript import Transcript
 
 LOOKED_BACK = 50  # messages: a conversation's latest
