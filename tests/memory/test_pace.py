@@ -46,3 +46,16 @@ async def test_a_room_that_is_told_no_more_keeps_no_other_one_waiting() -> None:
     async with asyncio.timeout(30):
         await second
     assert first.cancelled()
+
+
+async def test_a_question_that_comes_while_the_loop_is_looked_at_comes_first() -> None:
+    told = iter([False, True, True, False, False])  # busy, and at each later look
+    left: list[bool] = []
+
+    def busy() -> bool:
+        left.append(next(told))
+        return left[-1]
+
+    async with asyncio.timeout(30):
+        await LearningPace(busy, patience_s=3600.0).begin()
+    assert left == [False, True, True, False, False]
