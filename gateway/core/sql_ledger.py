@@ -174,9 +174,15 @@ class SqlLedger(SqlSessions, SqlPosts):
             made.append(replace(turn, seq=seq))
         return tuple(made)
 
-    def running(self, turn: Turn, header: str, record: dict[str, Any], now: datetime) -> Turn:
-        """The agent is about to be asked: on disk soon, and before anything else of the turn."""
+    async def running(
+        self, turn: Turn, header: str, record: dict[str, Any], now: datetime, *, later: bool
+    ) -> Turn:
+        """The agent is about to be asked, which is on disk when this returns: who asks again after
+        a crash says so. later: only soon, but before anything else of the turn."""
         changed = entered(replace(turn, header=header, record=record), "running", now)
+        if not later:
+            await self._store.write(partial(save, turn=changed), small=True)
+            return changed
         self._begun[turn.id] = changed
         written = self._store.write_later(partial(self._save_begun, turn_id=turn.id))
         written.add_done_callback(lambda _: self._begun.pop(turn.id, None))

@@ -93,7 +93,13 @@ class AgentCaller:
             raise MessageGone("the message that asked was deleted")
         with run.step("agent") as step:
             record = turn.record | prompt.record()
-            turn = self._ledger.running(turn, prompt.header.text, record, self._clock())
+            turn = await self._ledger.running(
+                turn,
+                prompt.header.text,
+                record,
+                self._clock(),
+                later=not session.context.program.runs,  # it does nothing but answer
+            )
             self._progress.tell(turn, asked.message.message_id)
             reply = self._reply(replace(run, turn=turn), prompt, session)
             bounds = FileBounds(self._delivery.redactor, run.bot.capabilities.file_bytes)

@@ -81,6 +81,7 @@ class Answers:
                 waiting.set_result(answered)
                 return
         elif turn not in self._asked and not self.erased(worker, answered.scope_digest):
+            await _keep_home(link, answered)  # its session is opened again with that
             self._early[turn], self._unsettled[turn] = answered, logged
             asyncio.get_running_loop().call_later(EARLY_S, self.settle, turn)
             return

@@ -227,14 +227,6 @@ class Machines:
                 assert "Traceback" not in moot.log()
                 assert "turn.crashed" not in moot.log()
 
-    async def noted_as_asked(self) -> None:
-        """Wait until the database knows that an agent was asked."""
-
-        async def noted() -> bool:
-            return bool(await self.sql("SELECT 1 FROM turns WHERE state <> 'queued'"))
-
-        await until_it(noted, "it is on record that an agent was asked")
-
     async def sql(self, query: str, *given: object) -> list[Any]:
         """Rows of the database."""
         host, name = self.url.partition("host=")[2], self.url.partition("@/")[2].partition("?")[0]

@@ -102,7 +102,6 @@ async def reach(house: Machines, step: str) -> Question:
         await until(lambda: house.count("turn.queued"), "the turn is stored")
         return question
     await house.begun(question)
-    await house.noted_as_asked()  # within 50 ms of the asking; before, a second try isn't said
     if step != "asked":
         question.let_go()
         event = "agent.answered" if step == "answered" else "post.sent"
