@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import aiohttp
+import pytest
 
-from tests.doubles.bucket import KEYS, PREFIX, bucket
+from gateway.workers.credentials import FOLDER, GATEWAY, gateway_key
+from gateway.workers.link import FILES, Link
+from tests.doubles.bucket import KEYS, PREFIX, Bucket, bucket
 from tests.doubles.two import two
+from tests.doubles.workers import Broker
 from tests.test_commands import moot
 from tests.test_people_whole import Visitor
 from tests.test_takeover_state_whole import there
@@ -22,11 +28,45 @@ env = { MOOT_DEMO_PACE = "0" }
 TEXT = b"the plan of the first machine"
 
 
+class BrokerBucket:
+    """The files of a broker, which each machine has the keys of."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        gateway_key(broker.data_dir)
+        address = f'[workers]\nnats = "{broker.url}"\nlocal = 4\n'
+        self.config = f'[files]\nstore = "nats"\n{address}'
+
+    def prepare(self, folder: Path) -> None:
+        shutil.copytree(self._broker.data_dir / FOLDER, folder / "data" / FOLDER)
+
+    async def names(self) -> list[str]:
+        async with Link.open(self._broker.url, gateway_key(self._broker.data_dir), GATEWAY) as link:
+            return await link.names(FILES)
+
+
+@contextmanager
+def shared_files(store: str, folder: Path) -> Iterator[tuple[Bucket | BrokerBucket, str]]:
+    """A store, and what its names begin with."""
+    if store == "s3":
+        with bucket() as s3:
+            yield s3, f"{PREFIX}/"
+        return
+    broker = Broker(folder / "broker")
+    made = BrokerBucket(broker)
+    broker.start()
+    try:
+        yield made, ""
+    finally:
+        broker.kill()
+
+
+@pytest.mark.parametrize("store", ["s3", "nats"])
 async def test_an_attachment_is_opened_served_and_erased_where_the_second_leads(
-    tmp_path: Path,
+    tmp_path: Path, store: str
 ) -> None:
-    with bucket() as s3:
-        async with two(tmp_path, s3.config + CONFIG, **KEYS) as house:
+    with shared_files(store, tmp_path) as (s3, prefix):
+        async with two(tmp_path, s3.config + CONFIG, s3.prepare, **KEYS) as house:
             async with aiohttp.ClientSession(house.first.url) as client:
                 first = Visitor(house.first, client)
                 ana = await first.person("Ana", "member")
@@ -42,7 +82,7 @@ async def test_an_attachment_is_opened_served_and_erased_where_the_second_leads(
                     "attachments": [{"id": file["id"]}],
                 }
                 await first.send("POST", "/api/submit", ana, {**asked, "wait": 60})
-            assert await s3.names() == [f"{PREFIX}/{file['id']}/plan.txt"]
+            assert await s3.names() == [f"{prefix}{file['id']}/plan.txt"]
             await house.first.kill()
             shutil.rmtree(house.first.folder / "data")
             await house.second.serving()

@@ -8,7 +8,7 @@ import sqlite3
 from pathlib import Path
 
 from gateway.workers.credentials import FOLDER, GATEWAY, Key
-from gateway.workers.link import Link
+from gateway.workers.link import HOMES, Link
 from tests.doubles.obedience import furnish, say
 from tests.doubles.service import service
 from tests.test_commands import moot as command
@@ -33,7 +33,7 @@ async def records(moot: House) -> list[str]:
     """The sessions of which the broker has a record."""
     key = Key.read(moot.folder / "data" / FOLDER / f"{GATEWAY}.nk")
     async with Link.open(moot.broker.url, key, GATEWAY) as link:
-        return await link.sessions_kept()
+        return await link.names(HOMES)
 
 
 async def test_what_is_forgotten_goes_from_the_broker_and_from_a_worker(tmp_path: Path) -> None:

@@ -118,8 +118,8 @@ async def _run(
     states = BotStates(config.gateway.data_dir / "bots")
     bots = make_bots(config, environment, personas, access, redactor.learn_one, states)
     secrets = _page_secrets(config, environment)
-    file_store = open_store(config, environment)
     async with (
+        open_store(config, environment) as file_store,
         open_model(config, environment) as model,
         Store.open(config.store_url, patience_s=config.store.patience_s) as store,
         wait(config, store) as lead,

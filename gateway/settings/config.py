@@ -9,7 +9,15 @@ from pathlib import Path
 from tomllib import TOMLDecodeError
 from typing import Annotated, Any, get_args
 
-from pydantic import AfterValidator, BaseModel, Field, PrivateAttr, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 from pydantic_core import ErrorDetails
 
 from contract.errors import ConfigError
@@ -66,7 +74,7 @@ class Config(Table):
     transcribe: TranscribeTable | None = None
     rooms: RoomsTable = RoomsTable()
     sessions: SessionsTable = SessionsTable()
-    workers: WorkersTable | None = None
+    workers: Annotated[WorkersTable | None, Field(validate_default=True)] = None
     budget: BudgetTable = BudgetTable()
     limits: LimitsTable = LimitsTable()
     prices: dict[str, PriceTable] = Field(default_factory=dict)
@@ -79,6 +87,17 @@ class Config(Table):
     alerts: AlertsTable = AlertsTable()
     telemetry: TelemetryTable = TelemetryTable()
     _file: Path | None = PrivateAttr(default=None)
+
+    @field_validator("workers")
+    @classmethod
+    def _holds_files(cls, value: WorkersTable | None, info: ValidationInfo) -> WorkersTable | None:
+        files = info.data.get("files")
+        here = value is None or value.embedded is not None
+        if files is not None and files.store == "nats" and here:
+            raise ValueError(
+                '[files] store = "nats" needs a broker of its own: nats = "tls://broker:4222"'
+            )
+        return value
 
     @property
     def file(self) -> Path | None:

@@ -39,11 +39,11 @@ class ConnectionsTable(Table):
 class FilesTable(Table):
     """Where the files of messages are kept beside this machine's data_dir.
 
-    store: "file": nowhere, or in an S3 bucket. endpoint: of another one than Amazon's. prefix: what
-    the objects' names begin with.
+    store: "file": nowhere; in an S3 bucket, or at the workers' broker ("nats"). endpoint: of
+    another bucket than Amazon's. prefix: what the objects' names begin with.
     """
 
-    store: Literal["file", "s3"] = "file"
+    store: Literal["file", "s3", "nats"] = "file"
     bucket: str | None = None
     endpoint: str | None = None
     region: str = "us-east-1"

@@ -10,7 +10,7 @@ import structlog
 
 from contract.values import dataclass
 from gateway.core.events import AppEvent, TurnChanged
-from gateway.workers.link import Link, LinkDown, Logged
+from gateway.workers.link import HOMES, Link, LinkDown, Logged
 from gateway.workers.messages import Answered
 
 log = structlog.stdlib.get_logger("moot.workers")
@@ -115,6 +115,6 @@ async def _keep_home(link: Link, answered: Answered) -> None:
     if not answered.home:
         return
     try:
-        await link.keep_home(answered.session, answered.home.encode())
+        await link.keep(HOMES, answered.session, answered.home.encode())
     except LinkDown:
         log.warning("home.not_kept")  # it begins anew, where it moves before its next turn

@@ -11,7 +11,7 @@ import json
 import ssl
 import time
 import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -27,10 +27,11 @@ from gateway.workers.credentials import GATEWAY, Key
 if TYPE_CHECKING:
     from nats.aio.msg import Msg
     from nats.js import JetStreamContext
+    from nats.js.object_store import ObjectStore
 
 log = structlog.stdlib.get_logger("moot.workers")
 
-ANSWERS, LEASES, HOMES = "moot-answers", "moot-leases", "moot-homes"
+ANSWERS, LEASES, HOMES, FILES = "moot-answers", "moot-leases", "moot-homes", "moot-files"
 ANSWERED = "moot.answer"
 KEPT_S = 7 * 24 * 3600.0  # an answer that no gateway asked for
 AGAIN_S = 0.2
@@ -201,7 +202,7 @@ class Link:
             )
             await js.add_consumer(ANSWERS, consumer)
             await self._prepare_leases(js)
-            await js.create_object_store(HOMES, ObjectStoreConfig())
+            await self._bucket(HOMES)
         except (NatsError, TimeoutError) as error:
             raise LinkDown(str(error)) from error
 
@@ -249,50 +250,60 @@ class Link:
         except (NatsError, TimeoutError) as error:
             raise LinkDown("lease") from error
 
-    # ── Conversations ───────────────────────────────────────────────────────────────────
+    # ── What is kept of conversations and files ─────────────────────────────────────────
 
-    async def keep_home(self, session: str, data: bytes) -> None:
-        """Keep what a session's program knows. Raises LinkDown."""
-        try:
-            await (await self._stream.object_store(HOMES)).put(session, data)
-        except (NatsError, TimeoutError) as error:
-            raise LinkDown("home") from error
+    async def keep(self, bucket: str, name: str, data: bytes) -> None:
+        """Keep it, in the place of what has that name. Raises LinkDown."""
+        with _down(bucket):
+            await (await self._bucket(bucket)).put(name, data)
 
-    async def home(self, session: str) -> bytes | None:
-        """What a session's program knew last. Raises LinkDown."""
+    async def kept(self, bucket: str, name: str) -> bytes | None:
+        """What is kept by that name. Raises LinkDown."""
+        with _down(bucket):
+            try:
+                return (await (await self._bucket(bucket)).get(name)).data
+            except ObjectNotFoundError:
+                return None
+
+    async def names(self, bucket: str) -> list[str]:
+        """The names of all that is kept there. Raises LinkDown."""
+        with _down(bucket):
+            kept = await self._bucket(bucket)
+            with contextlib.suppress(NotFoundError):
+                return [one.name for one in await kept.list(ignore_deletes=True) if one.name]
+            return []
+
+    async def drop(self, bucket: str, names: Collection[str]) -> None:
+        """Keep these no more. Raises LinkDown."""
+        with _down(bucket):
+            kept = await self._bucket(bucket)
+            for name in names:
+                with contextlib.suppress(ObjectNotFoundError):
+                    await kept.delete(name)
+
+    async def _bucket(self, name: str) -> ObjectStore:
+        """It is made where it isn't there."""
         try:
-            found = await (await self._stream.object_store(HOMES)).get(session)
-        except ObjectNotFoundError:
-            return None
-        except (NatsError, TimeoutError) as error:
-            raise LinkDown("home") from error
-        return found.data
+            return await self._stream.object_store(name)
+        except BucketNotFoundError:
+            return await self._stream.create_object_store(name, ObjectStoreConfig())
 
     # ── Erasure ─────────────────────────────────────────────────────────────────────────
 
     async def forget(self, scopes: Collection[str], belongs: Callable[[bytes], bool]) -> None:
         """Delete what is kept of scopes' sessions: records, leases, and the answers that belong to
         them. Raises LinkDown."""
-        try:
+        with _down("forget"):
             await self._forget_records(scopes)
             await self._forget_leases(scopes)
             await self._forget_answers(belongs)
-        except (NatsError, TimeoutError) as error:
-            raise LinkDown("forget") from error
 
     async def _forget_records(self, scopes: Collection[str]) -> None:
-        kept = await self._stream.object_store(HOMES)
-        for name in await self.sessions_kept():
-            scope, dot, _ = name.partition(".")
-            if scope in scopes or not dot:  # its scope can't be told: kept by an earlier version
-                await kept.delete(name)
-
-    async def sessions_kept(self) -> list[str]:
-        """The sessions of which there is a record. Raises what NATS raises."""
-        kept = await self._stream.object_store(HOMES)
-        with contextlib.suppress(NotFoundError):
-            return [one.name for one in await kept.list(ignore_deletes=True) if one.name]
-        return []
+        parts = {name: name.partition(".") for name in await self.names(HOMES)}
+        gone = [  # of one without a dot, kept by an earlier version, the scope can't be told
+            name for name, (scope, dot, _) in parts.items() if scope in scopes or not dot
+        ]
+        await self.drop(HOMES, gone)
 
     async def _forget_leases(self, scopes: Collection[str]) -> None:
         kept = await self._stream.key_value(LEASES)
@@ -335,6 +346,14 @@ class _SigningClient(Client):
 
     def _setup_nkeys_connect(self) -> None:
         self._public_nkey, self._signature_cb = self._key.public, self._key.sign
+
+
+@contextlib.contextmanager
+def _down(what: str) -> Iterator[None]:
+    try:
+        yield
+    except (NatsError, TimeoutError) as error:
+        raise LinkDown(what) from error
 
 
 def _done(message: Msg) -> Callable[[], Awaitable[None]]:

@@ -32,7 +32,7 @@ from gateway.workers.erasure_rows import BROKER
 from gateway.workers.erasures import Erasures
 from gateway.workers.fleet import Fleet
 from gateway.workers.held import HeldCalls
-from gateway.workers.link import Link, LinkDown
+from gateway.workers.link import HOMES, Link, LinkDown
 from gateway.workers.messages import Beat, Open, scope_of
 from gateway.workers.remote import Ear, GatewaySide, Look, NoSeat, RemoteAgent
 from store.health import StoreRefusal
@@ -222,7 +222,7 @@ class RemoteOpener:
         self, link: Link, session: str, worker: str, persona: Persona, key: SessionKey, room: Room
     ) -> LiveSession:
         """Raises AgentError, NoSeat, LinkDown."""
-        epoch, home = await link.lease(session, worker), await link.home(session)
+        epoch, home = await link.lease(session, worker), await link.kept(HOMES, session)
         program = self.programs(persona.front.agent)
         grant, door, workers = McpGrant(key.persona, key.scope), self._door, self._workers
         look = door.receiver(grant) if door is not None else None

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from urllib.error import URLError
 from urllib.request import Request, urlopen
 
@@ -30,6 +31,9 @@ class Bucket:
             f'[files]\nstore = "s3"\nbucket = "{BUCKET}"\nprefix = "{PREFIX}"\n'
             f'endpoint = "{self.endpoint}"\n'
         )
+
+    def prepare(self, folder: Path) -> None:
+        """A machine needs nothing but its environment."""
 
     def files(self) -> S3Files:
         return open_s3(self.table, *KEYS.values())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,9 +31,15 @@ class Two:
 
 
 @asynccontextmanager
-async def two(folder: Path, config: str, **environment: str) -> AsyncIterator[Two]:
+async def two(
+    folder: Path,
+    config: str,
+    prepare: Callable[[Path], object] = lambda folder: None,
+    /,
+    **environment: str,
+) -> AsyncIterator[Two]:
     """The first serves and the second stands by. config: without [gateway] listen and data_dir, and
-    without [store]."""
+    without [store]. prepare: given the folder of each before it starts."""
     if not postgres.installed():
         pytest.skip("there is no PostgreSQL here")
     with postgres.server() as server:
@@ -41,6 +47,8 @@ async def two(folder: Path, config: str, **environment: str) -> AsyncIterator[Tw
         port = free_port()
         first = made(folder / "first", config, url, 0, environment)
         second = made(folder / "second", config, url, port, environment)
+        for one in (first, second):
+            prepare(one.folder)
         try:
             await first.start()
             await second.begin()

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from contract.chat import Attachment
 from gateway.files import shared
+from gateway.files.broker import broker_files
 from gateway.files.s3 import open_s3
 from gateway.files.shared import SharedFiles
-from gateway.files.store import FileStoreFailed
+from gateway.files.store import FileStore, FileStoreFailed
+from gateway.settings.config import Config
 from gateway.settings.connections import FilesTable
+from gateway.workers.credentials import GATEWAY, gateway_key
+from gateway.workers.link import Link
 from tests.doubles.bucket import KEYS, PREFIX, Bucket, bucket
+from tests.doubles.workers import Broker
 
 FILE = "C1/F1/plan.txt"
 
@@ -33,8 +40,23 @@ def lying(folder: Path, text: str = "the plan", name: str = FILE) -> Attachment:
     return Attachment(path.name, "text/plain", len(text), str(path))
 
 
-async def test_a_bucket_keeps_lists_and_forgets(s3: Bucket) -> None:
-    files = s3.files()
+@pytest.fixture(params=["s3", "nats"])
+async def files(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[FileStore]:
+    """A store, with nothing in it."""
+    if request.param == "s3":
+        yield request.getfixturevalue("s3").files()
+        return
+    broker = Broker(tmp_path / "gateway")
+    key = gateway_key(broker.data_dir)
+    async with broker_files(lambda: Link.open(broker.url, key, GATEWAY)) as made:
+        broker.start()
+        try:
+            yield made
+        finally:
+            broker.kill()
+
+
+async def test_a_store_keeps_lists_and_forgets(files: FileStore) -> None:
     await files.put("a/b/naïve file.txt", b"x" * 6_000_000)
     await files.put("a/c.txt", b"")
     assert sorted(await files.list("a")) == ["a/b/naïve file.txt", "a/c.txt"]
@@ -42,6 +64,44 @@ async def test_a_bucket_keeps_lists_and_forgets(s3: Bucket) -> None:
     assert await files.get("a/none") is None
     await files.delete(["a/c.txt", "a/b/naïve file.txt", "a/none"])
     assert await files.list("a") == []
+
+
+async def test_what_has_the_name_is_replaced(files: FileStore) -> None:
+    await files.put("a/b.txt", b"before")
+    await files.put("a/b.txt", b"after")
+    assert await files.get("a/b.txt") == b"after"
+    assert await files.list("a") == ["a/b.txt"]
+    await files.delete(["a/b.txt"])
+    assert await files.get("a/b.txt") is None
+
+
+async def test_a_broker_that_is_away_is_an_error_and_is_used_when_it_comes(tmp_path: Path) -> None:
+    broker = Broker(tmp_path / "gateway")
+    key = gateway_key(broker.data_dir)
+    async with broker_files(lambda: Link.open(broker.url, key, GATEWAY)) as files:
+        with pytest.raises(FileStoreFailed):
+            await files.put("a/b.txt", b"text")
+        broker.start()
+        try:
+            await files.put("a/b.txt", b"text")
+            broker.kill()
+            with pytest.raises(FileStoreFailed):
+                await files.get("a/b.txt")
+            broker.start()
+            async with asyncio.timeout(30):
+                while True:
+                    with suppress(FileStoreFailed):
+                        assert await files.get("a/b.txt") == b"text"
+                        break
+        finally:
+            broker.kill()
+
+
+def test_files_at_a_broker_need_one_that_every_machine_reaches() -> None:
+    for workers in (None, {"nats": "embedded"}):
+        with pytest.raises(ValidationError, match="needs a broker of its own"):
+            Config.model_validate({"files": {"store": "nats"}, "workers": workers})
+    Config.model_validate({"files": {"store": "nats"}, "workers": {"nats": "nats://b:4222"}})
 
 
 async def test_another_machine_has_a_file_where_its_own_would_lie(

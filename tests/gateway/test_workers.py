@@ -24,7 +24,7 @@ from gateway.workers.credentials import FOLDER, Key, remove
 from gateway.workers.door import RemoteDoor
 from gateway.workers.fleet import Fleet
 from gateway.workers.homes import pack, unpack
-from gateway.workers.link import Link, LinkDown
+from gateway.workers.link import HOMES, Link, LinkDown
 from gateway.workers.messages import VERSION, Answered, Ask, Beat, Done, DraftShown, OfSession, Open
 from gateway.workers.opener import Workers
 from gateway.workers.remote import GatewaySide, NoSeat, RemoteAgent
@@ -108,7 +108,7 @@ async def test_a_worker_hears_and_says_nothing_of_another_ones(tmp_path: Path) -
         with pytest.raises(LinkDown):
             await thief.ask("$JS.API.STREAM.NAMES", b"", 0.5)
         with pytest.raises(LinkDown):
-            await thief.home("s")
+            await thief.kept(HOMES, "s")
         assert not workers.fleet.workers
         await victim.say("moot.from.w2.beat", beat)  # its own word is heard
         await until(lambda: list(workers.fleet.workers) == ["w2"])

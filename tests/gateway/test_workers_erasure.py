@@ -9,7 +9,7 @@ from contract.agent import Answer
 from gateway.sessions.scope_folders import delete_scope
 from gateway.sessions.sessions import digest, scope_folder
 from gateway.workers.credentials import GATEWAY, Key, gateway_key
-from gateway.workers.link import LEASES, Link
+from gateway.workers.link import HOMES, LEASES, Link
 from gateway.workers.messages import Answered
 from tests.doubles.workers import Broker
 
@@ -30,13 +30,13 @@ async def test_records_leases_and_answers_of_a_scope_go_and_others_stay(tmp_path
             for scope in (GONE, KEPT):
                 said = Answered(session=f"{scope}.s", epoch=1, turn=scope, answer=Answer("word"))
                 await link.lease(f"{scope}.s", "w1")
-                await link.keep_home(f"{scope}.s", b"record")
+                await link.keep(HOMES, f"{scope}.s", b"record")
                 await away.log("w1", scope, said.encoded())
-            await link.keep_home("of-an-earlier-version", b"record")
+            await link.keep(HOMES, "of-an-earlier-version", b"record")
             scope_of = Answered.model_validate_json
             await link.forget({GONE}, lambda said: scope_of(said).scope_digest == GONE)
-            assert await link.sessions_kept() == [f"{KEPT}.s"]
-            assert await link.home(f"{GONE}.s") is None
+            assert await link.names(HOMES) == [f"{KEPT}.s"]
+            assert await link.kept(HOMES, f"{GONE}.s") is None
             leases = await link._stream.key_value(LEASES)
             assert await leases.keys() == [f"{KEPT}.s"]
             async with asyncio.timeout(5):

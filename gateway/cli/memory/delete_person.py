@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
@@ -63,10 +64,12 @@ async def delete_person(on: MemoryContext) -> int:
 
 async def _look(on: MemoryContext, person: str) -> tuple[ErasurePlan, OnDisk]:
     plan = await on.store.read(partial(plan_erasure, person=person))
+    async with _files(on) as files:
+        attachments = [str(files.here(path)) for path in plan.files]
     find_files = partial(
         find,
         on.config.gateway.data_dir,
-        attachments=[str(_files(on).here(path)) for path in plan.files],
+        attachments=attachments,
         scopes=plan.own | plan.knowing,
         workspaces=_workspaces(on),
     )
@@ -84,10 +87,10 @@ def _workspaces(on: MemoryContext) -> list[Path]:
     return [workspace for workspace in given if workspace is not None]
 
 
-def _files(on: MemoryContext) -> SharedFiles:
-    config = on.config
-    store = open_store(config, environment_of(on.given))
-    return SharedFiles(config.gateway.data_dir / FILES, store)
+@asynccontextmanager
+async def _files(on: MemoryContext) -> AsyncIterator[SharedFiles]:
+    async with open_store(on.config, environment_of(on.given)) as store:
+        yield SharedFiles(on.config.gateway.data_dir / FILES, store)
 
 
 async def _carry_out(on: MemoryContext, plan: ErasurePlan, on_disk: OnDisk) -> None:
@@ -95,7 +98,8 @@ async def _carry_out(on: MemoryContext, plan: ErasurePlan, on_disk: OnDisk) -> N
     audit = Audit(on.store, clock, on.config.gateway.data_dir / ANCHOR)
     if on.index is not None:
         await on.index.remove(sorted(plan.facts | plan.reworded))
-    await _files(on).forget(plan.files)
+    async with _files(on) as files:
+        await files.forget(plan.files)
     await asyncio.to_thread(remove, on_disk, on.config.gateway.data_dir)
     places = places_of(on.config.gateway.data_dir)
     erase = partial(erase_noted, plan=plan, now=micros(clock()), known=audit.known(), places=places)
