@@ -23,13 +23,13 @@ from gateway.app.app import App, Confirms, Started
 from gateway.app.bot_states import BotStates
 from gateway.app.context import Context, Instruments
 from gateway.app.ending import Ends
+from gateway.app.file_store import open_store
 from gateway.app.platforms import make_bots
 from gateway.app.service_manager import Notify, nobody
 from gateway.app.standby import StoppedWaiting, leading
 from gateway.core.lock import hold
 from gateway.core.private_folders import keep_private
 from gateway.core.redaction import Redactor
-from gateway.files.shared import open_store
 from gateway.observability.metrics import Metrics
 from gateway.observability.telemetry import open_telemetry
 from gateway.remembering.embedder import InstalledModel

@@ -7,8 +7,7 @@ each machine: a path of another one's is read by what stands behind that folder.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
@@ -19,34 +18,10 @@ from contract.briefing import Briefing, TranscriptLine
 from contract.chat import Attachment
 from gateway.core.private_folders import FILES
 from gateway.files.store import FileStore, FileStoreFailed
-from gateway.settings.config import Config
 
 log = structlog.stdlib.get_logger("moot.files")
 
 AGAIN_S = 30.0  # until what the store did not take is tried once more
-KEY_ID, KEY = "MOOT_BUCKET_KEY_ID", "MOOT_BUCKET_SECRET_KEY"
-
-
-@asynccontextmanager
-async def open_store(
-    config: Config, environment: Mapping[str, str]
-) -> AsyncIterator[FileStore | None]:
-    """The store of `[files]`; None: files stay on this machine. Raises ConfigError."""
-    if config.files.store == "s3":
-        from gateway.files.s3 import open_s3
-
-        yield open_s3(config.files, environment.get(KEY_ID), environment.get(KEY))
-    elif config.files.store == "nats":
-        from gateway.files.broker import broker_files
-        from gateway.workers.credentials import GATEWAY, gateway_key
-        from gateway.workers.link import Link
-
-        assert config.workers is not None  # the configuration is refused without it
-        url, key = config.workers.url, gateway_key(config.gateway.data_dir)
-        async with broker_files(lambda: Link.open(url, key, GATEWAY)) as files:
-            yield files
-    else:
-        yield None
 
 
 class SharedFiles:

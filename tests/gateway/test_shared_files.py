@@ -12,13 +12,13 @@ from pydantic import ValidationError
 
 from contract.chat import Attachment
 from gateway.files import shared
-from gateway.files.broker import broker_files
 from gateway.files.s3 import open_s3
 from gateway.files.shared import SharedFiles
 from gateway.files.store import FileStore, FileStoreFailed
 from gateway.settings.config import Config
 from gateway.settings.connections import FilesTable
 from gateway.workers.credentials import GATEWAY, gateway_key
+from gateway.workers.file_store import broker_files
 from gateway.workers.link import Link
 from tests.doubles.bucket import KEYS, PREFIX, Bucket, bucket
 from tests.doubles.workers import Broker

@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 
 from contract.chat import MOOT
 from contract.errors import MootError
+from gateway.app.file_store import open_store
 from gateway.audit.audit import Audit, append
 from gateway.audit.chain import ANCHOR, ERASE, ranges
 from gateway.cli.command_line import environment_of
@@ -22,7 +23,7 @@ from gateway.cli.stored_access import check_alone
 from gateway.core.clock import clock
 from gateway.core.lock import hold
 from gateway.core.private_folders import FILES
-from gateway.files.shared import SharedFiles, open_store
+from gateway.files.shared import SharedFiles
 from gateway.sessions.room_settings import forget_choices
 from gateway.settings.personas.personas import Personas
 from gateway.workers.credentials import places_of

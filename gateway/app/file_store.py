@@ -1,0 +1,33 @@
+"""The store of files that several machines reach, as it is configured."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+
+from gateway.files.store import FileStore
+from gateway.settings.config import Config
+
+KEY_ID, KEY = "MOOT_BUCKET_KEY_ID", "MOOT_BUCKET_SECRET_KEY"
+
+
+@asynccontextmanager
+async def open_store(
+    config: Config, environment: Mapping[str, str]
+) -> AsyncIterator[FileStore | None]:
+    """The store of `[files]`; None: files stay on this machine. Raises ConfigError."""
+    if config.files.store == "s3":
+        from gateway.files.s3 import open_s3
+
+        yield open_s3(config.files, environment.get(KEY_ID), environment.get(KEY))
+    elif config.files.store == "nats":
+        from gateway.workers.credentials import GATEWAY, gateway_key
+        from gateway.workers.file_store import broker_files
+        from gateway.workers.link import Link
+
+        assert config.workers is not None  # the configuration is refused without it
+        url, key = config.workers.url, gateway_key(config.gateway.data_dir)
+        async with broker_files(lambda: Link.open(url, key, GATEWAY)) as files:
+            yield files
+    else:
+        yield None
