@@ -221,7 +221,7 @@ async def test_moots_own_environment_shows_no_secret_to_an_agent(tmp_path: Path)
 
 SEALED = """
 import sys
-from gateway.app.own_process import seal
+from gateway.cli.own_process import seal
 print(seal()["A_TOKEN"], flush=True)
 sys.stdin.read()
 """

@@ -48,10 +48,10 @@ def add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
 def run_moot(arguments: argparse.Namespace) -> int:
     """Serve until a signal. Raises MootError."""
     gc.disable()  # while all is imported, which stays; `_prepare_process` has it go on
-    from gateway.app.own_process import seal
     from gateway.app.run import run
     from gateway.app.service_manager import service_manager
     from gateway.cli.diagnosis.trial import PageTrial
+    from gateway.cli.own_process import seal
     from gateway.cli.owner_prompt import confirms_on
     from gateway.observability.logs import logging_to
 

@@ -77,8 +77,8 @@ def _reload(rules: Path) -> str:
 
 def _run(arguments: argparse.Namespace) -> int:
     """Work until a signal. Raises MootError."""
-    from gateway.app.own_process import seal
     from gateway.app.worker import WorkerPost, run_worker
+    from gateway.cli.own_process import seal
     from gateway.observability.logs import logging_to
     from gateway.settings.connections import broker_fault
     from gateway.workers.credentials import NAME
