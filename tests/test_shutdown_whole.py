@@ -80,6 +80,8 @@ async def test_a_second_signal_ends_at_once_and_the_next_start_answers(tmp_path:
         go.touch()
         await moot.start()
         assert (await answered(moot.url, "ana", 2))[1:] == ["finished"]
+        await until(lambda: "turn.posted" in moot.log())  # it is told after the post
+        await moot.stop()
         assert moot.log().count("turn.posted") == 1
 
 
