@@ -44,6 +44,7 @@ Detail = Mapping[str, str | int | bool | None]
 SALT_BYTES = 16
 ROWS = 500  # at a time: a check of a long log must not hold it all
 LOG_EVERY = timedelta(hours=1)
+ANCHORED_S = 0.05  # after what nobody waits for: an answer goes out first, and many share one write
 
 _C = audit.c
 _LAST = select(_C.hash).order_by(_C.seq.desc()).limit(1).scalar_subquery()
@@ -201,7 +202,7 @@ class Audit:
         if written.cancelled() or written.exception() is not None:  # the store says so
             return
         if not self._later:
-            asyncio.get_running_loop().call_soon(self._all_later_committed)
+            asyncio.get_running_loop().call_later(ANCHORED_S, self._all_later_committed)
         self._later = written.result()
 
     def _all_later_committed(self) -> None:
