@@ -202,7 +202,8 @@ class Audit:
         if written.cancelled() or written.exception() is not None:  # the store says so
             return
         if not self._later:
-            asyncio.get_running_loop().call_later(ANCHORED_S, self._all_later_committed)
+            wait_s = ANCHORED_S if self._head else 0.0  # a first row without an anchor seems cut
+            asyncio.get_running_loop().call_later(wait_s, self._all_later_committed)
         self._later = written.result()
 
     def _all_later_committed(self) -> None:
