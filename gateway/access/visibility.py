@@ -16,7 +16,7 @@ from contract.values import dataclass
 from gateway.core.ledger import Turn
 from memory.members import Members
 from memory.scopes import Invocation
-from store.transcript import StoredMessage, Transcript
+from store.transcript import StoredMessage
 
 log = structlog.stdlib.get_logger("moot.roster")
 
@@ -78,10 +78,7 @@ class Asked:
 class Visibility:
     """Decides what may be seen, by who takes part in a room."""
 
-    def __init__(
-        self, transcript: Transcript, members: Members, rosters: Rosters, bots: Mapping[str, Bot]
-    ) -> None:
-        self._transcript = transcript
+    def __init__(self, members: Members, rosters: Rosters, bots: Mapping[str, Bot]) -> None:
         self._members = members
         self._rosters = rosters
         self._bots = bots

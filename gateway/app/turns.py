@@ -247,7 +247,7 @@ def _delivery(
 
 def make_visibility(context: Context, memories: Memories) -> Visibility:
     """The decision of what a prompt may be made from."""
-    return Visibility(context.transcript, memories.members, context.rosters, context.bots)
+    return Visibility(memories.members, context.rosters, context.bots)
 
 
 def make_prompts(context: Context, memories: Memories) -> Prompts:

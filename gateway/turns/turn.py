@@ -138,8 +138,8 @@ class AgentCaller:
         if asked is None:
             raise MessageGone("the message that asked was deleted")
         session.admission.invocation = asked.invocation  # as far as its agent may look
-        given = (session.context, window)
-        return asked, await self._prompts.make(turn, asked, *given, run.step, run.reading)
+        make = self._prompts.make
+        return asked, await make(turn, asked, session.context, window, run.step, run.reading)
 
     def _reply(self, run: TurnRun, prompt: Prompt, session: LiveSession) -> LiveReply:
         turn = run.turn

@@ -40,7 +40,6 @@ def note(
 ) -> None:
     """Let these scopes go from each of the places. What was noted before and is more, stays."""
     digests = sorted({digest(scope) for scope in scopes})
-    pairs = [(place, one) for place in places for one in digests]
     known = {(row.place, row.scope_digest): row.whole for row in pending(connection)}
     values = [
         {
@@ -49,12 +48,13 @@ def note(
             "whole": whole or known.get((place, one), False),
             "at": micros(now),
         }
-        for place, one in pairs
+        for place in places
+        for one in digests
     ]
-    for row in values:
-        of_it = (_E.place == row["place"]) & (_E.scope_digest == row["scope_digest"])
-        connection.execute(delete(worker_erasures).where(of_it))
-        connection.execute(insert(worker_erasures).values(row))
+    if values:
+        of_them = _E.place.in_(places) & _E.scope_digest.in_(digests)
+        connection.execute(delete(worker_erasures).where(of_them))
+        connection.execute(insert(worker_erasures), values)
 
 
 def pending(connection: Connection) -> list[Erasure]:
