@@ -20,7 +20,7 @@ from tests.doubles.bluebubbles import (
     BlueBubblesDouble,
     Fault,
 )
-from tests.doubles.bluebubbles_stage import free_port
+from tests.doubles.ports import free_port
 from tests.doubles.service import Service, service
 
 CONFIG = """

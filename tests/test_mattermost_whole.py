@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from tests.doubles.approvals import ALLOWED, until
-from tests.doubles.bluebubbles_stage import free_port
 from tests.doubles.mattermost import (
     ASH,
     CLAUDE,
@@ -22,6 +21,7 @@ from tests.doubles.mattermost import (
     MattermostDouble,
     settled,
 )
+from tests.doubles.ports import free_port
 from tests.doubles.service import HOUSE, service
 
 CONFIG = """

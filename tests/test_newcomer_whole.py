@@ -18,8 +18,8 @@ import pytest
 
 from gateway.settings.env_file import with_secrets
 from tests.doubles import bluebubbles, discord, rocketchat, slack
-from tests.doubles.bluebubbles_stage import free_port
 from tests.doubles.credentials import bearer
+from tests.doubles.ports import free_port
 from tests.doubles.service import Service
 from tests.doubles.synapse import SERVER, Person, Synapse
 

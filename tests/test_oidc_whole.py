@@ -13,10 +13,10 @@ import aiohttp
 import pytest
 from playwright.async_api import async_playwright, expect
 
-from tests.doubles.bluebubbles_stage import free_port
 from tests.doubles.browser import CHROMIUM_ARGS, chromium
 from tests.doubles.credentials import program_at
 from tests.doubles.oidc_provider import CLIENT, SECRET, LyingProvider, Visitor, certified
+from tests.doubles.ports import free_port
 from tests.doubles.service import HOUSE, Service, service
 
 ASH: dict[str, Any] = {

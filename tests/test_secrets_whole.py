@@ -19,8 +19,8 @@ from aiohttp import web
 
 from tests.doubles import bluebubbles, discord, rocketchat, slack
 from tests.doubles.bluebubbles import BlueBubblesDouble
-from tests.doubles.bluebubbles_stage import free_port
 from tests.doubles.discord import DiscordDouble
+from tests.doubles.ports import free_port
 from tests.doubles.rocketchat import RocketChatDouble
 from tests.doubles.service import HOUSE, Service, service
 from tests.doubles.slack import SlackDouble

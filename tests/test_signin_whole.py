@@ -20,7 +20,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from tests.doubles.bluebubbles_stage import free_port
+from tests.doubles.ports import free_port
 from tests.doubles.service import HOUSE, Service, service
 
 CONFIG = """\

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import socket
 import time
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -17,6 +16,7 @@ import aiohttp
 import pytest
 
 from tests.doubles import postgres
+from tests.doubles.ports import free_port
 from tests.doubles.running import until
 from tests.doubles.service import Service
 from tests.doubles.slack import BOT_USER, GENERAL, SlackDouble
@@ -66,12 +66,6 @@ class Pair:
                 await asyncio.sleep(0.05)
         await asyncio.sleep(1.5)
         assert self.answers() == Counter(asked)
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 async def begun(folder: Path, slack: SlackDouble, url: str, port: int = 0) -> Service:

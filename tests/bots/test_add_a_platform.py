@@ -14,7 +14,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from tests.doubles.bluebubbles_stage import free_port
+from tests.doubles.ports import free_port
 from tests.doubles.service import Service, service
 
 HOUSE = Path(__file__).parents[2]

@@ -8,8 +8,9 @@ import pytest
 
 from contract.chat import Destination, Edited, Room
 from tests.doubles.bluebubbles import ASH, DM, GROUP, OLIVIA, BlueBubblesDouble
-from tests.doubles.bluebubbles_stage import at_work, free_port, make_bot
+from tests.doubles.bluebubbles_stage import at_work, make_bot
 from tests.doubles.inbox import Inbox
+from tests.doubles.ports import free_port
 
 CHAT = Destination(Room(f"bluebubbles:{DM}", "Olivia", "dm"))
 SECRET = "set_by_the_administrator"

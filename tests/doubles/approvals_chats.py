@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.doubles import bluebubbles, discord, mattermost, rocketchat, slack
 from tests.doubles.approvals import Platform, Where, until
-from tests.doubles.bluebubbles_stage import free_port
+from tests.doubles.ports import free_port
 from tests.doubles.rocketchat_wire import iso
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,12 +15,7 @@ from bots.bluebubbles.bot import BlueBubblesBot
 from tests.doubles.bluebubbles import PASSWORD, BlueBubblesDouble
 from tests.doubles.bot_setup import bot_setup
 from tests.doubles.inbox import PATIENCE_S, Inbox, running
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+from tests.doubles.ports import free_port
 
 
 def make_bot(server: BlueBubblesDouble, folder: Path, **changes: Any) -> BlueBubblesBot:

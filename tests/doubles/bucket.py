@@ -15,7 +15,7 @@ import aiohttp
 
 from gateway.files.s3 import S3Files, open_s3
 from gateway.settings.connections import FilesTable
-from tests.doubles.two import free_port
+from tests.doubles.ports import free_port
 
 BUCKET, PREFIX = "moot-files", "house"
 KEYS = {"MOOT_BUCKET_KEY_ID": "an-id", "MOOT_BUCKET_SECRET_KEY": "canary-of-the-bucket"}

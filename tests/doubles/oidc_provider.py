@@ -23,7 +23,7 @@ from joserfc import jwt
 from joserfc.jwk import RSAKey
 from yarl import URL
 
-from tests.doubles.bluebubbles_stage import free_port
+from tests.doubles.ports import free_port
 from tests.doubles.published_parser import need_node
 
 CLIENT = "moot"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.doubles import postgres
+from tests.doubles.ports import free_port
 from tests.doubles.service import Service
 
 
@@ -65,12 +65,6 @@ def made(folder: Path, config: str, url: str, port: int, environment: Mapping[st
     own = f'[gateway]\nlisten = "127.0.0.1:{port}"\ndata_dir = "data"\n[store]\nurl = "{url}"\n'
     (folder / "moot.toml").write_text(own + config, encoding="utf-8")
     return Service(folder, dict(environment))
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 async def logged(moot: Service, event: str) -> None:

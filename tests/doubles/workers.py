@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Mapping
@@ -27,17 +26,11 @@ from gateway.workers.broker import find
 from gateway.workers.credentials import FOLDER, GATEWAY, Key, add, gateway_key
 from gateway.workers.link import Link
 from gateway.workers.opener import RemoteOpener, Workers
+from tests.doubles.ports import free_port
 from tests.doubles.running import until
 from tests.doubles.service import HOUSE
 
 DEMO = {"MOOT_DEMO_PACE": "0"}
-
-
-def free_port() -> int:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        port: int = listening.getsockname()[1]
-        return port
 
 
 @dataclass

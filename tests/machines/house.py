@@ -28,9 +28,10 @@ from composer.scene import CUT_OFF
 from gateway.workers.credentials import FOLDER
 from tests.doubles import postgres
 from tests.doubles.cells import SETTINGS, SHELL
+from tests.doubles.ports import free_port
 from tests.doubles.service import Service
 from tests.doubles.slack import BOT_USER, DM, GENERAL, GROUP_DM, OLIVIA, PRIVATE, SlackDouble
-from tests.doubles.workers import Broker, WorkerProcess, free_port
+from tests.doubles.workers import Broker, WorkerProcess
 from tests.machines.links import Link
 from tests.machines.network import Network
 

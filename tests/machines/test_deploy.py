@@ -27,8 +27,8 @@ from gateway.workers.broker import find
 from gateway.workers.credentials import FOLDER, RULES, add
 from tests.doubles import postgres
 from tests.doubles.matrix import sampled
+from tests.doubles.ports import free_port
 from tests.doubles.service import HOUSE
-from tests.doubles.workers import free_port
 from tests.machines.house import until
 
 DEPLOY = HOUSE / "deploy"

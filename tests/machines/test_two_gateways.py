@@ -13,9 +13,9 @@ import pytest
 
 from tests.conftest import NewUrl
 from tests.doubles.matrix import sampled
+from tests.doubles.ports import free_port
 from tests.doubles.service import Service
 from tests.doubles.slack import BOT_USER, SlackDouble
-from tests.doubles.workers import free_port
 from tests.machines.house import logged, until
 
 CONFIG = """
