@@ -89,7 +89,7 @@ class WorkersTable(Table):
 
     nats: str = EMBEDDED
     local: Annotated[int, Field(ge=0)] = 0
-    lost_s: Annotated[float, Field(ge=1)] = 2.0
+    lost_s: Annotated[float, Field(ge=1)] = 1.5
     pools: dict[str, PoolTable] = Field(default_factory=dict)
 
     @field_validator("nats")

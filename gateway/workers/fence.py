@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from adapters.pty.process_table import ProcessTable, ProcessTree
 
-STOP_S = 3.0  # without a reply to a beat
+STOP_S = 2.5  # without a reply to a beat
 END_S = 10.0
 
 

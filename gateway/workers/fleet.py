@@ -7,6 +7,7 @@ silent too long loses all its leases; what it still says of them is void.
 from __future__ import annotations
 
 import asyncio
+import secrets
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Coroutine, Mapping
@@ -22,8 +23,9 @@ from gateway.workers.messages import VERSION, Beat, BeatReply, scope_of
 log = structlog.stdlib.get_logger("moot.workers")
 
 ECHO = "moot.echo"
-ECHO_S = 0.25
-DEAF_S = 1.25  # without its own echo the gateway can't tell who is silent
+ECHO_S = 0.1
+DEAF_S = 1.0  # without its own echo the gateway can't tell who is silent
+BACK_S = 1.5  # after that, what workers may take to be back: they try for 2 s at a time
 FORGET_S = 3600.0
 
 
@@ -65,6 +67,7 @@ class Fleet:
         self._losses = Counter[str]()
         self._last: dict[str, str] = {}  # where each session was last
         self._echo_at, self._hearing_since = float("-inf"), float("inf")
+        self._own = secrets.token_hex(8)  # an echo of another gateway says nothing of this one
         self._seats = 0
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -189,25 +192,28 @@ class Fleet:
     # ── Who is silent ───────────────────────────────────────────────────────────────────
 
     async def watch(self, link: Link) -> None:
-        """Give up who is silent, for ever: but not while it is the gateway that is deaf."""
+        """Give up who is silent, for ever: but not while it is the gateway that is deaf, or slow.
+
+        An echo comes after what workers said before it was sent: they are judged as of then.
+        """
         await link.hear(ECHO, self._echoed)
         while True:
-            await link.say(ECHO, b"")
+            await link.say(ECHO, f"{self._own} {time.monotonic()}".encode())
             await asyncio.sleep(ECHO_S)
-            self.judge(time.monotonic())
 
-    async def _echoed(self, _subject: str, _data: bytes) -> None:
-        now = time.monotonic()
-        if now - self._echo_at > DEAF_S:
-            self._hearing_since = now
-        self._echo_at = now
+    async def _echoed(self, _subject: str, data: bytes) -> None:
+        own, _, sent_at = data.decode().partition(" ")
+        if own == self._own:
+            now = time.monotonic()
+            if (deaf_s := now - self._echo_at - DEAF_S) > 0:
+                self._hearing_since = now + min(deaf_s, BACK_S)
+            self._echo_at = now
+            self.judge(float(sent_at))
 
-    def judge(self, now: float) -> None:
-        """Give up the workers that were not heard for too long, though they could have been."""
-        if now - self._echo_at > DEAF_S:
-            return
+    def judge(self, at: float) -> None:
+        """Give up who was silent too long at a time of the monotonic clock, but could be heard."""
         for name, one in self.workers.items():
-            silent_s = now - max(one.heard_at, self._hearing_since)
+            silent_s = at - max(one.heard_at, self._hearing_since)
             if not one.lost and silent_s > self.lost_s:
                 one.lost = True
                 self._losses[name] += 1
@@ -215,6 +221,6 @@ class Fleet:
                 for lessee in self._of(name):
                     lessee.lost()
         self._tell()
-        old = [name for name, one in self.workers.items() if now - one.heard_at > FORGET_S]
+        old = [name for name, one in self.workers.items() if at - one.heard_at > FORGET_S]
         for name in old:
             del self.workers[name]

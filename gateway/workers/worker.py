@@ -50,7 +50,7 @@ from gateway.workers.reply import RemoteReply
 
 log = structlog.stdlib.get_logger("moot.workers")
 
-BEAT_S = 0.5
+BEAT_S = 0.25
 
 
 class Worker:
@@ -186,7 +186,7 @@ class Worker:
             elif stopped:
                 stopped = False
                 await asyncio.to_thread(go_on, self._pids())
-            await asyncio.sleep(BEAT_S / 2)
+            await asyncio.sleep(BEAT_S)
 
     def _pids(self) -> list[int]:
         return [live.agent.pid for live in self.living() if live.agent.pid is not None]

@@ -95,7 +95,7 @@ async def worker(
 
 
 @asynccontextmanager
-async def connected(broker: Broker, lost_s: float = 2.0) -> AsyncIterator[Workers]:
+async def connected(broker: Broker, lost_s: float = 1.5) -> AsyncIterator[Workers]:
     """The gateway's side."""
     workers = Workers.make(lost_s)
     key = gateway_key(broker.data_dir)
