@@ -14,10 +14,12 @@ import pytest
 from gateway.workers.credentials import FOLDER, GATEWAY, gateway_key
 from gateway.workers.link import FILES, Link
 from tests.doubles.bucket import KEYS, PREFIX, Bucket, bucket
+from tests.doubles.ports import free_port
+from tests.doubles.service import Service
 from tests.doubles.two import two
 from tests.doubles.workers import Broker
 from tests.test_commands import moot
-from tests.test_people_whole import Visitor
+from tests.test_people_whole import Headers, Visitor
 from tests.test_takeover_state_whole import there
 
 CONFIG = """
@@ -61,6 +63,18 @@ def shared_files(store: str, folder: Path) -> Iterator[tuple[Bucket | BrokerBuck
         broker.kill()
 
 
+async def posted(page: Visitor, by: Headers) -> str:
+    """Post a message with a file, and have its answer; the file's id."""
+    form = aiohttp.FormData()
+    form.add_field("file", TEXT, filename="plan.txt", content_type="text/plain")
+    async with page.client.post("/api/files", data=form, headers=by) as response:
+        assert response.status == 201, await response.text()
+        (file,) = (await response.json())["files"]
+    asked = {"content": "@demo echo word 1", "room": "web:general", "wait": 60}
+    await page.send("POST", "/api/submit", by, {**asked, "attachments": [{"id": file["id"]}]})
+    return str(file["id"])
+
+
 @pytest.mark.parametrize("store", ["s3", "nats"])
 async def test_an_attachment_is_opened_served_and_erased_where_the_second_leads(
     tmp_path: Path, store: str
@@ -70,32 +84,21 @@ async def test_an_attachment_is_opened_served_and_erased_where_the_second_leads(
             async with aiohttp.ClientSession(house.first.url) as client:
                 first = Visitor(house.first, client)
                 ana = await first.person("Ana", "member")
-                form = aiohttp.FormData()
-                form.add_field("file", TEXT, filename="plan.txt", content_type="text/plain")
-                async with client.post("/api/files", data=form, headers=ana) as response:
-                    assert response.status == 201, await response.text()
-                    (file,) = (await response.json())["files"]
-                body = {"content": "look at this", "room": "web:general"}
-                asked = {
-                    **body,
-                    "content": "@demo echo word 1",
-                    "attachments": [{"id": file["id"]}],
-                }
-                await first.send("POST", "/api/submit", ana, {**asked, "wait": 60})
-            assert await s3.names() == [f"{prefix}{file['id']}/plan.txt"]
+                file = await posted(first, ana)
+            assert await s3.names() == [f"{prefix}{file}/plan.txt"]
             await house.first.kill()
             shutil.rmtree(house.first.folder / "data")
             await house.second.serving()
-            kept = house.second.folder / "data" / "files" / file["id"] / "plan.txt"
+            kept = house.second.folder / "data" / "files" / file / "plan.txt"
             async with aiohttp.ClientSession(house.second.url) as client:
                 second, by = Visitor(house.second, client), there(house.second, ana)
-                again = {**body, "content": "@demo echo word 2", "wait": 60}
+                again = {"content": "@demo echo word 2", "room": "web:general", "wait": 60}
                 await second.send("POST", "/api/submit", by, again)
                 assert kept.read_bytes() == TEXT  # its agent was given it
                 shutil.rmtree(kept.parent)
                 page = await second.send("GET", "/api/rooms/web:general/messages", by)
-                assert file["id"] in str(page)
-                async with client.get(f"/api/files/{file['id']}", headers=by) as response:
+                assert file in str(page)
+                async with client.get(f"/api/files/{file}", headers=by) as response:
                     assert await response.read() == TEXT
             await house.second.stop()
             words = ("memory", "delete-person", "web:ana", "--yes")
@@ -104,3 +107,27 @@ async def test_an_attachment_is_opened_served_and_erased_where_the_second_leads(
             assert await s3.names() == []
             assert not kept.exists()
         assert house.second.leaks() == house.first.leaks() == []
+
+
+async def test_a_file_whose_bucket_was_away_is_put_there_after_a_kill(tmp_path: Path) -> None:
+    port = free_port()
+    (tmp_path / "moot.toml").write_text(
+        f'[gateway]\nlisten = "127.0.0.1:0"\n{Bucket(port).config}{CONFIG}'
+    )
+    moot = Service(tmp_path, KEYS)
+    await moot.start()
+    try:
+        async with aiohttp.ClientSession(moot.url) as client:
+            page = Visitor(moot, client)
+            ana = await page.person("Ana", "member")
+            file = await posted(page, ana)
+        await moot.kill()
+        with bucket(port) as s3:
+            await moot.start()
+            async with asyncio.timeout(30):
+                while await s3.names() != [f"{PREFIX}/{file}/plan.txt"]:
+                    await asyncio.sleep(0.1)
+    finally:
+        await moot.stop()
+    assert "file.not_shared" in moot.log()
+    assert moot.leaks() == []

@@ -22,7 +22,6 @@ from gateway.core.private_folders import FILES
 from gateway.core.redaction import Redactor
 from gateway.core.sql_ledger import SqlLedger
 from gateway.files.shared import SharedFiles
-from gateway.files.store import FileStore
 from gateway.observability.metrics import Metrics
 from gateway.observability.telemetry import Telemetry
 from gateway.sessions.room_settings import RoomSettings
@@ -56,7 +55,7 @@ class Context:
         access: Access,
         instruments: Instruments | None = None,
         transcriber: Transcriber | None = None,
-        file_store: FileStore | None = None,
+        files: SharedFiles | None = None,
     ) -> None:
         self.config = config
         self.group = group
@@ -65,7 +64,7 @@ class Context:
         self.bots = bots
         self.access = access
         self.transcriber = transcriber
-        self.files = SharedFiles(config.gateway.data_dir / FILES, file_store)
+        self.files = files or SharedFiles(config.gateway.data_dir / FILES, None)
         instruments = instruments or Instruments()
         self.metrics = instruments.metrics
         self.metrics.watch_store(store.health)

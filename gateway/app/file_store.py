@@ -1,10 +1,13 @@
-"""The store of files that several machines reach, as it is configured."""
+"""The files of messages, and the store of them that several machines reach, as it is configured."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
+from gateway.core.private_folders import FILES
+from gateway.files.shared import SharedFiles
 from gateway.files.store import FileStore
 from gateway.settings.config import Config
 
@@ -31,3 +34,17 @@ async def open_store(
             yield files
     else:
         yield None
+
+
+@asynccontextmanager
+async def open_files(config: Config, environment: Mapping[str, str]) -> AsyncIterator[SharedFiles]:
+    """The files of this machine; what waits for its store is put there, also while another gateway
+    leads. Raises ConfigError."""
+    async with open_store(config, environment) as store:
+        files = SharedFiles(config.gateway.data_dir / FILES, store)
+        putting = asyncio.create_task(files.catch_up(), name="files that wait for their store")
+        try:
+            yield files
+        finally:
+            putting.cancel()
+            await asyncio.wait([putting])

@@ -49,7 +49,6 @@ def begin_jobs(
     watcher = SessionWatcher(sessions.all, config.gateway.data_dir)
     group.create_task(watcher.run(), name="limits of sessions")
     group.create_task(schedules.run(intake), name="schedules")
-    group.create_task(context.files.catch_up(), name="files that wait for their store")
     group.create_task(memories.hearing.run(), name="memory hears")
     for bot in context.bots.values():
         group.create_task(supervisor.run(bot, intake.receive), name=f"bot {bot.name}")

@@ -23,7 +23,7 @@ from gateway.app.app import App, Confirms, Started
 from gateway.app.bot_states import BotStates
 from gateway.app.context import Context, Instruments
 from gateway.app.ending import Ends
-from gateway.app.file_store import open_store
+from gateway.app.file_store import open_files
 from gateway.app.platforms import make_bots
 from gateway.app.service_manager import Notify, nobody
 from gateway.app.standby import StoppedWaiting, leading
@@ -119,9 +119,9 @@ async def _run(
     bots = make_bots(config, environment, personas, access, redactor.learn_one, states)
     secrets = _page_secrets(config, environment)
     async with (
-        open_store(config, environment) as file_store,
         open_model(config, environment) as model,
         Store.open(config.store_url, patience_s=config.store.patience_s) as store,
+        open_files(config, environment) as files,
         wait(config, store) as lead,
         open_configured(config) as index,
         open_sources(config, environment) as sources,
@@ -147,7 +147,7 @@ async def _run(
                     access,
                     instruments,
                     transcriber,
-                    file_store,
+                    files,
                 ),
                 programs=Programs(config.agents, environment, hooks, connections),
                 backends=Backends(index, model, sources, InstalledModel(config, environment)),

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from contract.errors import ConfigError
-from gateway.files.store import FileStoreFailed
+from gateway.files.store import failures, first_line
 from gateway.settings.connections import FilesTable
 
 if TYPE_CHECKING:
     from obstore.store import S3Config, S3Store
 
-TRY_S = 5.0  # with a server that doesn't answer; a message waits for that
+TRY_S = 5.0  # to reach the server, and for trying again
+CALL_S = 60.0  # of one request: a part of a file goes over a slow line
 
 
 class S3Files:
@@ -24,11 +25,11 @@ class S3Files:
         self._store = store
 
     async def put(self, name: str, data: bytes) -> None:
-        async with _failures():
+        with _failures():
             await self._store.put_async(name, data)
 
     async def get(self, name: str) -> bytes | None:
-        async with _failures():
+        with _failures():
             try:
                 found = await self._store.get_async(name)
                 return bytes(await found.bytes_async())
@@ -37,11 +38,11 @@ class S3Files:
 
     async def delete(self, names: Sequence[str]) -> None:
         if names:
-            async with _failures():
+            with _failures():
                 await self._store.delete_async(list(names))
 
     async def list(self, folder: str) -> Sequence[str]:
-        async with _failures():
+        with _failures():
             found = self._store.list(f"{folder}/")
             return [str(one["path"]) async for some in found for one in some]
 
@@ -62,7 +63,11 @@ def open_s3(table: FilesTable, key_id: str | None, key: str | None) -> S3Files:
                 table.bucket,
                 prefix=table.prefix or None,
                 config=given,
-                client_options={"allow_http": True, "timeout": timedelta(seconds=TRY_S)},
+                client_options={
+                    "allow_http": True,
+                    "connect_timeout": timedelta(seconds=TRY_S),
+                    "timeout": timedelta(seconds=CALL_S),
+                },
                 retry_config={"max_retries": 2, "retry_timeout": timedelta(seconds=TRY_S)},
             )
         )
@@ -75,18 +80,12 @@ def _mistakes() -> Iterator[None]:
     try:
         yield
     except BaseError as error:
-        raise ConfigError(f"[files]: {_first_line(error)}") from error
+        raise ConfigError(f"[files]: {first_line(error)}") from error
 
 
-@asynccontextmanager
-async def _failures() -> AsyncIterator[None]:
+@contextmanager
+def _failures() -> Iterator[None]:
     from obstore.exceptions import BaseError
 
-    try:
+    with failures(BaseError, OSError):
         yield
-    except (BaseError, OSError) as error:
-        raise FileStoreFailed(_first_line(error)) from error
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]

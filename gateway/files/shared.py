@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
@@ -18,19 +19,27 @@ from contract.briefing import Briefing, TranscriptLine
 from contract.chat import Attachment
 from gateway.core.private_folders import FILES
 from gateway.files.store import FileStore, FileStoreFailed
+from gateway.files.waiting import WaitingFiles
 
 log = structlog.stdlib.get_logger("moot.files")
 
+KEEP_S = 5.0  # a message waits so long for the store to take one of its files
+FETCH_S = 15.0  # an agent or the page, for one of them
 AGAIN_S = 30.0  # until what the store did not take is tried once more
 
 
 class SharedFiles:
-    """root: the folder on this machine. store: None: they are there alone."""
+    """root: the folder on this machine. store: None: they are there alone.
+
+    What the store does not take at once is noted on disk, and put there by `catch_up`: also by that
+    of the next start.
+    """
 
     def __init__(self, root: Path, store: FileStore | None) -> None:
         self._root = root.absolute()
         self._store = store
-        self._behind: dict[str, Path] = {}  # what the store did not take yet, by name
+        self._waiting = WaitingFiles(self._root.with_name(f"{self._root.name}.waiting"))
+        self._behind: set[str] = set()  # names of these
         self._failed = asyncio.Event()
 
     def name(self, path: str) -> str | None:
@@ -52,34 +61,52 @@ class SharedFiles:
         return Path(path) if name is None else self._root / PurePosixPath(name)
 
     async def keep(self, files: Iterable[Attachment]) -> None:
-        """Put files of this machine into the store; what it doesn't take is tried again later."""
+        """Put files of this machine into the store. Those that it doesn't take in time are noted
+        when this returns, and put later; while some wait, others wait behind them."""
         if self._store is None:
             return
-        named = {name: Path(f.path) for f in files if f.path and (name := self._own_name(f.path))}
-        for name, path in named.items():
-            await self._put(name, path)
+        named = dict.fromkeys(n for file in files if file.path and (n := self._own_name(file.path)))
+        for name in named:
+            if self._behind or not await self._put(name, KEEP_S):
+                await self._note(name)
 
-    async def _put(self, name: str, path: Path) -> None:
+    async def _put(self, name: str, within_s: float | None = None) -> bool:
+        """True: it is there, or there is no such file any more."""
         assert self._store is not None
         try:
-            await self._store.put(name, await asyncio.to_thread(path.read_bytes))
+            async with asyncio.timeout(within_s):
+                data = await asyncio.to_thread((self._root / PurePosixPath(name)).read_bytes)
+                await self._store.put(name, data)
         except FileNotFoundError:
-            self._behind.pop(name, None)
-        except (FileStoreFailed, OSError) as error:
-            log.warning("file.not_shared", reason=str(error), again_in_s=AGAIN_S)
-            self._behind[name] = path
-            self._failed.set()
-        else:
-            self._behind.pop(name, None)
+            return True
+        except (FileStoreFailed, OSError, TimeoutError) as error:
+            log.warning("file.not_shared", reason=_reason(error), again_in_s=AGAIN_S)
+            return False
+        return True
+
+    async def _note(self, name: str) -> None:
+        self._behind.add(name)
+        self._failed.set()
+        try:
+            await asyncio.to_thread(self._waiting.add, name)
+        except OSError as error:  # it is tried as long as this process lives
+            log.error("file.not_noted", reason=_reason(error))
 
     async def catch_up(self) -> None:
-        """Put what the store did not take, for ever."""
+        """Put what the store did not take, in this process or one before, for ever."""
+        if self._store is None:
+            return
+        with suppress(OSError):
+            self._behind |= await asyncio.to_thread(self._waiting.names)
         while True:
-            await self._failed.wait()
+            while self._behind and await self._put(name := min(self._behind)):
+                self._behind.discard(name)
+                with suppress(OSError):  # it is put again at the next start
+                    await asyncio.to_thread(self._waiting.done, name)
+            if not self._behind:
+                await self._failed.wait()
             self._failed.clear()
             await asyncio.sleep(AGAIN_S)
-            for name, path in list(self._behind.items()):
-                await self._put(name, path)
 
     async def placed(self, briefing: Briefing) -> Briefing:
         """The briefing, with its attachments on this machine."""
@@ -107,9 +134,10 @@ class SharedFiles:
         if self._store is None:
             return
         try:
-            names = await self._store.list(folder)
-        except FileStoreFailed as error:
-            log.warning("file.not_fetched", reason=str(error))
+            async with asyncio.timeout(FETCH_S):
+                names = await self._store.list(folder)
+        except (FileStoreFailed, TimeoutError) as error:
+            log.warning("file.not_fetched", reason=_reason(error))
             return
         for name in names:
             if self._own_name(str(place := self._root / PurePosixPath(name))) == name:
@@ -119,15 +147,21 @@ class SharedFiles:
         if self._store is None or await asyncio.to_thread(place.exists):
             return
         try:
-            if (data := await self._store.get(name)) is not None:
+            async with asyncio.timeout(FETCH_S):
+                data = await self._store.get(name)
+            if data is not None:
                 await asyncio.to_thread(write, place, data)
-        except (FileStoreFailed, OSError) as error:
-            log.warning("file.not_fetched", reason=str(error))
+        except (FileStoreFailed, OSError, TimeoutError) as error:
+            log.warning("file.not_fetched", reason=_reason(error))
 
     async def forget(self, paths: Iterable[str]) -> None:
         """Delete files from the store. Raises FileStoreFailed."""
         if self._store is not None:
             await self._store.delete(sorted(filter(None, map(self.name, paths))))
+
+
+def _reason(error: Exception) -> str:
+    return str(error) or type(error).__name__
 
 
 def _joined(parts: tuple[str, ...]) -> str | None:

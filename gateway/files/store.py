@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Protocol
 
 from contract.errors import MootError
@@ -26,3 +27,18 @@ class FileStore(Protocol):
 
     async def list(self, folder: str) -> Sequence[str]:
         """The names that begin with this folder's."""
+
+
+@contextmanager
+def failures(*errors: type[Exception], says: str = "") -> Iterator[None]:
+    """Raises FileStoreFailed for these errors of whoever keeps the bytes. says: what is wrong then;
+    "": the error's first line does."""
+    try:
+        yield
+    except errors as error:
+        raise FileStoreFailed(says or first_line(error)) from error
+
+
+def first_line(error: Exception) -> str:
+    """Of its text; else its kind."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

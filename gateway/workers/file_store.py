@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 
-from gateway.files.store import FileStoreFailed
+from gateway.files.store import failures
 from gateway.workers.link import FILES, Link, LinkDown
 
 TRY_S = 5.0  # with a broker that doesn't answer; a message waits for that
@@ -43,17 +43,12 @@ class BrokerFiles:
 
     @asynccontextmanager
     async def _linked(self) -> AsyncIterator[Link]:
-        async with self._connecting:
-            if self._link is None:
-                try:
+        with failures(LinkDown, TimeoutError, OSError, says="the broker does not answer"):
+            async with self._connecting:
+                if self._link is None:
                     async with asyncio.timeout(TRY_S):
                         self._link = await self._open.enter_async_context(self._connect())
-                except (TimeoutError, OSError) as error:
-                    raise FileStoreFailed("the broker does not answer") from error
-        try:
             yield self._link
-        except LinkDown as error:
-            raise FileStoreFailed("the broker does not answer") from error
 
 
 @asynccontextmanager

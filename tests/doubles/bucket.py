@@ -49,9 +49,10 @@ class Bucket:
 
 
 @contextmanager
-def bucket() -> Iterator[Bucket]:
-    """An empty one."""
-    opened = Bucket(port := free_port())
+def bucket(port: int = 0) -> Iterator[Bucket]:
+    """An empty one. port: 0: any."""
+    port = port or free_port()
+    opened = Bucket(port)
     words = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
     nowhere = subprocess.DEVNULL
     with subprocess.Popen(words, stdout=nowhere, stderr=nowhere) as server:

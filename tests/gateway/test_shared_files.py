@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+import socket
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -24,6 +25,27 @@ from tests.doubles.bucket import KEYS, PREFIX, Bucket, bucket
 from tests.doubles.workers import Broker
 
 FILE = "C1/F1/plan.txt"
+
+
+class Moody:
+    """A store that can be away."""
+
+    def __init__(self, store: FileStore) -> None:
+        self.store, self.away = store, True
+
+    async def put(self, name: str, data: bytes) -> None:
+        if self.away:
+            raise FileStoreFailed("it is away")
+        await self.store.put(name, data)
+
+    async def get(self, name: str) -> bytes | None:
+        return await self.store.get(name)
+
+    async def delete(self, names: Sequence[str]) -> None:
+        await self.store.delete(names)
+
+    async def list(self, folder: str) -> Sequence[str]:
+        return await self.store.list(folder)
 
 
 @pytest.fixture(scope="module")
@@ -133,22 +155,56 @@ async def test_only_files_of_messages_are_put_there(s3: Bucket, tmp_path: Path) 
         assert files.name(path) is None
 
 
-async def test_what_a_bucket_that_is_away_did_not_take_is_put_later(
-    s3: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+async def test_what_a_bucket_that_is_away_did_not_take_the_next_start_puts(
+    s3: Bucket, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(shared, "AGAIN_S", 0.05)
-    inner, away = (
-        s3.files(),
-        open_s3(FilesTable(store="s3", bucket="b", endpoint="http://127.0.0.1:9"), *KEYS.values()),
-    )
+    table = FilesTable(store="s3", bucket="b", endpoint="http://127.0.0.1:9")
+    away = open_s3(table, *KEYS.values())
     with pytest.raises(FileStoreFailed):
         await away.get("a/b")
     files = SharedFiles(tmp_path / "files", away)
-    await files.keep([lying(tmp_path, name="late/F2/plan.txt")])
-    assert "file.not_shared" in caplog.text
-    files._store = inner
-    task = asyncio.create_task(files.catch_up())
+    late = [f"late/F{number}/plan.txt" for number in range(3)]
+    await files.keep([lying(tmp_path, name=name) for name in late])
+    assert caplog.text.count("file.not_shared") == 1  # the others wait behind the first one
+    (tmp_path / "files" / late[2]).unlink()  # it was erased meanwhile
+    notes = tmp_path / "files.waiting"
+    assert len(list(notes.iterdir())) == 3
+    task = asyncio.create_task(SharedFiles(tmp_path / "files", s3.files()).catch_up())
     async with asyncio.timeout(20):
-        while f"{PREFIX}/late/F2/plan.txt" not in await s3.names():
+        while list(notes.iterdir()):
             await asyncio.sleep(0.05)
     task.cancel()
+    assert {f"{PREFIX}/{name}" for name in late} & set(await s3.names()) == {
+        f"{PREFIX}/{name}" for name in late[:2]
+    }
+
+
+async def test_what_waits_is_put_when_the_bucket_is_back(
+    s3: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shared, "AGAIN_S", 0.05)
+    name = "back/F1/plan.txt"
+    files = SharedFiles(tmp_path / "files", store := Moody(s3.files()))
+    task = asyncio.create_task(files.catch_up())
+    await files.keep([lying(tmp_path, name=name)])
+    assert f"{PREFIX}/{name}" not in await s3.names()
+    store.away = False
+    async with asyncio.timeout(20):
+        while list((tmp_path / "files.waiting").iterdir()):
+            await asyncio.sleep(0.05)
+    task.cancel()
+    assert f"{PREFIX}/{name}" in await s3.names()
+
+
+async def test_a_message_does_not_wait_for_ever_for_a_store_that_is_silent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shared, "KEEP_S", 0.05)
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # it accepts nobody
+        table = FilesTable(
+            store="s3", bucket="b", endpoint=f"http://127.0.0.1:{silent.getsockname()[1]}"
+        )
+        files = SharedFiles(tmp_path / "files", open_s3(table, *KEYS.values()))
+        async with asyncio.timeout(4):
+            await files.keep([lying(tmp_path)])
+    assert len(list((tmp_path / "files.waiting").iterdir())) == 1
