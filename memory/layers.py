@@ -19,6 +19,7 @@ from sqlalchemy import Exists, select
 from contract.agent import ToolUse
 from contract.briefing import Fact, Landmark, Note, Observation
 from contract.chat import Room, Speaker
+from contract.private import has_private
 from contract.values import dataclass
 from memory.given import NOTHING, GivenText
 from memory.pace import LearningPace
@@ -116,6 +117,9 @@ class Learner(Protocol):
     """A layer that learns in the background."""
 
     name: str
+    reads_chat: bool
+    """It reads the chat itself, and a turn's own texts are nothing to it, but for what its agent
+    used."""
 
     def wants(self, interaction: AnsweredTurn, *, last: bool) -> bool:
         """True if a turn has anything for it; asked first, for its texts are read only then.
@@ -254,6 +258,8 @@ class Layers:
                 learned.cancel()
 
     async def _teach(self, told: AnsweredTurn | EndedSession, *, last: bool) -> None:
+        if isinstance(told, AnsweredTurn) and has_private(told.text):
+            return
         lessons = _LearnInputs(told, self._slices)
         for learner in self._learners:
             try:
@@ -297,6 +303,8 @@ async def _timed(source: Source, ask: BriefRequest) -> LayerAnswers:
 async def _tell(learner: Learner, lessons: _LearnInputs) -> None:
     if isinstance(lessons.told, EndedSession):
         await learner.end(lessons.told)
+    elif learner.reads_chat and not lessons.told.uses:
+        await learner.learn(lessons.told)
     elif lesson := await lessons.of(lessons.told):
         await learner.learn(lesson)
 

@@ -12,7 +12,7 @@ from unicodedata import normalize
 from sqlalchemy import Connection, Row, bindparam, exists, select
 
 from contract.chat import Speaker, unaddressed
-from contract.private import has_private, private_spans
+from contract.private import private_spans
 from contract.values import dataclass
 from memory.layers import OWN_TOOLS, AnsweredTurn
 from memory.private import public
@@ -205,7 +205,7 @@ class ReadableMessages:
         """
         seq = interaction.message_seq
         slice_ = await self.after(interaction.scope, seq - 1, until=seq, size=1)
-        if slice_ is None or not slice_.spoken or has_private(interaction.text):
+        if slice_ is None or not slice_.spoken:
             return None
         reply = self._clean(public(interaction.reply, slice_.hidden))
         uses = tuple(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import structlog
-from sqlalchemy import Connection, bindparam, func, insert, select, text
+from sqlalchemy import Connection, Row, bindparam, exists, func, insert, select, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from contract.chat import MOOT, Room, Speaker
@@ -50,14 +50,18 @@ _C = audit.c
 _LAST = select(_C.hash).order_by(_C.seq.desc()).limit(1).scalar_subquery()
 _HEAD = select(audit_head.c.hash).where(audit_head.c.id == 1).scalar_subquery()
 _NEWEST = select(func.coalesce(_LAST, ""), func.coalesce(_HEAD, ""))
+_IS_FOLLOWED = exists(select(_C.seq).where(_C.before == bindparam("head")))
+_FOUND = _NEWEST.add_columns(_IS_FOLLOWED)
+_FOUND_LOCKED = (  # who appends holds this row; what it holds is read once that is so
+    select(func.coalesce(_LAST, ""), audit_head.c.hash, _IS_FOLLOWED)
+    .where(audit_head.c.id == 1)
+    .with_for_update(of=audit_head)
+)
 _EARLIER = select(_C.seq).where(_C.at < bindparam("began_at")).limit(1)
 _FOLLOWED = select(_C.seq).where(_C.before == bindparam("head")).limit(1)
 _CUTS = select(_C.detail).where(_C.act == bindparam("cut"))
 _APPEND = insert(audit)
-_CLAIM = {  # the write lock before the newest row is read: another process may append, too
-    "sqlite": text("UPDATE audit SET seq = seq WHERE 0"),
-    "postgresql": text("LOCK TABLE audit IN SHARE ROW EXCLUSIVE MODE"),
-}
+_CLAIM = text("UPDATE audit SET seq = seq WHERE 0")  # SQLite's write lock
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,10 +313,9 @@ def append(
 ) -> str:
     """Append a row in the running transaction; return its hash. at: microseconds. known: a hash
     that the log must hold; else a row before this one says that it was cut."""
-    _claim(connection)
-    before, kept = connection.execute(_NEWEST).one()
+    before, kept, followed = _claimed(connection, known)
     for head in sorted(noted_heads(known, kept) - {"", before}):
-        if not _is_told(connection, head):
+        if not (head == known and followed) and not _is_told(connection, head):
             cut = _columns(CUT, MOOT, at, {"head": head, "newest": before})
             before = _appended(connection, cut, before)
     where = {"persona": persona, "room_id": room_id, "turn_id": turn_id}
@@ -338,21 +341,46 @@ def _appended(connection: Connection, row: Mapping[str, Any], before: str) -> st
     return str(values["hash"])
 
 
+def _insert_head() -> Any:
+    from sqlalchemy.dialects import postgresql  # see `insert_of` in store/database.py
+
+    return postgresql.insert(audit_head)
+
+
+@cache
+def _first_head() -> Any:
+    return _insert_head().values(id=1, hash=func.coalesce(_LAST, "")).on_conflict_do_nothing()
+
+
 @cache
 def _append_with_head() -> Any:
     """It also keeps the hash in the table that each machine reads, in one statement."""
-    from sqlalchemy.dialects import postgresql  # see `insert_of` in store/database.py
-
-    new = postgresql.insert(audit_head).values(id=1, hash=bindparam("head"))
+    new = _insert_head().values(id=1, hash=bindparam("head"))
     kept = new.on_conflict_do_update(index_elements=["id"], set_={"hash": new.excluded.hash})
     return _APPEND.add_cte(kept.cte("head"))
 
 
-def _claim(connection: Connection) -> None:
-    """Take the lock of who appends. A transaction of SQLite that changed anything has it."""
-    raw: Any = connection.connection.driver_connection
-    if connection.dialect.name != "sqlite" or not raw.in_transaction:
-        connection.execute(_CLAIM[connection.dialect.name])
+def _claimed(connection: Connection, known: str) -> tuple[str, str, bool]:
+    """The newest row's hash, the database's own note of it, and whether a row follows `known`; read
+    as who alone may append until the transaction ends: another process may want to, too."""
+    given = {"head": known}
+    if connection.dialect.name == "sqlite":
+        raw: Any = connection.connection.driver_connection
+        if not raw.in_transaction:
+            connection.execute(_CLAIM)
+        return _found(connection.execute(_FOUND, given).one())
+    found = connection.execute(_FOUND_LOCKED, given).first()
+    if found is None:
+        connection.execute(_first_head())
+        found = connection.execute(_FOUND_LOCKED, given).one()
+    if found[0] != found[1]:  # it waited for the lock, and has seen what was before
+        found = connection.execute(_FOUND, given).one()
+    return _found(found)
+
+
+def _found(row: Row[*tuple[Any, ...]]) -> tuple[str, str, bool]:
+    before, kept, followed = row
+    return before, kept, followed
 
 
 def _is_told(connection: Connection, head: str) -> bool:

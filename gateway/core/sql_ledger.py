@@ -13,7 +13,16 @@ from sqlalchemy import Connection
 from contract.chat import SLASH, Inbound, Room, Speaker
 from contract.values import dataclass
 from contract.work import recorded_files
-from gateway.core.ledger import Accepted, Also, Further, Post, State, Turn, TurnRequest
+from gateway.core.ledger import (
+    Accepted,
+    Also,
+    Further,
+    Post,
+    PostKind,
+    State,
+    Turn,
+    TurnRequest,
+)
 from gateway.core.sql_posts import SqlPosts
 from gateway.core.sql_rows import (
     ASKED,
@@ -194,7 +203,7 @@ class SqlLedger(SqlSessions, SqlPosts):
             save(connection, begun)
 
     async def answered(
-        self, outcome: Turn, plan: Sequence[tuple[str, str]], now: datetime
+        self, outcome: Turn, plan: Sequence[tuple[PostKind, str]], now: datetime
     ) -> tuple[Turn, list[Post]]:
         """Record the answer, and as (kind, text) the posts that will carry it."""
         changed = entered(outcome, "answered", now)
@@ -202,8 +211,8 @@ class SqlLedger(SqlSessions, SqlPosts):
 
         def work(connection: Connection) -> list[Post]:
             save(connection, changed)
-            self._plan(connection, outcome.id, plan, now)
-            return posts_of(connection, outcome.id)
+            made = self._plan(connection, outcome.id, plan, now)
+            return made or posts_of(connection, outcome.id)
 
         return changed, await self._store.write(work, small=True)
 
@@ -341,25 +350,15 @@ class SqlLedger(SqlSessions, SqlPosts):
         self,
         connection: Connection,
         turn_id: str,
-        plan: Sequence[tuple[str, str]],
+        plan: Sequence[tuple[PostKind, str]],
         now: datetime,
-    ) -> None:
+    ) -> list[Post]:
         """Write the final posts; a draft that is there becomes the first of them."""
-        rows = [
-            {
-                "key": f"{turn_id}:{number}",
-                "turn_id": turn_id,
-                "number": number,
-                "kind": kind,
-                "text": text,
-                "state": "planned",
-                "drafted": False,
-                "created_at": micros(now),
-            }
+        new = [
+            Post(f"{turn_id}:{number}", turn_id, number, kind, text, "planned", None, micros(now))
             for number, (kind, text) in enumerate(plan)
         ]
-        if rows:
-            connection.execute(self._put_post, rows)
+        return [self.put_post(connection, post) for post in new]
 
     async def posts(self, turn_id: str) -> list[Post]:
         """The posts of a turn in their order."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from operator import methodcaller
 from typing import Any
 
@@ -35,7 +36,7 @@ class SqlPosts:
         self._put_post = new_post.on_conflict_do_update(
             index_elements=["key"],
             set_={name: new_post.excluded[name] for name in ("kind", "text", "state")},
-        ).returning(posts.c.platform_id, posts.c.created_at)
+        ).returning(posts.c.platform_id, posts.c.drafted, posts.c.created_at)
 
     async def sure_to_lead(self) -> None:
         """Return when no other gateway can have taken the turns: then something may be posted.
@@ -47,9 +48,9 @@ class SqlPosts:
         """A draft is about to be posted. An earlier process may have posted one: then it is
         uncertain, and has its id if that was known."""
         post = Post(f"{turn.id}:0", turn.id, 0, "text", text, "draft", None, micros(now), True)
-        platform_id, created_at = await self._add_post(post)
-        earlier = created_at != post.created_at
-        return replace(post, platform_id=platform_id, uncertain=earlier)
+        kept = await self._add_post(post)
+        earlier = kept.created_at != post.created_at
+        return replace(post, platform_id=kept.platform_id, uncertain=earlier)
 
     async def note_question(
         self, turn: Turn, question_id: str, platform_id: str, title: str = ""
@@ -88,8 +89,11 @@ class SqlPosts:
         key: str | None = await self._store.read(methodcaller("scalar", QUESTION_OF, where))
         return key.split(":")[1] if key else None
 
-    async def _add_post(self, post: Post) -> tuple[str | None, int]:
-        """The platform's id and the time of creation of the post with its key."""
+    async def _add_post(self, post: Post) -> Post:
+        return await self._store.write(partial(self.put_post, post=post), small=True)
+
+    def put_post(self, connection: Connection, post: Post) -> Post:
+        """Write a post. One that has its key keeps what the platform knows it by, and its age."""
         values = {
             "key": post.key,
             "turn_id": post.turn_id,
@@ -101,8 +105,14 @@ class SqlPosts:
             "drafted": post.drafted,
             "created_at": post.created_at,
         }
-        row = await self._store.write(lambda c: c.execute(self._put_post, values).one(), small=True)
-        return row.platform_id, row.created_at
+        platform_id, drafted, created_at = connection.execute(self._put_post, values).one()
+        return replace(
+            post,
+            platform_id=platform_id,
+            drafted=drafted,
+            created_at=created_at,
+            uncertain=drafted and platform_id is None,
+        )
 
     async def sent(self, post: Post, platform_id: str) -> Post:
         """The platform has the post."""

@@ -19,7 +19,7 @@ from contract.chat import Destination
 from contract.errors import PlatformError
 from contract.language import say
 from contract.work import handed_file, recorded_work
-from gateway.core.ledger import Post, Turn
+from gateway.core.ledger import Post, PostKind, Turn
 from gateway.core.sql_ledger import SqlLedger
 from gateway.core.trace import StepTimer
 from store.timestamps import moment
@@ -40,12 +40,12 @@ async def _beside(text: str, read: Callable[[str], list[str]]) -> list[str]:
     return read(text) if len(text) <= QUICK_CHARS else await asyncio.to_thread(read, text)
 
 
-async def plan(answer: str, bot: Bot, record: Mapping[str, Any]) -> list[tuple[str, str]]:
+async def plan(answer: str, bot: Bot, record: Mapping[str, Any]) -> list[tuple[PostKind, str]]:
     """The posts that carry an answer, as (kind, text): its pieces, the last of them in a file where
     there are too many; code that can't be copied from them; then the files that the agent handed
     over, and what was done for it, in one line. record: the turn's."""
     split, able = await pieces(answer, bot), bot.capabilities
-    planned = [("text", piece) for piece in split]
+    planned: list[tuple[PostKind, str]] = [("text", piece) for piece in split]
     if len(split) > able.max_posts and able.files:
         shown = with_a_file(split, able.max_posts, answer.count("\n") + 1)
         planned = [*(("text", piece) for piece in shown), ("file", answer)]

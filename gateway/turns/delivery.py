@@ -26,7 +26,7 @@ from contract.work import Draft, Work
 from gateway.access.accounts import Presence
 from gateway.core import views
 from gateway.core.events import DraftChanged, MessagePosted, WorkChanged
-from gateway.core.ledger import Post, Turn
+from gateway.core.ledger import Post, PostKind, Turn
 from gateway.core.log_context import turn_log_context
 from gateway.core.redaction import Redactor
 from gateway.core.sql_ledger import SqlLedger
@@ -264,7 +264,7 @@ class Delivery:
         with run.step("record"):
             if outcome.answer:
                 outcome = replace(outcome, answer=self.redactor(outcome.answer))
-            planned: list[tuple[str, str]] = []
+            planned: list[tuple[PostKind, str]] = []
             if outcome.answer:
                 planned = await plan(outcome.answer, run.bot, outcome.record)
             log.info("answer.planned", chars=len(outcome.answer or ""), posts=len(planned))

@@ -101,6 +101,7 @@ class Extraction:
     """
 
     name = "extraction"
+    reads_chat = True
 
     def __init__(
         self,

@@ -61,6 +61,7 @@ class MessageFacts:
     """
 
     name = "messages"
+    reads_chat = True
 
     def __init__(
         self,
@@ -78,6 +79,7 @@ class MessageFacts:
         self._found = found
         self._gone = gone
         self.learns = learns
+        self._read_to: dict[str, int] = {}  # of scopes that were read since the start
 
     def wants(self, interaction: AnsweredTurn, *, last: bool) -> bool:
         """See Learner."""
@@ -85,10 +87,8 @@ class MessageFacts:
 
     async def learn(self, interaction: AnsweredTurn) -> None:
         """Take in what was said since the last time."""
-        scope = interaction.scope
-        pointer = await self._store.read(lambda c: read_cursor(c, self.name, scope), small=True)
-        if pointer.seq < interaction.message_seq:
-            await self.run(scope)
+        if self._read_to.get(interaction.scope, 0) < interaction.message_seq:
+            await self.run(interaction.scope)
 
     async def end(self, session: EndedSession) -> None:
         """Take in what is left."""
@@ -99,7 +99,8 @@ class MessageFacts:
         count = 0
         more = True
         while more:
-            made, more = await self._store.write(lambda c: self._read_on(c, scope))
+            made, last_seq, more = await self._store.write(lambda c: self._read_on(c, scope))
+            self._read_to[scope] = last_seq
             count += made
         if count:
             await self._found()
@@ -119,15 +120,16 @@ class MessageFacts:
 
     # ── Within a connection ─────────────────────────────────────────────────────────────
 
-    def _read_on(self, connection: Connection, scope: str) -> tuple[int, bool]:
-        """Up to ROWS messages further: how many facts that made, and whether there are more."""
+    def _read_on(self, connection: Connection, scope: str) -> tuple[int, int, bool]:
+        """Up to ROWS messages further: how many facts that made, the last message, and whether
+        there are more."""
         pointer = read_cursor(connection, self.name, scope)
         slice_ = self._slices.read(connection, scope, pointer.seq, until=2**62, size=ROWS)
         if slice_ is None:
-            return 0, False
+            return 0, pointer.seq, False
         made = self._remember(connection, slice_)
         advance(connection, self.name, scope, slice_.last_seq, self._clock())
-        return made, slice_.looked_at == ROWS
+        return made, slice_.last_seq, slice_.looked_at == ROWS
 
     def _follow(self, connection: Connection, scope: str, seq: int) -> tuple[list[str], int]:
         before = list(connection.execute(_made_from(scope, seq)).scalars())
@@ -145,9 +147,15 @@ class MessageFacts:
         return gone, self._remember(connection, slice_)
 
     def _remember(self, connection: Connection, slice_: MessageRange) -> int:
-        if not slice_.spoken:
+        told = [
+            (item, text)
+            for item in slice_.spoken
+            for text in (unaddressed(item.text),)
+            if item.by.kind == "human" and is_telling(text)
+        ]
+        if not told:
             return 0
-        seqs = [item.seq for item in slice_.spoken]
+        seqs = [item.seq for item, _ in told]
         places = {row.seq: row for row in connection.execute(_PLACES, {"seqs": seqs})}
         new = [
             NewFact(
@@ -164,9 +172,7 @@ class MessageFacts:
                 last_seq=item.seq,
                 speakers=(item.by.id,),
             )
-            for item in slice_.spoken
-            for text in (unaddressed(item.text),)
-            if item.by.kind == "human" and is_telling(text)
+            for item, text in told
         ]
         return len(add_facts(connection, new, self._clock()))
 

@@ -53,6 +53,7 @@ class Insights:
     """
 
     name = "insights"
+    reads_chat = False
     deadline_s = 1.0
     held = exists(select(insights.c.seq))  # anybody's: the expired ones are deleted on the way
 

@@ -60,6 +60,7 @@ class Observer:
     """
 
     name = "observations"
+    reads_chat = False
 
     def __init__(
         self,

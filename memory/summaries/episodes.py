@@ -12,7 +12,7 @@ from sqlalchemy import Connection, bindparam, exists, select
 from contract.briefing import Budget
 from contract.errors import ModelError, MootError
 from contract.values import dataclass
-from memory.cursors import failed
+from memory.cursors import failed, read_cursor
 from memory.layers import AnsweredTurn, BriefRequest, EndedSession, LayerAnswers, ends_a_run
 from memory.model import ModelOf
 from memory.private import public
@@ -98,6 +98,7 @@ class Episodes:
     """
 
     name = LAYER
+    reads_chat = True
     deadline_s = 1.0
     held = exists(
         select(episodes.c.seq).where(episodes.c.scope == bindparam("home"), ~episodes.c.plain)
@@ -157,12 +158,15 @@ class Episodes:
         files = self._files.setdefault((scope, interaction.persona), _Files())
         for use in interaction.uses:
             files.take(use.tool, use.given)
-        known = await self._store.read(lambda c: progress(c, scope), small=True)
-        if known.pointer.waits(self._clock()):
+        until = 0 if scope in self._owed else await self._passed(scope)
+        if scope not in self._owed and not until:
+            return
+        known = await self._store.read(lambda c: read_cursor(c, LAYER, scope), small=True)
+        if known.waits(self._clock()):
             return
         if owed := self._owed.pop(scope, None):
             await self._end(owed)
-        elif until := await self._passed(scope, known.after):
+        else:
             await self._compact(scope, until)
 
     async def end(self, session: EndedSession) -> None:
@@ -177,9 +181,9 @@ class Episodes:
             return
         await self._keep_record(owed.session)
 
-    async def _passed(self, scope: str, after: int) -> int:
+    async def _passed(self, scope: str) -> int:
         size = self._budget.window_messages + 1
-        newest = await self._store.read(lambda c: weights(c, scope, after, size))
+        newest = await self._store.read(lambda c: weights(c, scope, size))
         return passed(newest, self._budget)
 
     # ── Summaries ───────────────────────────────────────────────────────────────────────

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 from contract.briefing import Budget
 from contract.values import dataclass
 from memory.cursors import ReadCursor, advance, read_cursor
-from store.schema import episodes, messages, tool_uses
+from store.schema import episodes, messages, pointers, tool_uses
 
 LAYER = "episodes"
 
@@ -182,10 +182,13 @@ class Weight:
     chars: int
 
 
-_M = messages.c
+_M, _P = messages.c, pointers.c
+_READ_TO = select(_P.seq).where(_P.layer == LAYER, _P.scope == bindparam("scope"))
+_SUMMARISED_TO = _NEWEST.with_only_columns(_E.last_seq)
 _WEIGHTS = (
     select(_M.seq, func.length(_M.content).label("chars"))
-    .where(_M.scope == bindparam("scope"), _M.seq > bindparam("after"), _M.deleted_at.is_(None))
+    .where(_M.scope == bindparam("scope"), _M.deleted_at.is_(None))
+    .where(*(_M.seq > func.coalesce(to.scalar_subquery(), 0) for to in (_READ_TO, _SUMMARISED_TO)))
     .order_by(_M.seq.desc())
     .limit(bindparam("size"))
 )
@@ -198,9 +201,10 @@ _LAST_ANSWER = (
 )
 
 
-def weights(connection: Connection, scope: str, after: int, size: int) -> list[Weight]:
-    """The sizes of the newest `size` messages of a scope after `after`, newest first."""
-    where = {"scope": scope, "after": after, "size": size}
+def weights(connection: Connection, scope: str, size: int) -> list[Weight]:
+    """The sizes of the newest `size` messages of a scope that no summary has taken in, newest
+    first."""
+    where = {"scope": scope, "size": size}
     return [Weight(row.seq, row.chars) for row in connection.execute(_WEIGHTS, where)]
 
 

@@ -390,6 +390,7 @@ async def test_forget_all_waits_for_what_is_being_learned_just_now(tmp_path: Pat
 
     class Slow:
         name = "slow"
+        reads_chat = False
 
         def wants(self, interaction: AnsweredTurn, *, last: bool) -> bool:
             return True

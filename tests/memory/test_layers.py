@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Exists, bindparam, exists, select
 
 from contract.briefing import Fact, Landmark
-from contract.chat import Room
+from contract.chat import Room, Speaker
 from memory.landmarks import Landmarks, NewLandmark
 from memory.layers import (
     AnsweredTurn,
@@ -49,6 +49,7 @@ class Says:
 @dataclass
 class Learns:
     name: str = "learner"
+    reads_chat: bool = False
     fails: bool = False
     gate: asyncio.Event = field(default_factory=asyncio.Event)
     told: list[str] = field(default_factory=list)
@@ -59,7 +60,7 @@ class Learns:
         return True
 
     async def learn(self, interaction: AnsweredTurn) -> None:
-        raise AssertionError
+        self.told.append(interaction.text)
 
     async def end(self, session: EndedSession) -> None:
         self.at_once += 1
@@ -146,6 +147,38 @@ async def test_a_learner_that_fails_stops_no_other(store: Store) -> None:
     memory.remember(ENDED)
     await until(lambda: memory.learning() == 0)
     assert fine.told == [f"{ENDED.scope} s1"]
+
+
+@pytest.mark.parametrize("reads_chat", [True, False])
+async def test_a_turn_that_was_asked_in_private_teaches_nothing(
+    store: Store, reads_chat: bool
+) -> None:
+    learner = Learns(reads_chat=reads_chat)
+    memory = layers(store, learners=(learner,), tasks=None)
+    await memory.remember(answered("@demo what is <private>Blue Falcon 7</private>?"))
+    assert learner.told == []
+
+
+async def test_who_reads_the_chat_is_told_without_the_turn_being_read(store: Store) -> None:
+    own, given = Learns(reads_chat=True), Learns()
+    memory = layers(store, learners=(own, given), tasks=None)
+    await memory.remember(answered("@demo hello"))  # a message that nobody has stored
+    assert (own.told, given.told) == (["@demo hello"], [])
+
+
+def answered(text: str) -> AnsweredTurn:
+    return AnsweredTurn(
+        turn_id="t",
+        scope=ENDED.scope,
+        room=ENDED.room,
+        persona="claude",
+        sender=Speaker("fake:ash", "Ash"),
+        text=text,
+        reply="",
+        message_seq=1,
+        at=datetime(2026, 1, 1, tzinfo=UTC),
+        session_id="s",
+    )
 
 
 async def test_a_room_is_told_of_after_every_learner_had_its_turn(store: Store) -> None:

@@ -233,8 +233,7 @@ async def test_what_no_summary_took_in_always_fits_the_window(tmp_path: Path, se
                 room -= size + LABEL_CHARS
                 if size > 0:
                     await at.hear("x" * size)
-            after = (await at.progress()).after
-            raw = await at.store.read(lambda c, after=after: weights(c, SCOPE, after, 99))  # type: ignore[misc]
+            raw = await at.store.read(lambda c: weights(c, SCOPE, 99))
             assert len(raw) <= budget.window_messages
             assert sum(one.chars + LABEL_CHARS for one in raw) <= budget.transcript
             await at.turn()
