@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from contract.errors import ConfigError
-from gateway.files.store import failures, first_line
+from gateway.files.store import Fault, failures
 from gateway.settings.connections import FilesTable
 
 if TYPE_CHECKING:
@@ -80,12 +80,28 @@ def _mistakes() -> Iterator[None]:
     try:
         yield
     except BaseError as error:
-        raise ConfigError(f"[files]: {first_line(error)}") from error
+        raise ConfigError(f"[files]: {_first_line(error)}") from error
 
 
 @contextmanager
 def _failures() -> Iterator[None]:
     from obstore.exceptions import BaseError
 
-    with failures(BaseError, OSError):
+    with failures(BaseError, OSError, told=_told):
         yield
+
+
+def _told(error: Exception) -> tuple[str, Fault]:
+    """The first line, and which fault it is."""
+    from obstore.exceptions import NotFoundError, PermissionDeniedError, UnauthenticatedError
+
+    line = _first_line(error)
+    if isinstance(error, (PermissionError, PermissionDeniedError, UnauthenticatedError)):
+        return line, "refused"
+    if isinstance(error, (FileNotFoundError, NotFoundError)) or " 404 " in line:
+        return line, "missing"
+    return line, "away" if "error sending request" in line else "other"
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

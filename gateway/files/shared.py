@@ -19,7 +19,7 @@ from contract.briefing import Briefing, TranscriptLine
 from contract.chat import Attachment
 from gateway.core.private_folders import FILES
 from gateway.files.store import FileStore, FileStoreFailed
-from gateway.files.waiting import WaitingFiles
+from gateway.files.waiting import waiting_beside
 
 log = structlog.stdlib.get_logger("moot.files")
 
@@ -38,7 +38,7 @@ class SharedFiles:
     def __init__(self, root: Path, store: FileStore | None) -> None:
         self._root = root.absolute()
         self._store = store
-        self._waiting = WaitingFiles(self._root.with_name(f"{self._root.name}.waiting"))
+        self._waiting = waiting_beside(self._root)
         self._behind: set[str] = set()  # names of these
         self._failed = asyncio.Event()
 

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Literal, Protocol
 
 from contract.errors import MootError
+
+Fault = Literal["away", "missing", "refused", "other"]
+"""away: it can't be reached. missing: there is no such store. refused: it doesn't let one in."""
 
 
 class FileStoreFailed(MootError):
     """The store can't be reached, or refuses."""
+
+    def __init__(self, reason: str, fault: Fault = "other") -> None:
+        super().__init__(reason)
+        self.fault = fault
 
 
 class FileStore(Protocol):
@@ -30,15 +37,11 @@ class FileStore(Protocol):
 
 
 @contextmanager
-def failures(*errors: type[Exception], says: str = "") -> Iterator[None]:
-    """Raises FileStoreFailed for these errors of whoever keeps the bytes. says: what is wrong then;
-    "": the error's first line does."""
+def failures(
+    *errors: type[Exception], told: Callable[[Exception], tuple[str, Fault]]
+) -> Iterator[None]:
+    """Raises FileStoreFailed for these errors of whoever keeps the bytes. told: what is wrong."""
     try:
         yield
     except errors as error:
-        raise FileStoreFailed(says or first_line(error)) from error
-
-
-def first_line(error: Exception) -> str:
-    """Of its text; else its kind."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise FileStoreFailed(*told(error)) from error

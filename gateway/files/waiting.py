@@ -31,3 +31,8 @@ class WaitingFiles:
 
     def _file(self, name: str) -> Path:
         return self._folder / f"{sha256(name.encode()).hexdigest()[:32]}.name"
+
+
+def waiting_beside(root: Path) -> WaitingFiles:
+    """Those of the files below a folder."""
+    return WaitingFiles(root.with_name(f"{root.name}.waiting"))

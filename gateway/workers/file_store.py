@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 
-from gateway.files.store import failures
+from gateway.files.store import Fault, failures
 from gateway.workers.link import FILES, Link, LinkDown
 
 TRY_S = 5.0  # with a broker that doesn't answer; a message waits for that
@@ -43,12 +43,16 @@ class BrokerFiles:
 
     @asynccontextmanager
     async def _linked(self) -> AsyncIterator[Link]:
-        with failures(LinkDown, TimeoutError, OSError, says="the broker does not answer"):
+        with failures(LinkDown, TimeoutError, OSError, told=_told):
             async with self._connecting:
                 if self._link is None:
                     async with asyncio.timeout(TRY_S):
                         self._link = await self._open.enter_async_context(self._connect())
             yield self._link
+
+
+def _told(_error: Exception) -> tuple[str, Fault]:
+    return "the broker does not answer", "away"
 
 
 @asynccontextmanager

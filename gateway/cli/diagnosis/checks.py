@@ -15,6 +15,7 @@ from gateway.cli.diagnosis.configuration import (
     check_secrets,
 )
 from gateway.cli.diagnosis.data_folder import check_audit, check_data, check_folder
+from gateway.cli.diagnosis.files import check_files
 from gateway.cli.diagnosis.finding import Finding, Installation
 from gateway.cli.diagnosis.machine import check_clocks, check_machine, check_page, check_port
 from gateway.cli.diagnosis.platforms import check_platforms
@@ -50,10 +51,11 @@ EVERYTHING: Sequence[Check] = (
     check_sources,
     check_clocks,
     check_workers,
+    check_files,
     check_agents,
 )
 """Made by `moot doctor`, in the order in which things depend on one another."""
-_NEEDS_OTHERS = (check_platforms, check_sources, check_clocks, check_workers)
+_NEEDS_OTHERS = (check_platforms, check_sources, check_clocks, check_workers, check_files)
 
 _SECRET = re.compile(r"TOKEN|SECRET|PASSWORD|_KEY")
 _PREFIXES = "|".join(["web", *(platform.form.prefix for platform in SPECS.values())])
