@@ -31,7 +31,7 @@ from store.engines import (
     lone_engine,
     silent_connections,
 )
-from store.health import StoreHealth, StoreRefusal, refusal_of, try_writing
+from store.health import StoreHealth, StoreRefusal, refusal_of, try_reading, try_writing
 from store.leading import Lead, living_leader
 from store.opening import opening_fault, parsed_address
 from store.patience import patience, wait_s, waiting
@@ -60,6 +60,7 @@ class Store(ABC):
         """dialect: "sqlite" or "postgresql"."""
         self.dialect = dialect
         remote = dialect != "sqlite"
+        self.read_only = False  # True: the database refuses whatever is written by it
         self.health = StoreHealth(self._try, remote=remote)
         self._file: Path | None = None  # SQLite's
         self._opened: tuple[int, int] | None = None  # it, as it was then
@@ -73,12 +74,13 @@ class Store(ABC):
     ) -> AsyncIterator[Store]:
         """Open and bring up to date the database at `url`; closes it when left.
 
-        read_only: nothing in it is changed, so it must be up to date already. patience_s: so long
-        a server may be away, see store/patience.py. Raises ConfigError when it can't be opened.
+        read_only: nothing in it can be changed; it must be up to date. patience_s: so long a server
+        may be away, see store/patience.py. Raises ConfigError when it can't be opened.
         """
         address = parsed_address(url)
         store = await _opened(address, read_only=read_only)
         store._know(address)
+        store.read_only = read_only
         store._writer.patience_s = patience_s
         writer = asyncio.create_task(store._writer.run(), name="store writer")
         try:
@@ -149,8 +151,9 @@ class Store(ABC):
             self._opened = _identity(self._file)
 
     def _try(self) -> asyncio.Future[None]:
+        attempt = try_reading if self.read_only else partial(try_writing, file=self._file)
         with waiting("none"):
-            return self.write(partial(try_writing, file=self._file))
+            return self.write(attempt)
 
     def lone_engine(self) -> AsyncEngine | None:
         """An engine for what is done beside the store; None: nobody else can know the database."""
@@ -281,17 +284,18 @@ class AsyncStore(Store):
         number: str = "",
         small: bool = False,
     ) -> list[Any]:
-        numbered = bool(number) and self.dialect == "postgresql"
+        if self.read_only or self.dialect != "postgresql":
+            number = ""
         made: list[Any] = []
         try:
             with self._silent.told():
                 async with (
-                    asyncio.timeout(ANSWER_S if numbered else None),
+                    asyncio.timeout(ANSWER_S if number else None),
                     self._engine.connect() as connection,
                 ):
                     await connection.run_sync(partial(self._commit, works, number, made))
         except (DBAPIError, TimeoutError) as error:
-            if not numbered or not made or refusal_of(error, remote=True) is None:
+            if not number or not made or refusal_of(error, remote=True) is None:
                 raise
             raise CommitInDoubt(made) from error
         return made
@@ -299,8 +303,8 @@ class AsyncStore(Store):
     def _commit(
         self, works: Sequence[Work[Any]], number: str, made: list[Any], connection: Connection
     ) -> None:
-        """made: is given the results when nothing is left but to commit."""
-        if number and self.dialect == "postgresql":
+        """number: "": it is kept nowhere. made: is given the results, but for the commit."""
+        if number:
             from store.commits import begin_commit  # it brings the dialect, see `insert_of`
 
             begin_commit(connection, number, self.lead.epoch if self.lead else None)

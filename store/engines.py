@@ -37,13 +37,13 @@ _UNHEARD_S = 10  # what is sent and not received for so long ends a connection
 def engine_of(address: URL, *, read_only: bool = False) -> Engine | AsyncEngine:
     """The engine for a database, which isn't reached yet.
 
-    read_only: a SQLite file is opened so that nothing can be written; of a server it says nothing.
+    read_only: nothing can be written by it.
     """
     if address.get_backend_name() == "sqlite":
         return _sqlite(only_read(address) if read_only else address)
     if address.drivername == "postgresql":
         address = address.set(drivername="postgresql+asyncpg")
-    return _async_engine(address)
+    return _async_engine(address, read_only=read_only)
 
 
 def lone_engine(address: URL) -> AsyncEngine:
@@ -86,12 +86,14 @@ def _sqlite(url: URL) -> Engine | AsyncEngine:
     return engine
 
 
-def _async_engine(url: URL) -> AsyncEngine:
+def _async_engine(url: URL, *, read_only: bool = False) -> AsyncEngine:
     from sqlalchemy.ext.asyncio import create_async_engine  # 60 ms of start-up that few need
 
     given: dict[str, Any] = {}
     if url.get_driver_name() == "asyncpg":
         settings = {"application_name": gateway_name(), **_GONE}
+        if read_only:
+            settings["default_transaction_read_only"] = "on"
         connecting = {"timeout": CONNECT_S, "server_settings": settings}
         given = {"connect_args": connecting, "pool_size": CONNECTIONS, "pool_use_lifo": True}
     engine = create_async_engine(

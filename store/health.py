@@ -73,7 +73,8 @@ class StoreHealth:
     when something is taken again. refusals: how often something was refused, by the reason."""
 
     def __init__(self, attempt: Callable[[], asyncio.Future[Any]], *, remote: bool) -> None:
-        """attempt: begins a write that stands for any other. remote: the database is a server."""
+        """attempt: begins a write that stands for any other, or a read where all are. remote: the
+        database is a server."""
         self._attempt = attempt
         self._remote = remote
         self.known_at: float | None = None
@@ -200,6 +201,11 @@ def has_room(folder: Path) -> None:
     except OSError as error:
         state: Refused = "full" if error.errno in _FULL else "away"
         raise StoreRefusal(state, f"{folder} takes no file: {error.strerror}") from error
+
+
+def try_reading(connection: Connection) -> None:
+    """Stands for any read of a database that is only read."""
+    connection.execute(text("SELECT 1"))
 
 
 def try_writing(connection: Connection, file: Path | None) -> None:

@@ -123,7 +123,8 @@ async def test_who_stands_by_says_who_leads_and_takes_over_from_one_that_was_kil
         assert status == 503
         assert f":{house.first.pid}:" in told
         assert (await get(house.second_port, "/healthz?standby=ok"))[0] == 200
-        status, told = await get(house.second_port, "/api/rooms")
+        assert (await get(house.second_port, "/api/rooms"))[0] == 401
+        status, told = await get(house.second_port, "/api/events")
         assert status == 503
         assert "another one leads" in told
         assert house.slack.delivery.connections == 1

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
+from contextlib import asynccontextmanager
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
@@ -44,6 +45,7 @@ if TYPE_CHECKING:  # the page is loaded behind the bots, see `behind`
     from gateway.setup.connecting import Connecting
     from gateway.web.services import Services
     from gateway.web.settings.values import ChangeChecks
+    from gateway.web.signin.rows import PageState
 
 Confirms = Callable[[Claim], Awaitable[bool]]
 """Asks whoever sits at the terminal whether somebody is the owner."""
@@ -131,7 +133,6 @@ class App:
         )
         self.queues.serve(self._runner(commands), self.intake.look)
         self.supervisor = make_supervisor(context)
-        context.store.health.on_recovery = self._stores_again
         self._backup = FailedBackup()
         self.alerts = make_alerts(
             context, self.supervisor, self.questions, self.queues.start, self._backup
@@ -237,6 +238,7 @@ class App:
     ) -> None:
         """Take up what an earlier process left, then serve until the end."""
         config = self.context.config
+        self.context.store.health.on_recovery = self._stores_again
         await self._take_up()
         if self.workers is not None:
             self.context.spawn(run_workers(self.context, self.workers), "workers")
@@ -271,6 +273,16 @@ class App:
             self.context.bus.publish(Stopping())
             await finish(self.queues, config.gateway.shutdown_s, ends.at_once)
 
+    @asynccontextmanager
+    async def serve_reads(self, leader: Callable[[], str]) -> AsyncIterator[str]:
+        """Serve what can be read until the block ends, beside a gateway that leads; gives the
+        page's address. leader: gives its name. Nothing is taken up, and no bot connects."""
+        from gateway.app.page import serve_reads
+        from gateway.web.front.standby import Standby
+
+        async with serve_reads(self.context, self.services, Standby(leader, self._load)) as url:
+            yield url
+
     def _afterwards(self) -> tuple[str, ...]:
         """The modules that somebody may need sooner or later."""
         agents = {persona.front.agent for persona in self.personas.good.values()}
@@ -299,13 +311,17 @@ class App:
         if self.memories.sources is not None:
             self.context.spawn(self.memories.sources.begin(), "memory sources")
 
-    async def _take_up(self) -> None:
-        """Take up what an earlier process left, and what the configuration says now."""
-        config = self.context.config
+    async def _load(self) -> PageState:
+        """Read what is kept in memory of who may do what, and of what was chosen."""
         await self.admissions.load()
         await self.context.settings.load()
         await self.context.tombstones.load()
-        await self.visitors.load()
+        return await self.visitors.load()
+
+    async def _take_up(self) -> None:
+        """Take up what an earlier process left, and what the configuration says now."""
+        config = self.context.config
+        await self.visitors.people.tidy(await self._load())
         await self.audit.started(config.file)
         self.context.spawn(self.audit.report(), "audit check")
         recovered = await self.queues.recover()

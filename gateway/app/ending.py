@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import structlog
 
@@ -31,3 +33,18 @@ async def finish(rooms: TurnQueues, timeout_s: float, at_once: asyncio.Event) ->
         waiting.cancel()
         finishing.cancel()
     log.info("gateway.stopped", left=rooms.waiting())
+
+
+class _Over(Exception):
+    """The block is over."""
+
+
+@asynccontextmanager
+async def tasks_of_block() -> AsyncIterator[asyncio.TaskGroup]:
+    """A group of tasks that all end with the block."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            yield group
+            raise _Over
+    except* _Over:
+        pass

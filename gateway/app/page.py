@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from aiohttp.web import RouteDef
@@ -38,6 +39,7 @@ from gateway.turns.queue import TurnQueues
 from gateway.web.admin.embedder import EmbedderAdmin
 from gateway.web.admin.service import Activity, AdminOverview, AdminServices, DataDisk, SessionAdmin
 from gateway.web.chat import AgentService, ChatService
+from gateway.web.front.standby import Standby
 from gateway.web.inbox import InboxService
 from gateway.web.listening.configured import connection_limits, page_auth
 from gateway.web.memory.room_memory import RoomMemoryService
@@ -56,6 +58,8 @@ from gateway.web.signin.visitors import Visitors
 
 if TYPE_CHECKING:  # it brings the client of NATS, which only who has workers needs
     from gateway.workers.opener import Workers
+
+READS_S = 0.2  # requests that only read may take so long when this one leads: nobody else does
 
 
 def make_services(
@@ -217,6 +221,14 @@ async def serve_page(
         tell_address(context.config.gateway.data_dir, url)
         link = await people.owner_link()
         yield url, link_address(settings.access.public_url or reached(url), link.code)
+
+
+@asynccontextmanager
+async def serve_reads(context: Context, services: Services, standby: Standby) -> AsyncIterator[str]:
+    """Serve what can be read of the page, until the block ends; gives its address."""
+    settings = replace(_page_settings(context), webhooks=None, shutdown_s=READS_S)
+    async with open_page(services, settings, standby=standby) as url:
+        yield url
 
 
 def _page_settings(context: Context) -> PageSettings:

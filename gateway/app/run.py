@@ -22,11 +22,11 @@ from gateway.access.access import Access
 from gateway.app.app import App, Confirms, Started
 from gateway.app.bot_states import BotStates
 from gateway.app.context import Context, Instruments
-from gateway.app.ending import Ends
+from gateway.app.ending import Ends, tasks_of_block
 from gateway.app.file_store import open_files
 from gateway.app.platforms import make_bots
 from gateway.app.service_manager import Notify, nobody
-from gateway.app.standby import StoppedWaiting, leading
+from gateway.app.standby import MakeReading, StoppedWaiting, leading
 from gateway.core.lock import hold
 from gateway.core.private_folders import keep_private
 from gateway.core.redaction import Redactor
@@ -61,10 +61,6 @@ log = structlog.stdlib.get_logger("moot.app")
 # The loop stands still while all that lives is looked through, 170 ms with a hundred terminals. The
 # third number makes that a hundred times rarer than by default; younger garbage goes as before.
 COLLECTED_EVERY = (700, 10, 1_000)
-
-
-class _Stop(Exception):
-    """Ends the group of all tasks."""
 
 
 async def run(
@@ -105,7 +101,7 @@ async def _run(
     serve: Callable[[App], Awaitable[None]],
     redactor: Redactor,
     checks: ChangeChecks | None,
-    wait: Callable[[Config, Store], AbstractAsyncContextManager[Lead | None]],
+    wait: Callable[[Config, Store, MakeReading], AbstractAsyncContextManager[Lead | None]],
 ) -> None:
     _bring_personas(config.gateway.personas_dir)
     personas = Personas(
@@ -118,16 +114,37 @@ async def _run(
     states = BotStates(config.gateway.data_dir / "bots")
     bots = make_bots(config, environment, personas, access, redactor.learn_one, states)
     secrets = _page_secrets(config, environment)
+
+    def reading(group: asyncio.TaskGroup, only_read: Store) -> App:
+        """The parts of a gateway that stands by: nothing of them is kept when it leads."""
+        own, instruments = Access(config.access), Instruments(redactor=redactor)
+        return App(
+            Context(
+                config,
+                group,
+                only_read,
+                personas,
+                bots,
+                own,
+                instruments,
+                files=files,
+            ),
+            programs=Programs(config.agents, environment, HookListener(), connections),
+            page_secrets=secrets,
+            environment=environment,
+            checks=checks,
+        )
+
     async with (
         open_model(config, environment) as model,
+        aclosing(ApiConnections()) as connections,
         Store.open(config.store_url, patience_s=config.store.patience_s) as store,
         open_files(config, environment) as files,
-        wait(config, store) as lead,
+        wait(config, store, reading) as lead,
         open_configured(config) as index,
         open_sources(config, environment) as sources,
         open_telemetry(config.telemetry, environment, redactor) as telemetry,
         HookListener.open(serving_hooks(connection_limits(config))) as hooks,
-        aclosing(ApiConnections()) as connections,
         open_transcriber(config.transcribe, environment) as transcriber,
     ):
         redactor.learn_one(hooks.secret)
@@ -213,15 +230,12 @@ async def _serve(
     sessions: SessionPool | None = None
     lost: LeadLost | None = None
     try:
-        async with asyncio.TaskGroup() as group:
+        async with tasks_of_block() as group:
             if lead is not None:
                 group.create_task(lead.until_lost(), name="lead")
             app = make_app(group)
             sessions = app.sessions
             await serve(app)
-            raise _Stop
-    except* _Stop:
-        pass
     except* LeadLost:
         lost = LeadLost()
     finally:

@@ -1,24 +1,24 @@
-"""A gateway beside the one that leads: it waits until that is gone, and says so."""
+"""A gateway beside the one that leads: it serves what can be read, until that one is gone."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import structlog
-from aiohttp import web
 
-from contract.language import say
+from gateway.app.app import App
+from gateway.app.ending import tasks_of_block
 from gateway.app.service_manager import Notify, keep_alive
 from gateway.settings.config import Config
-from gateway.web.listening.configured import connection_limits
-from gateway.web.listening.listener import HEALTH, listening
-from gateway.web.plain_json import error, plain_answer
 from store.database import Store
 from store.leading import BEAT_S, Lead, candidate
 
 log = structlog.stdlib.get_logger("moot.app")
+
+MakeReading = Callable[[asyncio.TaskGroup, Store], App]
+"""Makes the parts of a gateway that only reads, from a database that is opened so."""
 
 
 class StoppedWaiting(Exception):
@@ -27,10 +27,10 @@ class StoppedWaiting(Exception):
 
 @asynccontextmanager
 async def leading(
-    config: Config, store: Store, stop: asyncio.Event, notify: Notify
+    config: Config, store: Store, reading: MakeReading, stop: asyncio.Event, notify: Notify
 ) -> AsyncIterator[Lead | None]:
     """Wait for the lead on a database that several gateways may know, and keep it in the block.
-    None: nobody else can know it.
+    None: nobody else can know it. reading: who is there for people meanwhile.
 
     Raises StoppedWaiting.
     """
@@ -40,7 +40,9 @@ async def leading(
         return
     async with candidate(engine) as lead:
         if not await lead.take():
-            await _stand_by(config, lead, stop, notify)
+            await _stand_by(config.store_url, lead, reading, stop, notify)
+            if lead.epoch is None:
+                raise StoppedWaiting
         store.lead = lead
         log.info("lead.ours", epoch=lead.epoch)
         beating = asyncio.create_task(lead.keep(), name="beats of the lead")
@@ -53,24 +55,28 @@ async def leading(
             await asyncio.wait([beating])
 
 
-async def _stand_by(config: Config, lead: Lead, stop: asyncio.Event, notify: Notify) -> None:
-    """Return when this one leads; until then it answers whoever asks who does."""
-    gateway = config.gateway
-    app = make_standby(lead)
-    limits = connection_limits(config)
-    async with listening(app, "gateway.listen", gateway.host, gateway.port, limits, shutdown_s=0.2):
-        alive = asyncio.create_task(keep_alive(notify), name="watchdog")
-        try:
-            told = None
-            while not await lead.take():
-                if told != lead.leader:
-                    told = lead.leader
-                    log.info("gateway.stands_by", leader=told)
-                    notify(f"READY=1\nSTATUS=standing by: {told} leads")
-                if await _within(stop, BEAT_S):
-                    raise StoppedWaiting
-        finally:
-            alive.cancel()
+async def _stand_by(
+    url: str, lead: Lead, reading: MakeReading, stop: asyncio.Event, notify: Notify
+) -> None:
+    """Return when this one leads, or when it is to end; until then people read here."""
+    async with (
+        Store.open(url, read_only=True) as store,
+        tasks_of_block() as group,
+        reading(group, store).serve_reads(lambda: lead.leader),
+    ):
+        group.create_task(keep_alive(notify), name="watchdog")
+        await _wait(lead, stop, notify)
+
+
+async def _wait(lead: Lead, stop: asyncio.Event, notify: Notify) -> None:
+    told = None
+    while not await lead.take():
+        if told != lead.leader:
+            told = lead.leader
+            log.info("gateway.stands_by", leader=told)
+            notify(f"READY=1\nSTATUS=standing by: {told} leads")
+        if await _within(stop, BEAT_S):
+            return
 
 
 async def _within(event: asyncio.Event, seconds: float) -> bool:
@@ -79,27 +85,3 @@ async def _within(event: asyncio.Event, seconds: float) -> bool:
     except TimeoutError:
         return False
     return True
-
-
-def make_standby(lead: Lead) -> web.Application:
-    """What it serves: who leads, and that nothing else is to be had here."""
-
-    async def health(request: web.Request) -> web.Response:
-        well = request.query.get("standby") == "ok"
-        return plain_answer(
-            {"ok": well, "standby": True, "leader": lead.leader}, 200 if well else 503
-        )
-
-    async def refuse(_request: web.Request) -> web.Response:
-        line = say(
-            "this Moot stands by: another one leads ({leader}); ask that one",
-            leader=lead.leader or "?",
-        )
-        response = error(503, line)
-        response.headers["Retry-After"] = "5"
-        return response
-
-    app = web.Application()
-    app.router.add_get(HEALTH, health)
-    app.router.add_route("*", "/{path:.*}", refuse)
-    return app

@@ -25,6 +25,7 @@ from gateway.web.auth import Credentials
 from gateway.web.chat_api import ChatApi
 from gateway.web.front.assets import Assets
 from gateway.web.front.front import Front, plainly
+from gateway.web.front.standby import Standby
 from gateway.web.front.start_api import StartApi
 from gateway.web.listening.connection import ConnectionLimits
 from gateway.web.listening.held import HeldOpen
@@ -59,7 +60,8 @@ SHUTDOWN_S = 3.0  # a caller who waits for a reply is let go; their message is o
 class PageSettings:
     """How the page is served. port 0: any free one. Sizes bound one request. redactor: takes
     secrets out of whatever is answered. metrics: serve /metrics. webhooks: where platforms' calls
-    come in, host and port; None: where the page is.
+    come in, host and port; None: where the page is. shutdown_s: requests may
+    take so long at the end.
     """
 
     files: Path
@@ -73,6 +75,7 @@ class PageSettings:
     redactor: Redactor = field(default_factory=Redactor)
     metrics: bool = True
     webhooks: tuple[str, int] | None = None
+    shutdown_s: float = SHUTDOWN_S
     connections: ConnectionLimits = field(default_factory=ConnectionLimits)
 
 
@@ -81,13 +84,15 @@ async def open_page(
     services: Services,
     settings: PageSettings,
     webhooks: Sequence[web.RouteDef] = (),
+    standby: Standby | None = None,
 ) -> AsyncIterator[str]:
     """Serve until the block ends; gives the page's address. Raises ConfigError.
 
-    webhooks: what platforms call; these routes check their callers themselves.
+    webhooks: what platforms call; these routes check their callers themselves. standby: of a
+    gateway that doesn't lead.
     """
     own = settings.webhooks
-    app = make_app(services, settings, () if own else webhooks)
+    app = make_app(services, settings, () if own else webhooks, standby)
     async with _served(app, settings, "listen", settings.host, settings.port) as url:
         if own is None:
             yield url
@@ -103,8 +108,8 @@ async def _served(
     app: web.Application, settings: PageSettings, key: str, host: str, port: int
 ) -> AsyncIterator[str]:
     """Serve an application; gives its address. key: which names it under [gateway]."""
-    limits = settings.connections
-    async with listening(app, f"gateway.{key}", host, port, limits, shutdown_s=SHUTDOWN_S) as at:
+    limits, shutdown_s = settings.connections, settings.shutdown_s
+    async with listening(app, f"gateway.{key}", host, port, limits, shutdown_s=shutdown_s) as at:
         host, port = at
         yield f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
@@ -124,8 +129,9 @@ def make_app(
     services: Services,
     settings: PageSettings,
     webhooks: Sequence[web.RouteDef] = (),
+    standby: Standby | None = None,
 ) -> web.Application:
-    """The application."""
+    """The application. standby: see `open_page`."""
     files = Uploads(
         settings.files.absolute(), most_bytes=settings.most_file_bytes, fetch=settings.fetch
     )
@@ -138,8 +144,10 @@ def make_app(
     front = Front(services.monitor, credentials, Assets.load(), settings.metrics)
     guard = _guarded(credentials, frozenset(route.path for route in webhooks), front.open)
     held = HeldOpen(settings.connections.of_person).middleware()
+    reading = [standby.middleware()] if standby is not None else []
+    answering = _answering(front.turn_away)
     app = web.Application(
-        middlewares=[_speaking, _cleaning(redactor), _answering(front.turn_away), guard, held],
+        middlewares=[_speaking, _cleaning(redactor), answering, *reading, guard, held],
         client_max_size=settings.most_body_bytes,
     )
     app.add_routes(webhooks)

@@ -36,16 +36,10 @@ class PageLinks:
         self._stands = stands
         self._by_hash: dict[str, PageLink] = {}
 
-    async def load(self, links: Iterable[PageLink]) -> None:
-        """Take those that are in the database; what is too old goes."""
-        now, late = self._clock(), []
-        for link in links:
-            if link.expires_at > now:
-                self._by_hash[link.hash] = link
-            else:
-                late.append(link.id)
-        if late:
-            await self._rows.drop_links(late)
+    def load(self, links: Iterable[PageLink]) -> None:
+        """Take those that are in the database."""
+        now = self._clock()
+        self._by_hash = {link.hash: link for link in links if link.expires_at > now}
 
     def of_code(self, code: str) -> PageLink:
         """The link with this code. Raises RequestRefused."""

@@ -119,17 +119,22 @@ class PagePeople:
         self._links = PageLinks(rows, clock, self._is_made_by_owner)
 
     async def load(self) -> PageState:
-        """Read all of it; what is too old goes."""
+        """Read all of it, also again: what another gateway changed holds from then on."""
         state, now = await self._rows.load(), self._clock()
         self._users = {user.id: user for user in state.users}
         self._sessions = {one.id: one for one in state.sessions if one.expires_at > now}
         self._of_cookie = {one.hash: one.id for one in self._sessions.values()}
         self._tell_access()
-        old = [one.id for one in state.sessions if one.expires_at <= now]
-        if old:
-            await self._rows.drop_sessions(old)
-        await self._links.load(state.links)
+        self._links.load(state.links)
         return state
+
+    async def tidy(self, state: PageState) -> None:
+        """Delete what is too old of what was read."""
+        now = self._clock()
+        if old := [one.id for one in state.sessions if one.expires_at <= now]:
+            await self._rows.drop_sessions(old)
+        if late := [one.id for one in state.links if one.expires_at <= now]:
+            await self._rows.drop_links(late)
 
     def _tell_access(self) -> None:
         self._access.page_users = frozenset(self._users)

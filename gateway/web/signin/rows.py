@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import TypeVar
 
-from sqlalchemy import Connection, Table, delete, select, update
+from sqlalchemy import Connection, Table, Update, delete, select, update
 
 from contract.chat import Speaker
 from contract.values import dataclass
@@ -148,7 +148,7 @@ class PageRows:
             .where(page_sessions.c.id == session.id)
             .values(seen_at=micros(session.seen_at), expires_at=micros(session.expires_at))
         )
-        self.store.write_later(lambda c: c.execute(change))
+        self._later(change)
 
     async def drop_sessions(self, ids: Collection[str]) -> None:
         """End sessions."""
@@ -186,7 +186,12 @@ class PageRows:
         """It was used; nobody waits for that."""
         at = micros(token.used_at) if token.used_at else None
         change = update(page_tokens).where(page_tokens.c.name == token.name).values(used_at=at)
-        self.store.write_later(lambda c: c.execute(change))
+        self._later(change)
+
+    def _later(self, change: Update) -> None:
+        """Whoever leads keeps how long sessions last; who stands by writes nothing."""
+        if not self.store.read_only:
+            self.store.write_later(lambda c: c.execute(change))
 
     async def drop_token(self, name: str) -> None:
         """End a token."""

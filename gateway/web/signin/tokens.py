@@ -57,6 +57,7 @@ class PageTokens:
 
     def load(self, tokens: Sequence[PageToken]) -> None:
         """Take those that are in the database."""
+        self._tokens.clear()
         for token in tokens:
             self._keep(token)
 

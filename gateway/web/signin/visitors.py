@@ -13,7 +13,7 @@ from gateway.audit.audit import Audit
 from gateway.core.clock import clock
 from gateway.web.signin.attempts import Attempts
 from gateway.web.signin.people import Noted, PagePeople
-from gateway.web.signin.rows import PageRows
+from gateway.web.signin.rows import PageRows, PageState
 from gateway.web.signin.tokens import PageTokens
 from store.database import Store
 
@@ -32,12 +32,13 @@ class Visitors:
     audit: Noted
     oidc: Oidc | None = None
 
-    async def load(self) -> None:
+    async def load(self) -> PageState:
         """Read what is known of them; before the first request."""
         state = await self.people.load()
         self.tokens.load(state.tokens)
         if self.oidc is not None:
             self.oidc.subjects.load(state.subjects)
+        return state
 
 
 def visitors_of(
