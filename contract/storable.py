@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
+
+from pydantic_core import PydanticSerializationError, to_json
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -34,8 +35,11 @@ def storable_value(value: Any) -> Any:
 
 
 def storable_json(value: Any) -> str:
-    """A value as JSON that can be stored and looked into."""
-    text = json.dumps(value)
-    if "\\u0000" in text or "\\ud" in text:
-        text = json.dumps(storable_value(value))
-    return text
+    """A value as JSON that can be stored and looked into: in ASCII, other letters as escapes."""
+    try:
+        text = to_json(value, ensure_ascii=True)
+    except PydanticSerializationError:  # half of a pair
+        text = b""
+    if not text or b"\\u0000" in text:
+        text = to_json(storable_value(value), ensure_ascii=True)
+    return text.decode()
