@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
+from pydantic_core import PydanticSerializationError, to_json
 from yarl import URL
 
 from llm.answer import EventReader, ModelAnswer, StreamedMessage, answer_of
@@ -161,23 +162,28 @@ class AnthropicClient:
 class KeptJson(dict[str, Any]):
     """A message that goes out again and again as it is: its JSON is made once."""
 
-    text = ""
+    data = b""
 
 
 def _body(request: Json) -> bytes:
     rest = {name: value for name, value in request.items() if name != "messages"}
-    said = ",".join(map(_json_of, request["messages"]))
-    return f'{_json(rest)[:-1]},"messages":[{said}]}}'.encode(errors="replace")
+    said = b",".join(map(_json_of, request["messages"]))
+    return b'%b,"messages":[%b]}' % (_json(rest)[:-1], said)
 
 
-def _json_of(message: Json) -> str:
+def _json_of(message: Json) -> bytes:
     if not isinstance(message, KeptJson):
         return _json(message)
-    message.text = message.text or _json(message)
-    return message.text
+    message.data = message.data or _json(message)
+    return message.data
 
 
-_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+def _json(value: Json) -> bytes:
+    try:
+        return to_json(value)
+    except PydanticSerializationError:  # half of a surrogate pair, which goes as a question mark
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        return text.encode(errors="replace")
 
 
 def _proxy_of(base_url: str) -> Mapping[str, Any]:

@@ -11,7 +11,7 @@ import json
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, field
 from itertools import dropwhile, groupby
 from pathlib import Path
 from typing import Literal
@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from contract.chat import Attachment
 from contract.values import dataclass
+from llm.client import KeptJson
 
 log = structlog.stdlib.get_logger("moot.conversation")
 
@@ -33,13 +34,17 @@ SESSION_ID = re.compile(r"[A-Za-z0-9-]{1,64}")  # it becomes a file's name
 Role = Literal["user", "assistant"]
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True)
+@dataclass(frozen=True, slots=True)
 class ConversationMessage:
-    """The words of one side in one go: its text blocks, none of them blank, and the pictures."""
+    """The words of one side in one go: its text blocks, none of them blank, and the pictures.
+
+    sent: its form in a request, once it was in one; it goes out with every question of its session.
+    """
 
     role: Role
     texts: tuple[str, ...]
     pictures: tuple[Attachment, ...] = ()
+    sent: KeptJson = field(default_factory=KeptJson, compare=False, repr=False)
 
     @property
     def chars(self) -> int:

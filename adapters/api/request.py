@@ -11,13 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from adapters.api.conversation import ConversationMessage
 from adapters.images import Picture
 from contract.chat import Attachment
 from contract.values import dataclass
-from llm.client import KeptJson
 
 Json = Mapping[str, Any]
 
@@ -48,7 +46,7 @@ def make_request(
     form: the parameters that say how much to think. pictures: those of the conversation, or the
     sentence that stands for one.
     """
-    messages = [_message(one, pictures) for one in said] + [dict(message) for message in since]
+    messages = [one.sent or _message(one, pictures) for one in said] + [*map(dict, since)]
     for place in (0, -1):
         first, *others = messages[place]["content"]
         messages[place] = {**messages[place], "content": [first | EPHEMERAL, *others]}
@@ -74,18 +72,13 @@ def tool_result(use_id: str, text: str, *, failed: bool) -> dict[str, Any]:
     return block | ({"is_error": True} if failed else {})
 
 
-_KEPT: WeakKeyDictionary[ConversationMessage, KeptJson] = WeakKeyDictionary()
-"""What was said before goes out with every question of its session."""
-
-
 def _message(
     said: ConversationMessage, pictures: Mapping[Attachment, Picture | str]
 ) -> dict[str, Any]:
-    if (kept := _KEPT.get(said)) is not None:
-        return kept
     texts = [_text(text) for text in said.texts]
     if not said.pictures:
-        return _KEPT.setdefault(said, KeptJson(role=said.role, content=texts))
+        said.sent.update(role=said.role, content=texts)
+        return said.sent
     shown = [_picture(pictures[one]) for one in said.pictures]
     return {"role": said.role, "content": [*texts[:1], *shown, *texts[1:]]}
 
