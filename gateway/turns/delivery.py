@@ -69,7 +69,7 @@ class LiveReply:
         self._place = run.destination
         self._step = run.step
         self._ledger = ledger
-        self._publish = progress.bus.publish
+        self._bus = progress.bus
         self._clock = clock
         self._shown = shown
         self._context = context
@@ -117,7 +117,8 @@ class LiveReply:
 
     def _show_soon(self) -> None:
         self._changed.set()
-        if self._page is None and not self._over.is_set():
+        seen = self._bus.listeners or self._work is not None  # work is shown to who comes later
+        if seen and self._page is None and not self._over.is_set():
             name = f"drafts {self._turn.id}"
             self._page = asyncio.create_task(self._show_page(), name=name)
 
@@ -154,12 +155,12 @@ class LiveReply:
             self._changed.clear()
             if self._latest != draft:
                 draft = self._latest
-                self._publish(DraftChanged(room, turn, draft))
+                self._bus.publish(DraftChanged(room, turn, draft))
             work = self._work_shown()
             if work and work != done:
                 self._works[turn] = done = work
                 if (view := views.work(work)) is not None:
-                    self._publish(WorkChanged(room, turn, view))
+                    self._bus.publish(WorkChanged(room, turn, view))
             await asyncio.sleep(PAGE_DRAFTS_S)
 
     async def _show(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 from adapters.agent import TurnContext
 from bots.bot import Bot
@@ -64,10 +64,18 @@ class Prompt:
         }
         return {
             "sections": [
-                {**asdict(section), "items": scores.get(section.name.split(" ")[0], [])}
+                {
+                    "name": section.name,
+                    "text": section.text,
+                    "source": section.source,
+                    "items": scores.get(section.name.split(" ")[0], []),
+                }
                 for section in header.sections
             ],
-            "trims": [asdict(trim) for trim in header.trims],
+            "trims": [
+                {"section": trim.section, "what": trim.what, "chars": trim.chars}
+                for trim in header.trims
+            ],
             **self._whose(),
             "memory": {
                 "missing": list(known.missing),
