@@ -85,9 +85,9 @@ PACKAGES: Mapping[str, Sequence[set[str]]] = {
 
 MOST_MODULES = 20  # in a folder
 GROUND = {
-    "contract": {"pydantic", "regex"},
+    "contract": {"pydantic", "pydantic_core", "regex"},
     "store": {"pydantic", "sqlalchemy", "alembic", "aiosqlite", "structlog"},
-    "llm": {"aiohttp", "pydantic", "yarl"},
+    "llm": {"aiohttp", "pydantic", "pydantic_core", "yarl"},
 }
 """What the ground may import beside the standard library and the floor below it."""
 
