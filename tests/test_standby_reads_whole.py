@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+from playwright.async_api import Page, async_playwright, expect
 
+from tests.doubles.browser import CHROMIUM_ARGS, chromium
 from tests.doubles.two import Two, two
 from tests.test_people_whole import Headers, Visitor, said
 from tests.test_takeover_state_whole import command
@@ -140,6 +142,42 @@ async def test_who_lost_something_at_the_leader_has_lost_it_here_within_a_second
 
         await first.send("POST", "/api/sign-out", andi, {})
         await here.refused("/api/me", andi, 401)
+
+
+@asynccontextmanager
+async def page_at(port: int, cookie: str) -> AsyncIterator[Page]:
+    """Somebody's page in a German browser. cookie: its session's name and value."""
+    name, _, value = cookie.partition("=")
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=chromium(), args=CHROMIUM_ARGS)
+        context = await browser.new_context(locale="de-DE")
+        await context.add_cookies(
+            [{"name": name, "value": value, "domain": "127.0.0.1", "path": "/"}]
+        )
+        page = await context.new_page()
+        page.set_default_timeout(20_000)
+        await page.goto(f"http://127.0.0.1:{port}/")
+        yield page
+
+
+async def test_an_open_page_says_so_and_goes_on_by_itself_once_it_leads(tmp_path: Path) -> None:
+    async with house(tmp_path) as here:
+        andi = await here.first.person("Andi", "owner")
+        await here.first.send("POST", "/api/submit", andi, said("@demo echo 1", "web:general"))
+        async with page_at(here.two.port, here.there(andi)["Cookie"]) as page:
+            banner = page.locator("#connection")
+            await expect(banner).to_contain_text("Dieses Moot steht bereit")
+            await expect(page.locator("article.bot .text")).to_have_text(["1"])
+            await here.first.send("POST", "/api/submit", andi, said("@demo echo 2", "web:general"))
+            await expect(page.locator("article.bot .text")).to_have_text(["1", "2"], timeout=20_000)
+            await page.locator("#text").fill("@demo echo 3")
+            await page.keyboard.press("Enter")
+            unsent = page.locator("article", has_text="echo 3")
+            await expect(unsent).to_contain_text("steht bereit und ändert nichts")
+            await here.two.take_over()
+            await expect(banner).to_be_hidden(timeout=20_000)
+            await expect(page.locator("article.bot .text")).to_have_text(["1", "2", "3"])
+            await expect(unsent).not_to_contain_text("steht bereit und ändert nichts")
 
 
 async def test_it_goes_on_with_everything_once_it_leads(tmp_path: Path) -> None:

@@ -292,14 +292,34 @@ function drawAll() {
   drawWelcome(room, conversation());
 }
 
+let isLost = false;
+
 /** @param {"open" | "lost"} connection */
 function onState(connection) {
-  const lost = connection === "lost";
-  $("connection").hidden = !lost;
-  $("connection").textContent = lost ? t("Connection lost. Reconnecting…") : "";
-  document.body.classList.toggle("offline", lost);
-  if (!lost) outbox.run();
-  if (lost) api.get("/api/me").catch(() => {}); // who was signed out elsewhere comes to the form
+  isLost = connection === "lost";
+  document.body.classList.toggle("offline", isLost);
+  if (!isLost) state.standsBy = false;
+  drawConnection();
+  if (!isLost) outbox.run();
+  if (isLost) askWhy();
+}
+
+function drawConnection() {
+  $("connection").hidden = !isLost;
+  const why = state.standsBy
+    ? t("This Moot stands by: you can read, and nothing can be changed. What you write is sent once it takes over.")
+    : t("Connection lost. Reconnecting…");
+  $("connection").textContent = isLost ? why : "";
+}
+
+/** A Moot that stands by answers what is read, and has no events: what is new is looked for. */
+async function askWhy() {
+  api.get("/api/me").catch(() => {}); // who was signed out elsewhere comes to the form
+  const health = await api.get("/healthz?standby=ok").catch(() => null);
+  if (!isLost) return;
+  state.standsBy = health?.standby === true;
+  drawConnection();
+  if (state.standsBy && state.roomId && timeline.atEnd && !document.hidden) load();
 }
 
 /** @param {string} text */

@@ -28,7 +28,7 @@ export function tell(topic, value) {
 /**
  * `me`: who is signed in.
  * `rooms`: by id. `commands`: what can be typed, aliases among it. `people`: humans who have spoken. `unread`: by
- * the room's id, where something is new.
+ * the room's id, where something is new. `standsBy`: the Moot that answers shows what there is, and changes nothing.
  * @type {{
  *   me: Api.Me | null,
  *   rooms: Map<string, Page.Room>,
@@ -38,6 +38,7 @@ export function tell(topic, value) {
  *   sessions: Api.SessionView[],
  *   roomId: string | null,
  *   unread: Map<string, Api.UnreadView>,
+ *   standsBy: boolean,
  * }}
  */
 export const state = {
@@ -49,6 +50,7 @@ export const state = {
   sessions: [],
   roomId: null,
   unread: new Map(),
+  standsBy: false,
 };
 
 // ── What is new ───────────────────────────────────────────────────────────────────────────
@@ -64,7 +66,7 @@ const read = new Map(); // room id -> the time up to which this page has told th
  */
 export function markRead(roomId, at) {
   const known = read.get(roomId) ?? "";
-  if (!at || (known && Date.parse(known) >= Date.parse(at)) || !state.me?.person) return;
+  if (!at || (known && Date.parse(known) >= Date.parse(at)) || !state.me?.person || state.standsBy) return;
   read.set(roomId, at);
   if (state.unread.delete(roomId)) tell("rooms");
   api.put(`/api/rooms/${encodeURIComponent(roomId)}/read`, { until: at }).catch(() => read.delete(roomId));
