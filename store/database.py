@@ -388,7 +388,7 @@ async def _migrate(store: Store, url: URL) -> None:
             )
     log.info("database.migrate", **{"from": found or "nothing"}, to=HEAD)
     with told(found, HEAD, copy):
-        await store._transact([upgrade_whole])
+        await store._transact([partial(upgrade_whole, head=HEAD)])
 
 
 def insert_of(store: Store) -> Any:

@@ -1,4 +1,8 @@
-"""Brings a database of an earlier version up to date: a copy first, then all of it or nothing."""
+"""Brings a database of an earlier version up to date: a copy first, then all of it or nothing.
+
+A new SQLite file gets the newest tables as they are: the migrations one after the other, and the
+import of Alembic, take 0.3 s.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +25,10 @@ log = structlog.stdlib.get_logger("moot.memory")
 
 KEPT = 3  # copies; each is as large as the database was
 FOLDER = "backups"
+SQLITE = Path(__file__).with_name("sqlite.sql")
+"""What all migrations make of an empty file: `python -m tests.store.newest_tables` writes it."""
+_TABLES = "SELECT count(*) FROM sqlite_master"
+_VERSION = "SELECT version_num FROM alembic_version"
 _ALONE = select(func.pg_advisory_xact_lock(LOCK + 1))  # of two that start at once, one upgrades
 
 
@@ -91,7 +99,7 @@ def _unused(folder: Path, stem: str) -> Path:
     return next(folder / name for name in names if not (folder / name).exists())
 
 
-def upgrade_whole(connection: Connection) -> None:
+def upgrade_whole(connection: Connection, head: str) -> None:
     """Run all migrations in one transaction, in SQLite without its foreign keys.
 
     A migration that makes a table again drops the old one. SQLite deletes its rows first, and
@@ -107,13 +115,22 @@ def upgrade_whole(connection: Connection) -> None:
     try:
         connection.exec_driver_sql("BEGIN IMMEDIATE")  # else each CREATE would be its own
         try:
-            upgrade(connection)
+            _bring_up(connection, head)
         except BaseException:
             connection.exec_driver_sql("ROLLBACK")
             raise
         connection.exec_driver_sql("COMMIT")
     finally:
         connection.exec_driver_sql(f"PRAGMA foreign_keys={were_on}")
+
+
+def _bring_up(connection: Connection, head: str) -> None:
+    if connection.exec_driver_sql(_TABLES).scalar() == 0:
+        for statement in SQLITE.read_text(encoding="utf-8").split(";\n\n"):
+            connection.exec_driver_sql(statement)
+        if connection.exec_driver_sql(_VERSION).scalar() == head:
+            return
+    upgrade(connection)
 
 
 @contextmanager

@@ -21,9 +21,10 @@ from contract.errors import ConfigError
 from store import migrations
 from store.database import Store
 from store.gateway_schema import metadata
-from store.migrations.upgrading import told
+from store.migrations.upgrading import SQLITE, told
 from store.versions import HEAD
 from tests.conftest import NewUrl
+from tests.store.newest_tables import newest_tables
 
 Made = TypeVar("Made")
 EARLIER = ["0001", "0002", "0003", "0004", "0005", "0006"]
@@ -328,6 +329,11 @@ async def test_a_copy_of_what_was_is_kept_and_only_the_newest_three(tmp_path: Pa
     assert len(copies) == 3
     assert all(content(copy) == before for copy in copies)
     assert {copy.stat().st_mode & 0o777 for copy in copies} == {0o600}
+
+
+def test_a_new_file_gets_the_tables_that_the_migrations_make() -> None:
+    written = SQLITE.read_text(encoding="utf-8")
+    assert written == newest_tables(), "python -m tests.store.newest_tables writes it"
 
 
 async def test_a_new_database_makes_no_copy(tmp_path: Path) -> None:
