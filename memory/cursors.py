@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, insert, select, update
+from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from contract.values import dataclass
 from store.rows import from_row
-from store.schema import pointers
+from store.schema import messages, pointers
 from store.timestamps import micros
 
 FIRST_WAIT = timedelta(minutes=1)  # after a failure; doubles with every further one
@@ -36,6 +36,8 @@ _P = pointers.c
 _READ = select(_P.seq, _P.failures, _P.tried_at).where(
     _P.layer == bindparam("layer"), _P.scope == bindparam("scope")
 )
+UNREAD = messages.c.seq > func.coalesce(_READ.with_only_columns(_P.seq).scalar_subquery(), 0)
+"""A condition on messages: behind the place of the layer and the scope that are given."""
 _MOVE = update(pointers).where(_P.layer == bindparam("of"), _P.scope == bindparam("within"))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Row, bindparam, exists, select
 from contract.chat import Speaker, unaddressed
 from contract.private import private_spans
 from contract.values import dataclass
+from memory.cursors import UNREAD
 from memory.layers import OWN_TOOLS, AnsweredTurn
 from memory.private import public
 from store.database import Store
@@ -75,6 +76,7 @@ class MessageRange:
 _M = messages.c
 _ASKED = messages.alias("asked")
 _TOLD = turns.alias("told")  # a message with a command, or with pins, has a turn that says so
+_HIDDEN = messages.alias("hidden")
 _KEPT = _M.include_in_memory & rooms.c.include_in_memory & _M.private.is_distinct_from("all")
 _SLICE = (
     select(
@@ -96,17 +98,21 @@ _SLICE = (
         (
             _ASKED.c.deleted_at.is_(None) & _ASKED.c.include_in_memory & _ASKED.c.private.is_(None)
         ).label("asked_kept"),
+        exists()
+        .where(_HIDDEN.c.scope == bindparam("scope"), _HIDDEN.c.private.is_not(None))
+        .label("hides"),
     )
     .select_from(
         messages.join(rooms, rooms.c.id == _M.room_id)
         .outerjoin(turns, turns.c.id == _M.turn_id)
         .outerjoin(_ASKED, _ASKED.c.seq == turns.c.message_seq)
     )
-    .where(_M.scope == bindparam("scope"), _M.seq > bindparam("after"))
-    .where(_M.seq <= bindparam("until"))
+    .where(_M.scope == bindparam("scope"))
     .order_by(_M.seq)
     .limit(bindparam("size"))
 )
+_BETWEEN = _SLICE.where(_M.seq > bindparam("after"), _M.seq <= bindparam("until"))
+_UNREAD = _SLICE.where(UNREAD)
 _PRIVATE = (
     select(_M.content, _M.original, _M.private)
     .where(_M.scope == bindparam("scope"), _M.seq <= bindparam("until"), _M.private.is_not(None))
@@ -155,11 +161,22 @@ class ReadableMessages:
     ) -> MessageRange | None:
         """The same within a connection."""
         where = {"scope": scope, "after": after, "until": until, "size": size}
-        rows = connection.execute(_SLICE, where).all()
+        return self._range(connection, scope, connection.execute(_BETWEEN, where).all())
+
+    def unread(
+        self, connection: Connection, layer: str, scope: str, size: int
+    ) -> MessageRange | None:
+        """The messages behind the place of a layer, `size` at most; None when there is none."""
+        where = {"scope": scope, "layer": layer, "size": size}
+        return self._range(connection, scope, connection.execute(_UNREAD, where).all())
+
+    def _range(
+        self, connection: Connection, scope: str, rows: Sequence[Row[*tuple[Any, ...]]]
+    ) -> MessageRange | None:
         if not rows:
             return None
         last = rows[-1].seq
-        spans = _hidden(connection, scope, last)
+        spans = _hidden(connection, scope, last) if rows[0].hides else ()
         spoken = [
             ReadableMessage(row.seq, row.scope, _speaker(row), row.persona, row.thread_id, said, at)
             for row in rows

@@ -99,8 +99,7 @@ class MessageFacts:
         count = 0
         more = True
         while more:
-            made, last_seq, more = await self._store.write(lambda c: self._read_on(c, scope))
-            self._read_to[scope] = last_seq
+            made, more = await self._store.write(lambda c: self._read_on(c, scope))
             count += made
         if count:
             await self._found()
@@ -120,16 +119,15 @@ class MessageFacts:
 
     # ── Within a connection ─────────────────────────────────────────────────────────────
 
-    def _read_on(self, connection: Connection, scope: str) -> tuple[int, int, bool]:
-        """Up to ROWS messages further: how many facts that made, the last message, and whether
-        there are more."""
-        pointer = read_cursor(connection, self.name, scope)
-        slice_ = self._slices.read(connection, scope, pointer.seq, until=2**62, size=ROWS)
+    def _read_on(self, connection: Connection, scope: str) -> tuple[int, bool]:
+        """Up to ROWS messages further: how many facts that made, and whether there are more."""
+        slice_ = self._slices.unread(connection, self.name, scope, ROWS)
         if slice_ is None:
-            return 0, pointer.seq, False
+            return 0, False
         made = self._remember(connection, slice_)
         advance(connection, self.name, scope, slice_.last_seq, self._clock())
-        return made, slice_.last_seq, slice_.looked_at == ROWS
+        self._read_to[scope] = slice_.last_seq
+        return made, slice_.looked_at == ROWS
 
     def _follow(self, connection: Connection, scope: str, seq: int) -> tuple[list[str], int]:
         before = list(connection.execute(_made_from(scope, seq)).scalars())

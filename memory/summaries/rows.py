@@ -12,8 +12,8 @@ from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 
 from contract.briefing import Budget
 from contract.values import dataclass
-from memory.cursors import ReadCursor, advance, read_cursor
-from store.schema import episodes, messages, pointers, tool_uses
+from memory.cursors import UNREAD, ReadCursor, advance, read_cursor
+from store.schema import episodes, messages, tool_uses
 
 LAYER = "episodes"
 
@@ -182,13 +182,12 @@ class Weight:
     chars: int
 
 
-_M, _P = messages.c, pointers.c
-_READ_TO = select(_P.seq).where(_P.layer == LAYER, _P.scope == bindparam("scope"))
+_M = messages.c
 _SUMMARISED_TO = _NEWEST.with_only_columns(_E.last_seq)
 _WEIGHTS = (
     select(_M.seq, func.length(_M.content).label("chars"))
     .where(_M.scope == bindparam("scope"), _M.deleted_at.is_(None))
-    .where(*(_M.seq > func.coalesce(to.scalar_subquery(), 0) for to in (_READ_TO, _SUMMARISED_TO)))
+    .where(UNREAD, _M.seq > func.coalesce(_SUMMARISED_TO.scalar_subquery(), 0))
     .order_by(_M.seq.desc())
     .limit(bindparam("size"))
 )
@@ -204,7 +203,7 @@ _LAST_ANSWER = (
 def weights(connection: Connection, scope: str, size: int) -> list[Weight]:
     """The sizes of the newest `size` messages of a scope that no summary has taken in, newest
     first."""
-    where = {"scope": scope, "size": size}
+    where = {"layer": LAYER, "scope": scope, "size": size}
     return [Weight(row.seq, row.chars) for row in connection.execute(_WEIGHTS, where)]
 
 
