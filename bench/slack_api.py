@@ -82,11 +82,12 @@ class EchoModel:
             await runner.cleanup()
 
 
-def install(folder: Path, slack: TimedSlack, url: str) -> dict[str, str]:
-    """Write an installation with a persona by API; gives its environment. url: of the model."""
+def install(folder: Path, slack: TimedSlack, url: str, more: str = "") -> dict[str, str]:
+    """Write an installation with a persona by API; gives its environment. url: of the model. more:
+    of moot.toml."""
     (folder / "personas").mkdir(parents=True, exist_ok=True)
     (folder / "personas" / "claude.md").write_text(PERSONA, encoding="utf-8")
-    (folder / "moot.toml").write_text(CONFIG.format(api_url=slack.api_url), encoding="utf-8")
+    (folder / "moot.toml").write_text(CONFIG.format(api_url=slack.api_url) + more, encoding="utf-8")
     return {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": url, **tokens(slack)}
 
 
@@ -143,8 +144,8 @@ class Rows:
         p50, p99 = (share(taken, part) * 1e3 for part in (0.5, 0.99))
         print(f"{rate:g}/s over {len(rooms)} channels: p50 {p50:.1f} p99 {p99:.1f} ms")
 
-    async def closed_loop(self, rooms: Sequence[str], for_s: float) -> None:
-        """One mention under way in every room, all the time."""
+    async def closed_loop(self, rooms: Sequence[str], for_s: float) -> float:
+        """One mention under way in every room, all the time; how many a second."""
         end, taken = time.perf_counter() + for_s, list[float]()
         begun_s = cpu_s(self._moot.pid)
 
@@ -161,6 +162,7 @@ class Rows:
             f"{len(rooms)} channels, closed loop: {rate:.1f}/s, p50 {p50:.0f} p99 {p99:.0f} ms,"
             f" CPU {each_ms:.1f} ms"
         )
+        return rate
 
     @staticmethod
     async def _timed(work: Coroutine[Any, Any, Any] | asyncio.Future[Any]) -> float:
