@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import structlog
-from sqlalchemy import Connection, Row, bindparam, exists, func, insert, select, text
+from sqlalchemy import Connection, Row, bindparam, exists, func, insert, select, text, update
 from sqlalchemy.exc import SQLAlchemyError
 
 from contract.chat import MOOT, Room, Speaker
@@ -61,7 +61,7 @@ _EARLIER = select(_C.seq).where(_C.at < bindparam("began_at")).limit(1)
 _FOLLOWED = select(_C.seq).where(_C.before == bindparam("head")).limit(1)
 _CUTS = select(_C.detail).where(_C.act == bindparam("cut"))
 _APPEND = insert(audit)
-_CLAIM = text("UPDATE audit SET seq = seq WHERE 0")  # SQLite's write lock
+_CLAIM = text("UPDATE audit SET seq = seq WHERE 0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +115,7 @@ class Audit:
         self._logged_at: datetime | None = None
         self._head = ""  # of the row that was appended last
         self._later = ""  # likewise, of one that is on disk and not yet told to `committed`
+        self._newest = ""  # likewise, of one that need not be on disk
         self._began_at = micros(clock())  # a loss of the anchor is told once for each of us
 
     async def note(
@@ -182,17 +183,15 @@ class Audit:
             key: self._clean(value) if isinstance(value, str) else value
             for key, value in detail.items()
         }
-        return partial(
-            append,
-            known=self.known(),
-            act=act,
-            by=by,
-            at=micros(self._clock()),
-            detail=told,
-            persona=persona,
-            room_id=room.id if room else None,
-            turn_id=turn_id,
-        )
+        where = {"persona": persona, "room_id": room.id if room else None, "turn_id": turn_id}
+        return partial(self._appended, _columns(act, by, micros(self._clock()), told, **where))
+
+    def _appended(self, row: Mapping[str, Any], connection: Connection) -> str:
+        """Append a row. Mostly it follows the one that was ours before, which one statement does;
+        that was looked at then."""
+        head = _append_after(connection, row, self._newest) if self._newest else ""
+        self._newest = head or _append_checked(connection, row, self.known())
+        return self._newest
 
     def known(self) -> str:
         """A hash that must be in the log, or how the anchor was lost; "": there is no anchor."""
@@ -313,13 +312,53 @@ def append(
 ) -> str:
     """Append a row in the running transaction; return its hash. at: microseconds. known: a hash
     that the log must hold; else a row before this one says that it was cut."""
+    where = {"persona": persona, "room_id": room_id, "turn_id": turn_id}
+    return _append_checked(connection, _columns(act, by, at, detail, **where), known)
+
+
+def _append_checked(connection: Connection, row: Mapping[str, Any], known: str) -> str:
+    """Append a row, and before it one for each hash that the log must hold and does not."""
     before, kept, followed = _claimed(connection, known)
     for head in sorted(noted_heads(known, kept) - {"", before}):
         if not (head == known and followed) and not _is_told(connection, head):
-            cut = _columns(CUT, MOOT, at, {"head": head, "newest": before})
+            cut = _columns(CUT, MOOT, row["at"], {"head": head, "newest": before})
             before = _appended(connection, cut, before)
-    where = {"persona": persona, "room_id": room_id, "turn_id": turn_id}
-    return _appended(connection, _columns(act, by, at, detail, **where), before)
+    return _appended(connection, row, before)
+
+
+def _append_after(connection: Connection, row: Mapping[str, Any], before: str) -> str:
+    """Append a row if that one is the newest; "": another is, or what is noted of it differs."""
+    _claim(connection)
+    values = _sealed(row, before)
+    given = {f"new_{name}": value for name, value in values.items()}
+    appended = connection.execute(_append_if_newest(connection.dialect.name), given).first()
+    return str(values["hash"]) if appended else ""
+
+
+def _sealed(row: Mapping[str, Any], before: str) -> dict[str, Any]:
+    return sealed(row, before, partial(secrets.token_hex, SALT_BYTES))
+
+
+@cache
+def _append_if_newest(dialect: str) -> Any:
+    """On PostgreSQL it changes the noted head first, whose row is locked by whoever appends."""
+    new = {
+        column.name: bindparam(f"new_{column.name}", type_=column.type)
+        for column in _C
+        if column.name != "seq"
+    }
+    is_newest = func.coalesce(_LAST, "") == new["before"]
+    row = select(*new.values()).where(is_newest)
+    if dialect != "sqlite":
+        head = (
+            update(audit_head)
+            .where(audit_head.c.hash == new["before"], is_newest)
+            .values(hash=new["hash"])
+            .returning(audit_head.c.id)
+            .cte("head")
+        )
+        row = select(*new.values()).select_from(head)
+    return insert(audit).from_select([*new], row).returning(_C.seq)
 
 
 def _columns(
@@ -333,7 +372,7 @@ def _columns(
 
 
 def _appended(connection: Connection, row: Mapping[str, Any], before: str) -> str:
-    values = sealed(row, before, partial(secrets.token_hex, SALT_BYTES))
+    values = _sealed(row, before)
     if connection.dialect.name == "sqlite":
         connection.execute(_APPEND, values)
     else:
@@ -360,14 +399,19 @@ def _append_with_head() -> Any:
     return _APPEND.add_cte(kept.cte("head"))
 
 
+def _claim(connection: Connection) -> None:
+    """Take SQLite's write lock. A transaction that changed anything has it."""
+    raw: Any = connection.connection.driver_connection
+    if connection.dialect.name == "sqlite" and not raw.in_transaction:
+        connection.execute(_CLAIM)
+
+
 def _claimed(connection: Connection, known: str) -> tuple[str, str, bool]:
     """The newest row's hash, the database's own note of it, and whether a row follows `known`; read
     as who alone may append until the transaction ends: another process may want to, too."""
     given = {"head": known}
+    _claim(connection)
     if connection.dialect.name == "sqlite":
-        raw: Any = connection.connection.driver_connection
-        if not raw.in_transaction:
-            connection.execute(_CLAIM)
         return _found(connection.execute(_FOUND, given).one())
     found = connection.execute(_FOUND_LOCKED, given).first()
     if found is None:
