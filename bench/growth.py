@@ -26,7 +26,7 @@ from bench.memory import resident_mb
 from bench.rig import TimedSlack, connected, cpu_s, run, tokens
 from bench.slack_api import CONFIG, PERSONA, EchoModel, Rows
 from contract.chat import Speaker
-from gateway.audit.audit import append
+from gateway.audit.appending import append
 from gateway.audit.chain import write_anchor
 from store.gateway_schema import audit, figures, usage
 from store.schema import messages, pointers, posts, rooms, turns

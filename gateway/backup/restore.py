@@ -16,7 +16,7 @@ from sqlalchemy import create_engine, inspect
 from contract.chat import MOOT, Speaker
 from contract.errors import ConfigError
 from contract.values import dataclass
-from gateway.audit.audit import append
+from gateway.audit.appending import append
 from gateway.audit.chain import ANCHOR, RESTORE, known_head, write_anchor
 from gateway.backup.archive import Manifest, discard, read
 from gateway.core.lock import ADDRESS, InUse, hold

@@ -10,7 +10,8 @@ from sqlalchemy import Connection, delete, text, update
 from sqlalchemy.exc import DBAPIError
 
 from contract.chat import Room, Speaker
-from gateway.audit.audit import Audit, AuditFilter, append
+from gateway.audit.appending import append
+from gateway.audit.audit import Audit, AuditFilter
 from gateway.audit.chain import read_anchor
 from gateway.cli.memory.delete_person import erase_noted
 from memory.erasure.person import WHO, plan_erasure

@@ -13,7 +13,8 @@ from sqlalchemy import Connection
 from contract.chat import MOOT
 from contract.errors import MootError
 from gateway.app.file_store import open_store
-from gateway.audit.audit import Audit, append
+from gateway.audit.appending import append
+from gateway.audit.audit import Audit
 from gateway.audit.chain import ANCHOR, ERASE, ranges
 from gateway.cli.command_line import environment_of
 from gateway.cli.memory.context import MemoryContext
