@@ -55,7 +55,7 @@ class ConversationMessage:
 class _StoredLine(BaseModel):
     """forget: so many of the oldest are forgotten; retract: so many of the newest."""
 
-    model_config = ConfigDict(extra="ignore", strict=False)
+    model_config = ConfigDict(extra="ignore", strict=False, defer_build=True)
 
     role: Role = "user"
     texts: tuple[str, ...] = ()

@@ -70,7 +70,7 @@ class ApiSettings(BaseModel):
     the conversation is kept within 70 % of it. base_url: without the /v1.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     max_tokens: int = Field(default=32_000, gt=0)  # all models since Claude 4 may say so much
     thinking: Annotated[Thinking, BeforeValidator(_thinking)] = None

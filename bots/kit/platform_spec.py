@@ -33,7 +33,7 @@ class BotTable(BaseModel):
     file of people's that is kept, in 10^6 bytes; None: what suits the platform.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     platform: str
     name: str | None = None

@@ -12,8 +12,15 @@ Outcome = Literal["refused", "retry", "unknown"]
 M = TypeVar("M", bound=BaseModel)
 
 
-LENIENT = ConfigDict(extra="ignore", frozen=True, coerce_numbers_to_str=True, populate_by_name=True)
-"""Of a platform's models: they hold the fields that matter, and the rest is ignored."""
+LENIENT = ConfigDict(
+    extra="ignore",
+    frozen=True,
+    coerce_numbers_to_str=True,
+    populate_by_name=True,
+    defer_build=True,
+)
+"""Of a platform's models: they hold the fields that matter, and the rest is ignored. A start makes
+the validators of none but those that something came for."""
 
 
 def none_as_list(value: object) -> object:

@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Literal
 
-from wcwidth import wcswidth
-
 from bots.markdown.reader import read
 from bots.markdown.split import split
 from bots.markdown.tree import (
@@ -283,6 +281,8 @@ def aligned(rows: list[list[str]], aligns: Sequence[Align], *, headed: bool) -> 
 
 
 def _width(text: str) -> int:
+    from wcwidth import wcswidth  # no first reply needs it: it has no table
+
     width = wcswidth(text)  # -1 with a control character in it
     return width if width >= 0 else len(text)
 

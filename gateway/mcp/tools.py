@@ -36,7 +36,7 @@ UNSEEN = "There is nothing to look into yet."
 
 
 class _Arguments(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class SearchArguments(_Arguments):

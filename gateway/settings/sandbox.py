@@ -51,7 +51,7 @@ def _words(value: Any) -> Any:
 class OwnSandboxTable(BaseModel):
     """An agent's or a persona's own. None: as [sandbox] has it. mounts: beside those of it."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     mode: Annotated[Mode | None, BeforeValidator(_mode)] = None
     mounts: Annotated[tuple[str, ...], BeforeValidator(_words)] = ()

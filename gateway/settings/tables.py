@@ -35,9 +35,10 @@ from memory.scopes import check_scope
 
 
 class Table(BaseModel):
-    """Unknown keys are mistakes."""
+    """Unknown keys are mistakes. A table's own validator is made when it is first used: most are
+    checked by the whole configuration's alone."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     @field_validator("*", mode="before")
     @classmethod

@@ -24,7 +24,7 @@ _Files = Annotated[tuple[Annotated[str, Field(max_length=500)], ...], Field(max_
 class SessionRecord(BaseModel):
     """A session's record. Fields that nothing is known of are empty."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     request: Annotated[_Said, Field(description="What was wanted.")]
     investigated: Annotated[_Said, Field(description="What was looked into.")]

@@ -19,6 +19,7 @@ print(*sys.modules)
 BEYOND = (
     "alembic", "anthropic", "discord", "mcp", "mem0", "nats", "nio", "opentelemetry", "slack_bolt",
     "sqlalchemy.dialects.postgresql", "sqlalchemy.orm", "tomlkit",
+    "wcwidth",
     "adapters.cli_profile", "gateway.backup", "gateway.setup", "memory.consolidation",
 )  # fmt: skip
 
