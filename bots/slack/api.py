@@ -1,4 +1,9 @@
-"""Slack's Web API: one way to call it, and one place where its failures become ours."""
+"""Slack's Web API: one way to call it, and one place where its failures become ours.
+
+The SDK's client makes a form of several parts, a request to try again and an answer with pages of
+each call, half of what a post takes; and its own retries repeat a post whose connection was reset
+after Slack had taken it. So calls go straight to the pool, as the client's headers and proxy say.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +12,13 @@ import json
 import logging
 from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Any
+from urllib.parse import urlencode
 
 import aiohttp
-from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
-from slack_sdk.web.async_slack_response import AsyncSlackResponse
 from yarl import URL
 
-from bots.kit.http_pool import HttpPool, file_errors, read_file, reason_of, unreachable
+from bots.kit.http_pool import HttpPool, call_errors, file_errors, read_file
 from bots.kit.retry import retry_after_s
 from contract.errors import PlatformError
 
@@ -35,6 +39,7 @@ DEAD_TOKEN = {
     "not_allowed_token_type",
 }
 NO_METHOD = {"unknown_method", "method_not_allowed", "HTTP 404", "HTTP 405"}
+_FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 _REMEDY = {
     "not_in_channel": "invite the bot: /invite @its-name",
     "channel_not_found": "invite the bot to the channel: /invite @its-name",
@@ -69,11 +74,10 @@ class SlackApi:
         self._token, self._url = token, api_url if api_url.endswith("/") else api_url + "/"
         self._now, self._timeout_s = now, timeout_s
         self._pool = HttpPool()
-        self._client: AsyncWebClient | None = None
+        self._how: dict[str, Any] | None = None  # headers and proxy of every call
         self._closed_until: dict[tuple[str, object], float] = {}
 
     async def close(self) -> None:
-        self._client = None
         await self._pool.close()
 
     async def call(self, method: str, /, **args: object) -> Mapping[str, Any]:
@@ -81,17 +85,18 @@ class SlackApi:
 
         A call that Slack put off (429) isn't made again before its time, per method and channel.
         """
-        data = (await self._answer(method, args)).data
-        return data if isinstance(data, dict) else {}
+        return (await self._answer(method, args))[0]
 
     async def identity(self) -> tuple[Mapping[str, Any], frozenset[str]]:
         """auth.test's answer, and the scopes of the token; none where Slack doesn't tell."""
-        answer = await self._answer("auth.test", {})
-        headers = {name.lower(): text for name, text in answer.headers.items()}
+        told, headers = await self._answer("auth.test", {})
         scopes = headers.get("x-oauth-scopes", "").replace(",", " ").split()
-        return answer.data if isinstance(answer.data, dict) else {}, frozenset(scopes)
+        return told, frozenset(scopes)
 
-    async def _answer(self, method: str, args: Mapping[str, object]) -> AsyncSlackResponse:
+    async def _answer(
+        self, method: str, args: Mapping[str, object]
+    ) -> tuple[Mapping[str, Any], Mapping[str, str]]:
+        """Slack's answer, and its headers, whose names may be asked for in any case."""
         place = (method, args.get("channel"))
         wait_s = self._closed_until.get(place, 0.0) - self._now()
         if wait_s > 0:
@@ -105,20 +110,20 @@ class SlackApi:
             for name, value in args.items()
             if value is not None
         }
-        try:
-            async with asyncio.timeout(self._timeout_s):
-                client = self._client or self._opened()
-                return await client.api_call(method, data=form)
-        except SlackApiError as error:
-            failed = _failure(method, error)
-            if failed.outcome == "retry":
-                self._closed_until[place] = self._now() + failed.retry_after_s
-            raise failed from error
-        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
-            raise unreachable("Slack", error) from error
-        except (aiohttp.ClientError, SlackClientError, OSError) as error:
-            why = f"Slack: {method}: {reason_of(error)}"
-            raise PlatformError(why, outcome="unknown") from error
+        data, post = urlencode(form).encode(), self._pool.session().post
+        with call_errors("Slack", f"Slack: {method}"):
+            async with (
+                asyncio.timeout(self._timeout_s),
+                post(self._url + method, data=data, **(self._how or self._made())) as response,
+            ):
+                raw = await response.read()
+        told = _read(method, response, raw)
+        if response.status == 200 and told.get("ok"):
+            return told, response.headers
+        failed = _failure(method, response, told)
+        if failed.outcome == "retry":
+            self._closed_until[place] = self._now() + failed.retry_after_s
+        raise failed
 
     async def pages(
         self, method: str, field: str, *, pages: int, **args: object
@@ -168,30 +173,36 @@ class SlackApi:
         own = host == "slack.com" or host.endswith(".slack.com")
         return url if own and url.scheme == "https" else None
 
-    def _opened(self) -> AsyncWebClient:
-        # No retry handlers: the SDK's own repeats a post whose connection was reset after Slack
-        # had taken it, and the post is there twice.
-        session = self._pool.session()
-        self._client = AsyncWebClient(
-            self._token, self._url, session=session, retry_handlers=[], logger=SDK_LOG
-        )
-        return self._client
+    def _made(self) -> dict[str, Any]:
+        client = AsyncWebClient(self._token, self._url, logger=SDK_LOG)
+        headers = {**client.headers, "Authorization": f"Bearer {self._token}", **_FORM}
+        self._how = {"headers": headers, "proxy": client.proxy}
+        return self._how
 
 
-def _failure(method: str, error: SlackApiError) -> PlatformError:
-    answer = error.response
-    if not isinstance(answer, AsyncSlackResponse):  # an answer that is no JSON
-        return PlatformError(f"Slack: {method}: a garbled answer", outcome="unknown")
-    data = answer.data if isinstance(answer.data, dict) else {}
+def _read(method: str, response: aiohttp.ClientResponse, raw: bytes) -> dict[str, Any]:
+    """The JSON of an answer; none where it is something else. Raises PlatformError where torn."""
+    if "json" not in response.content_type:
+        return {}
+    try:
+        told = json.loads(raw)
+    except ValueError as error:
+        raise PlatformError(f"Slack: {method}: a garbled answer", outcome="unknown") from error
+    return told if isinstance(told, dict) else {}
+
+
+def _failure(
+    method: str, response: aiohttp.ClientResponse, data: Mapping[str, Any]
+) -> PlatformError:
     code = str(data.get("error") or "")
-    if answer.status_code == 429 or code in _LATER:
+    if response.status == 429 or code in _LATER:
         return PlatformError(
             f"Slack asked to wait with {method}",
             outcome="retry",
-            retry_after_s=retry_after_s(answer.headers),
+            retry_after_s=retry_after_s(response.headers),
         )
-    if answer.status_code >= 500 or code in _UNSURE or (answer.status_code == 200 and not code):
-        why = code or f"HTTP {answer.status_code}"
+    if response.status >= 500 or code in _UNSURE or (response.status == 200 and not code):
+        why = code or f"HTTP {response.status}"
         return PlatformError(f"Slack: {method}: {why}", outcome="unknown")
     needed = str(data.get("needed") or "")
-    return SlackRefused(method, code or f"HTTP {answer.status_code}", needed)
+    return SlackRefused(method, code or f"HTTP {response.status}", needed)

@@ -94,6 +94,12 @@ class Directory(LookupDirectory):
             return Room(f"{SOURCE}:{channel}", channel, kind or self._guessed(channel))
         return found if kind in (None, found.kind) else replace(found, kind=kind)
 
+    def knows(self, where: Channel) -> bool:
+        """True for a room that need not be asked for."""
+        return "dm" in (where.kind, self._kinds.get(where.id)) or bool(
+            self._channels.known(where.id)
+        )
+
     def forget_room(self, channel: str) -> None:
         self._channels.forget(channel)
 

@@ -78,10 +78,14 @@ class EventConverter:
     async def message(self, said: NewMessage) -> Inbound:
         """The message with what has to be looked up for it."""
         said = replace(said, mentioned=said.mentioned or self._setup.names_us(said.content))
-        by, room = await asyncio.gather(
+        person, where = (
             self._directory.speaker(said.sender_id, is_bot=said.is_bot, name=said.bot_name),
             self._directory.room(said.room),
         )
+        if self._directory.knows(said.room):
+            by, room = await person, await where
+        else:
+            by, room = await asyncio.gather(person, where)  # both are asked for at once
         attachments: Sequence[Attachment] = ()
         context = None
         if said.files or said.thread_id:
