@@ -307,6 +307,15 @@ commits = Table(  # the last ones of a server: who lost the connection in one lo
     Index("ix_commits_at", "at"),
 )
 
+machine_erasures = Table(  # what is erased also where another gateway led; each notes what it did
+    "machine_erasures",
+    metadata,
+    Column("act", String, primary_key=True),  # a word that stands for one erasure
+    Column("what", String, primary_key=True),  # file; scope: its folder; homes: of its programs
+    Column("digest", String, primary_key=True),  # of a file's name or of a scope; names nobody
+    Column("at", BigInteger, nullable=False),
+)
+
 worker_erasures = Table(  # what is still to be deleted elsewhere of scopes that were erased
     "worker_erasures",
     metadata,

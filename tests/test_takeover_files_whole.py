@@ -16,7 +16,7 @@ from gateway.workers.link import FILES, Link
 from tests.doubles.bucket import KEYS, PREFIX, Bucket, bucket
 from tests.doubles.ports import free_port
 from tests.doubles.service import Service
-from tests.doubles.two import two
+from tests.doubles.two import logged, two
 from tests.doubles.workers import Broker
 from tests.test_commands import moot
 from tests.test_people_whole import Headers, Visitor
@@ -107,6 +107,31 @@ async def test_an_attachment_is_opened_served_and_erased_where_the_second_leads(
             assert await s3.names() == []
             assert not kept.exists()
         assert house.second.leaks() == house.first.leaks() == []
+
+
+async def test_what_is_erased_goes_from_a_machine_that_led_before_when_it_starts_again(
+    tmp_path: Path,
+) -> None:
+    async with two(tmp_path, CONFIG) as house:
+        data = house.first.folder / "data"
+        async with aiohttp.ClientSession(house.first.url) as client:
+            page = Visitor(house.first, client)
+            ana = await page.person("Ana", "member")
+            file = await posted(page, ana)
+        await house.take_over()
+        await house.second.stop()
+        assert (data / "files" / file / "plan.txt").exists()
+        assert list((data / "scopes").iterdir())
+        words = ("memory", "delete-person", "web:ana", "--yes")
+        done = await asyncio.to_thread(moot, *words, cwd=house.second.folder)
+        assert done.returncode == 0, done.stderr
+        assert "on another machine on which Moot led" in done.stdout
+        await house.second.start()
+        await house.first.begin()
+        await logged(house.first, "erasure.carried_out")  # while it stands by
+        assert list((data / "files").iterdir()) == []
+        assert list((data / "scopes").iterdir()) == []
+        assert file not in house.first.log()
 
 
 async def test_a_file_whose_bucket_was_away_is_put_there_after_a_kill(tmp_path: Path) -> None:

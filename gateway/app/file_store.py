@@ -6,10 +6,16 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
+import structlog
+
 from gateway.core.private_folders import FILES
 from gateway.files.shared import SharedFiles
 from gateway.files.store import FileStore
+from gateway.sessions.machine_erasures import MachineErasures
 from gateway.settings.config import Config
+from store.health import StoreRefusal
+
+log = structlog.stdlib.get_logger("moot.files")
 
 KEY_ID, KEY = "MOOT_BUCKET_KEY_ID", "MOOT_BUCKET_SECRET_KEY"
 
@@ -37,9 +43,15 @@ async def open_store(
 
 
 @asynccontextmanager
-async def open_files(config: Config, environment: Mapping[str, str]) -> AsyncIterator[SharedFiles]:
-    """The files of this machine; what waits for its store is put there, also while another gateway
-    leads. Raises ConfigError."""
+async def open_files(
+    config: Config, environment: Mapping[str, str], erasures: MachineErasures
+) -> AsyncIterator[SharedFiles]:
+    """The files of this machine, without those that were erased elsewhere; what waits for its store
+    is put there, also while another gateway leads. Raises ConfigError."""
+    try:
+        await erasures.carry_out()
+    except StoreRefusal as error:  # it is done in any case before this one leads
+        log.warning("erasure.not_carried_out", reason=str(error))
     async with open_store(config, environment) as store:
         files = SharedFiles(config.gateway.data_dir / FILES, store)
         putting = asyncio.create_task(files.catch_up(), name="files that wait for their store")

@@ -36,6 +36,7 @@ from gateway.remembering.embedder import InstalledModel
 from gateway.remembering.indexes import open_configured, open_sources
 from gateway.remembering.memories import Backends
 from gateway.remembering.models import open_model
+from gateway.sessions.machine_erasures import MachineErasures
 from gateway.sessions.pool import SessionPool
 from gateway.sessions.programs import Programs, agent_names
 from gateway.sessions.sandbox import Sandboxing
@@ -44,6 +45,7 @@ from gateway.settings.logs import WEBHOOK
 from gateway.settings.oidc import SECRET as OIDC_SECRET
 from gateway.settings.personas.personas import Personas
 from gateway.settings.personas.shipped import bring_shipped
+from gateway.settings.personas.workspaces import configured_workspaces
 from gateway.turns.voice import open_transcriber
 from gateway.web.listening.configured import connection_limits, page_auth
 from gateway.web.listening.listener import log_shortage, serving_hooks
@@ -139,7 +141,7 @@ async def _run(
         open_model(config, environment) as model,
         aclosing(ApiConnections()) as connections,
         Store.open(config.store_url, patience_s=config.store.patience_s) as store,
-        open_files(config, environment) as files,
+        open_files(config, environment, _erasures(config, store, personas)) as files,
         wait(config, store, reading) as lead,
         open_configured(config) as index,
         open_sources(config, environment) as sources,
@@ -148,6 +150,7 @@ async def _run(
         open_transcriber(config.transcribe, environment) as transcriber,
     ):
         redactor.learn_one(hooks.secret)
+        await _erasures(config, store, personas).carry_out()  # what came while it stood by
         sandboxing = await _sandboxing(config, environment, personas)
         _prepare(config.gateway.data_dir)
         states.open(store)
@@ -176,6 +179,11 @@ async def _run(
             )
 
         await _serve(make_app, serve, lead)
+
+
+def _erasures(config: Config, store: Store, personas: Personas) -> MachineErasures:
+    kept = configured_workspaces(config, personas.good.values())
+    return MachineErasures(store, config.gateway.data_dir, kept)
 
 
 def _bring_personas(folder: Path) -> None:

@@ -18,6 +18,7 @@ from gateway.personas.versions import Versions
 from gateway.remembering.memories import Memories
 from gateway.sessions.bounds import bounds_of
 from gateway.sessions.logins import LoginSecrets
+from gateway.sessions.machine_erasures import MachineErasures
 from gateway.sessions.opener import Opener, SessionOpener
 from gateway.sessions.pool import SessionPool
 from gateway.sessions.sandbox import Sandboxing
@@ -63,6 +64,7 @@ def make_sessions(
         memory_door=endpoint,
         learn=logins,
         bounds=lambda persona: bounds_of(config, persona, memory_bytes(), own_hosts),
+        erasures=MachineErasures(context.store, config.gateway.data_dir),
     )
     most = config.sessions.most or most_sessions(memory_bytes())
     made: SessionOpener = opener

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Mapping
-from pathlib import Path
 
 import structlog
 
@@ -25,6 +24,7 @@ from gateway.sessions.programs import Programs
 from gateway.sessions.sandbox import Sandboxing
 from gateway.sessions.watcher import SessionWatcher
 from gateway.settings.config import Config
+from gateway.settings.personas.workspaces import configured_workspaces
 from gateway.web.listening.listener import serving_hooks
 from gateway.workers.credentials import Key
 from gateway.workers.door import RemoteDoor
@@ -78,7 +78,7 @@ async def run_worker(
                 data_dir=data_dir,
                 door=door,
                 redactor=redactor,
-                workspaces=_workspaces(config),
+                workspaces=configured_workspaces(config),
             )
             log.info("worker.serving", worker=post.name, seats=worker.seats)
             watcher = SessionWatcher(worker.living, data_dir)
@@ -99,13 +99,6 @@ async def _until(
                 await worker.drain()
         for task in tasks:
             task.cancel()
-
-
-def _workspaces(config: Config) -> list[Path]:
-    """The working directories that are configured on this machine."""
-    agents = config.agents.values()
-    given = [folder for one in agents for folder in (one.workspace, *one.workspaces.values())]
-    return [folder.expanduser().resolve() for folder in given if folder is not None]
 
 
 def _opener(

@@ -44,10 +44,16 @@ class SharedFiles:
 
     def name(self, path: str) -> str | None:
         """The name of a file by its path on whichever machine; None: it is none of ours."""
-        if (own := self._own_name(path)) or self._store is None:
+        if (own := self._own_name(path)) or self._store is None or Path(path).exists():
+            return own  # without a name it is another machine's, or one that a program here named
+        return self.name_anywhere(path)
+
+    def name_anywhere(self, path: str) -> str | None:
+        """The same, also where there is no store: other machines have files of their own."""
+        if own := self._own_name(path):
             return own
         parts = Path(path).parts
-        if FILES not in parts or Path(path).exists():  # as a program here named it
+        if FILES not in parts:
             return None
         return _joined(parts[len(parts) - parts[::-1].index(FILES) :])
 

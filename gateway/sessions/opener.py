@@ -26,6 +26,7 @@ from gateway.mcp.endpoint import McpGrant
 from gateway.mcp.file_desk import SessionFiles
 from gateway.sessions.bounds import Bounds
 from gateway.sessions.lent_files import LentFolder
+from gateway.sessions.machine_erasures import MachineErasures
 from gateway.sessions.sandbox import Confinement, Sandboxing
 from gateway.sessions.scope_folders import delete, delete_homes
 from gateway.sessions.sessions import (
@@ -102,7 +103,9 @@ class Opener:
         sandboxing: Sandboxing | None = None,
         learn: Callable[[Sequence[str]], None] = lambda secrets: None,
         bounds: Callable[[Persona], Bounds] = lambda _: Bounds(),
+        erasures: MachineErasures | None = None,
     ) -> None:
+        """erasures: of other machines on which sessions were; None: there are none."""
         self.programs = programs
         self._ledger = ledger
         self._data_dir = data_dir
@@ -112,6 +115,7 @@ class Opener:
         self._sandboxing = sandboxing
         self._learn = learn
         self._bounds = bounds
+        self._erasures = erasures
         self._starting = asyncio.Semaphore(OPEN_AT_ONCE)
 
     def apart(self, data_dir: Path) -> Opener:
@@ -239,7 +243,9 @@ class Opener:
 
     async def forget(self, scope: str, but: Collection[Path] = ()) -> tuple[str, ...]:
         folder = self._data_dir / SCOPES / scope_folder(scope)
-        await asyncio.to_thread(delete_homes, folder, but)
+        elsewhere = self._erasures
+        async with elsewhere.forgetting(scope, self._clock()) if elsewhere else nullcontext():
+            await asyncio.to_thread(delete_homes, folder, but)
         return ()
 
     async def _shut(self, admission: McpGrant, relay: Relay | None) -> None:

@@ -21,6 +21,7 @@ from store.gateway_schema import (
     figures,
     grants,
     house,
+    machine_erasures,
     page_links,
     page_reads,
     page_sessions,
@@ -62,6 +63,7 @@ COVERED: tuple[Table, ...] = (
     posts, decisions, tool_uses, observations, insights, landmarks, episodes, staging,
     fact_speakers, facts, sessions, agent_sessions, pointers, model_calls, turns, messages, rooms,
     tombstones, bot_states, house, commits, audit_head, worker_erasures,
+    machine_erasures,
 )  # fmt: skip
 """Every table there is, in the order in which rows may go."""
 

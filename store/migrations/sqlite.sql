@@ -38,10 +38,6 @@ CREATE TABLE messages (
 	UNIQUE (room_id, message_id)
 );
 
-CREATE INDEX ix_messages_scope_seq ON messages (scope, seq);
-
-CREATE INDEX ix_messages_thread ON messages (room_id, thread_id);
-
 CREATE TABLE posts (
 	"key" VARCHAR NOT NULL, 
 	turn_id VARCHAR NOT NULL, 
@@ -54,8 +50,6 @@ CREATE TABLE posts (
 	created_at BIGINT NOT NULL, 
 	PRIMARY KEY ("key")
 );
-
-CREATE INDEX ix_posts_turn_id ON posts (turn_id);
 
 CREATE TABLE agent_sessions (
 	id VARCHAR NOT NULL, 
@@ -71,8 +65,6 @@ CREATE TABLE agent_sessions (
 	PRIMARY KEY (id)
 );
 
-CREATE INDEX ix_agent_sessions_scope ON agent_sessions (scope, persona);
-
 CREATE TABLE episodes (
 	seq INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
 	scope VARCHAR NOT NULL, 
@@ -84,8 +76,6 @@ CREATE TABLE episodes (
 	plain BOOLEAN NOT NULL, 
 	at BIGINT NOT NULL
 );
-
-CREATE INDEX ix_episodes_scope ON episodes (scope, seq);
 
 CREATE TABLE facts (
 	seq INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
@@ -110,12 +100,6 @@ CREATE TABLE facts (
 	UNIQUE (id)
 );
 
-CREATE INDEX ix_facts_index ON facts (indexed_by);
-
-CREATE INDEX ix_facts_person ON facts (person);
-
-CREATE INDEX ix_facts_scope ON facts (scope, seq);
-
 CREATE TABLE insights (
 	seq INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
 	scope VARCHAR NOT NULL, 
@@ -125,8 +109,6 @@ CREATE TABLE insights (
 	question TEXT NOT NULL, 
 	used_at BIGINT NOT NULL
 );
-
-CREATE INDEX ix_insights_key ON insights (scope, sender_id);
 
 CREATE TABLE landmarks (
 	seq INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
@@ -139,8 +121,6 @@ CREATE TABLE landmarks (
 	author_id VARCHAR, 
 	at BIGINT NOT NULL
 );
-
-CREATE INDEX ix_landmarks_scope ON landmarks (scope, seq);
 
 CREATE TABLE model_calls (
 	seq INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
@@ -155,8 +135,6 @@ CREATE TABLE model_calls (
 	fault VARCHAR, 
 	at BIGINT NOT NULL
 );
-
-CREATE INDEX ix_model_calls_at ON model_calls (at);
 
 CREATE TABLE observations (
 	seq INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
@@ -176,8 +154,6 @@ CREATE TABLE observations (
 	at BIGINT NOT NULL, 
 	UNIQUE (id)
 );
-
-CREATE INDEX ix_observations_scope ON observations (scope, persona, seq);
 
 CREATE TABLE pointers (
 	layer VARCHAR NOT NULL, 
@@ -199,8 +175,6 @@ CREATE TABLE staging (
 	at BIGINT NOT NULL
 );
 
-CREATE INDEX ix_staging_scope ON staging (scope);
-
 CREATE TABLE tool_uses (
 	seq INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
 	turn_id VARCHAR NOT NULL, 
@@ -214,16 +188,12 @@ CREATE TABLE tool_uses (
 	at BIGINT NOT NULL
 );
 
-CREATE INDEX ix_tool_uses_scope ON tool_uses (scope, persona);
-
 CREATE TABLE fact_speakers (
 	fact_seq INTEGER NOT NULL, 
 	sender_id VARCHAR NOT NULL, 
 	PRIMARY KEY (fact_seq, sender_id), 
 	FOREIGN KEY(fact_seq) REFERENCES facts (seq) ON DELETE CASCADE
 );
-
-CREATE INDEX ix_fact_speakers_sender ON fact_speakers (sender_id);
 
 CREATE TABLE "rooms" (
 	id VARCHAR NOT NULL, 
@@ -234,8 +204,6 @@ CREATE TABLE "rooms" (
 	include_in_memory BOOLEAN DEFAULT 1 NOT NULL, heard_by JSON, 
 	PRIMARY KEY (id)
 );
-
-CREATE INDEX ix_messages_sender ON messages (scope, sender_id);
 
 CREATE TABLE audit (
 	seq INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
@@ -255,12 +223,6 @@ CREATE TABLE audit (
 	hash VARCHAR NOT NULL, 
 	UNIQUE ("before")
 );
-
-CREATE INDEX ix_audit_by ON audit (by_id);
-
-CREATE INDEX ix_audit_room ON audit (room_id, seq);
-
-CREATE INDEX ix_audit_turn ON audit (turn_id);
 
 CREATE TRIGGER audit_no_update BEFORE UPDATE ON audit WHEN NOT (
     NEW.seq IS OLD.seq AND NEW.at IS OLD.at
@@ -297,8 +259,6 @@ CREATE TABLE grants (
 	ended_at BIGINT
 );
 
-CREATE INDEX ix_grants_person ON grants (person_id);
-
 CREATE TABLE pairings (
 	seq INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
 	code VARCHAR NOT NULL, 
@@ -317,10 +277,6 @@ CREATE TABLE pairings (
 	decided_at BIGINT
 );
 
-CREATE INDEX ix_pairings_code ON pairings (code);
-
-CREATE INDEX ix_pairings_person ON pairings (person_id);
-
 CREATE TABLE persona_versions (
 	seq INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
 	name VARCHAR NOT NULL, 
@@ -331,8 +287,6 @@ CREATE TABLE persona_versions (
 	why VARCHAR NOT NULL, 
 	at BIGINT NOT NULL
 );
-
-CREATE UNIQUE INDEX ix_persona_versions_name ON persona_versions (name, number);
 
 CREATE TABLE refusals (
 	room_id VARCHAR NOT NULL, 
@@ -366,8 +320,6 @@ CREATE TABLE schedules (
 	UNIQUE ("key")
 );
 
-CREATE INDEX ix_schedules_room ON schedules (room_id);
-
 CREATE TABLE usage (
 	seq INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
 	turn_id VARCHAR NOT NULL, 
@@ -383,12 +335,6 @@ CREATE TABLE usage (
 	seconds FLOAT NOT NULL, 
 	UNIQUE (turn_id)
 );
-
-CREATE INDEX ix_usage_at ON usage (at);
-
-CREATE INDEX ix_usage_person ON usage (person_id, at);
-
-CREATE INDEX ix_usage_room ON usage (room_id, at);
 
 CREATE TABLE figures (
 	seq INTEGER NOT NULL, 
@@ -409,22 +355,6 @@ CREATE TABLE figures (
 	FOREIGN KEY(seq) REFERENCES turns (seq) ON DELETE CASCADE
 );
 
-CREATE INDEX ix_figures_at ON figures (command, state, at, total_ms);
-
-CREATE INDEX ix_figures_room ON figures (room_id, seq);
-
-CREATE INDEX ix_figures_persona ON figures (persona, seq);
-
-CREATE INDEX ix_figures_person ON figures (person_id, seq);
-
-CREATE INDEX ix_figures_state ON figures (state, seq);
-
-CREATE INDEX ix_facts_created ON facts (created_at);
-
-CREATE INDEX ix_messages_latest ON messages (room_id, sent_at);
-
-CREATE INDEX ix_messages_people ON messages (sender_type, sender_id, seq);
-
 CREATE TABLE "turns" (
 	seq INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
 	id VARCHAR NOT NULL, 
@@ -444,13 +374,9 @@ CREATE TABLE "turns" (
 	ended_by VARCHAR, 
 	fault VARCHAR, 
 	kind VARCHAR DEFAULT 'ask' NOT NULL, again BIGINT DEFAULT 0 NOT NULL, session_thread VARCHAR DEFAULT '' NOT NULL, 
-	FOREIGN KEY(message_seq) REFERENCES messages (seq), 
-	UNIQUE (id)
+	UNIQUE (id), 
+	FOREIGN KEY(message_seq) REFERENCES messages (seq)
 );
-
-CREATE INDEX ix_turns_open ON turns (state);
-
-CREATE INDEX ix_turns_scope ON turns (scope, seq);
 
 CREATE TABLE page_users (
 	id VARCHAR NOT NULL, 
@@ -472,8 +398,6 @@ CREATE TABLE page_sessions (
 	PRIMARY KEY (id), 
 	UNIQUE (hash)
 );
-
-CREATE INDEX ix_page_sessions_person ON page_sessions (person_id);
 
 CREATE TABLE page_links (
 	id VARCHAR NOT NULL, 
@@ -506,8 +430,6 @@ CREATE TABLE page_subjects (
 	UNIQUE (person_id)
 );
 
-CREATE UNIQUE INDEX ix_turns_once ON turns (message_seq, persona, again) WHERE persona != '' OR kind != 'notice';
-
 CREATE TABLE sessions (
 	persona VARCHAR NOT NULL, 
 	scope VARCHAR NOT NULL, 
@@ -531,10 +453,6 @@ CREATE TABLE room_settings (
 	at BIGINT NOT NULL, follow VARCHAR, require_mention BOOLEAN, mode_by VARCHAR, language VARCHAR, 
 	PRIMARY KEY (scope, persona, thread_id)
 );
-
-CREATE INDEX ix_messages_private ON messages (scope, seq) WHERE private IS NOT NULL;
-
-CREATE INDEX ix_posts_platform_id ON posts (platform_id);
 
 CREATE TABLE tombstones (
 	who VARCHAR NOT NULL, 
@@ -564,10 +482,6 @@ CREATE TABLE commits (
 	PRIMARY KEY (id)
 );
 
-CREATE INDEX ix_commits_at ON commits (at);
-
-CREATE INDEX ix_turns_message ON turns (message_seq);
-
 CREATE TABLE bot_states (
 	bot VARCHAR NOT NULL, 
 	name VARCHAR NOT NULL, 
@@ -589,4 +503,98 @@ CREATE TABLE worker_erasures (
 	PRIMARY KEY (place, scope_digest)
 );
 
-INSERT INTO alembic_version (version_num) VALUES ('0021');
+CREATE TABLE machine_erasures (
+	act VARCHAR NOT NULL, 
+	what VARCHAR NOT NULL, 
+	digest VARCHAR NOT NULL, 
+	at BIGINT NOT NULL, 
+	PRIMARY KEY (act, what, digest)
+);
+
+CREATE INDEX ix_agent_sessions_scope ON agent_sessions (scope, persona);
+
+CREATE INDEX ix_audit_by ON audit (by_id);
+
+CREATE INDEX ix_audit_room ON audit (room_id, seq);
+
+CREATE INDEX ix_audit_turn ON audit (turn_id);
+
+CREATE INDEX ix_commits_at ON commits (at);
+
+CREATE INDEX ix_episodes_scope ON episodes (scope, seq);
+
+CREATE INDEX ix_fact_speakers_sender ON fact_speakers (sender_id);
+
+CREATE INDEX ix_facts_created ON facts (created_at);
+
+CREATE INDEX ix_facts_index ON facts (indexed_by);
+
+CREATE INDEX ix_facts_person ON facts (person);
+
+CREATE INDEX ix_facts_scope ON facts (scope, seq);
+
+CREATE INDEX ix_figures_at ON figures (command, state, at, total_ms);
+
+CREATE INDEX ix_figures_person ON figures (person_id, seq);
+
+CREATE INDEX ix_figures_persona ON figures (persona, seq);
+
+CREATE INDEX ix_figures_room ON figures (room_id, seq);
+
+CREATE INDEX ix_figures_state ON figures (state, seq);
+
+CREATE INDEX ix_grants_person ON grants (person_id);
+
+CREATE INDEX ix_insights_key ON insights (scope, sender_id);
+
+CREATE INDEX ix_landmarks_scope ON landmarks (scope, seq);
+
+CREATE INDEX ix_messages_latest ON messages (room_id, sent_at);
+
+CREATE INDEX ix_messages_people ON messages (sender_type, sender_id, seq);
+
+CREATE INDEX ix_messages_private ON messages (scope, seq) WHERE private IS NOT NULL;
+
+CREATE INDEX ix_messages_scope_seq ON messages (scope, seq);
+
+CREATE INDEX ix_messages_sender ON messages (scope, sender_id);
+
+CREATE INDEX ix_messages_thread ON messages (room_id, thread_id);
+
+CREATE INDEX ix_model_calls_at ON model_calls (at);
+
+CREATE INDEX ix_observations_scope ON observations (scope, persona, seq);
+
+CREATE INDEX ix_page_sessions_person ON page_sessions (person_id);
+
+CREATE INDEX ix_pairings_code ON pairings (code);
+
+CREATE INDEX ix_pairings_person ON pairings (person_id);
+
+CREATE UNIQUE INDEX ix_persona_versions_name ON persona_versions (name, number);
+
+CREATE INDEX ix_posts_platform_id ON posts (platform_id);
+
+CREATE INDEX ix_posts_turn_id ON posts (turn_id);
+
+CREATE INDEX ix_schedules_room ON schedules (room_id);
+
+CREATE INDEX ix_staging_scope ON staging (scope);
+
+CREATE INDEX ix_tool_uses_scope ON tool_uses (scope, persona);
+
+CREATE INDEX ix_turns_message ON turns (message_seq);
+
+CREATE UNIQUE INDEX ix_turns_once ON turns (message_seq, persona, again) WHERE persona != '' OR kind != 'notice';
+
+CREATE INDEX ix_turns_open ON turns (state);
+
+CREATE INDEX ix_turns_scope ON turns (scope, seq);
+
+CREATE INDEX ix_usage_at ON usage (at);
+
+CREATE INDEX ix_usage_person ON usage (person_id, at);
+
+CREATE INDEX ix_usage_room ON usage (room_id, at);
+
+INSERT INTO alembic_version (version_num) VALUES ('0023');

@@ -1,6 +1,7 @@
 """Writes the tables of a new SQLite file: `python -m tests.store.newest_tables`.
 
-They are what the migrations make, one after the other, as SQLite tells them.
+They are what the migrations make, one after the other, as SQLite tells them; the indexes come last,
+by name, for a table that is made again gets its own in any order.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ def newest_tables() -> str:
         upgrade(connection)
         told = connection.exec_driver_sql(
             "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name != 'sqlite_sequence'"
+            " ORDER BY type = 'index', CASE type WHEN 'index' THEN name END, rowid"
         )
         made = [str(sql) for sql in told.scalars()]
     engine.dispose()

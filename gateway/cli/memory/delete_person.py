@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from pathlib import Path
 
 from sqlalchemy import Connection
 
@@ -25,8 +24,10 @@ from gateway.core.clock import clock
 from gateway.core.lock import hold
 from gateway.core.private_folders import FILES
 from gateway.files.shared import SharedFiles
+from gateway.sessions import machine_erasures
 from gateway.sessions.room_settings import forget_choices
 from gateway.settings.personas.personas import Personas
+from gateway.settings.personas.workspaces import configured_workspaces
 from gateway.workers.credentials import places_of
 from gateway.workers.erasure_rows import note
 from memory.erasure.person import erase_person, erased_rows, person_ids, plan_erasure
@@ -37,6 +38,7 @@ from store.timestamps import micros, moment
 from store.tombstones import bury
 
 ELSEWHERE = "what workers have of these sessions: it goes when Moot runs and reaches {places}"
+MACHINES = "what lies on another machine on which Moot led: it goes when Moot starts there"
 STAYS = "what other people wrote stays, also where it mentions them"
 
 
@@ -68,25 +70,15 @@ async def _look(on: MemoryContext, person: str) -> tuple[ErasurePlan, OnDisk]:
     plan = await on.store.read(partial(plan_erasure, person=person))
     async with _files(on) as files:
         attachments = [str(files.here(path)) for path in plan.files]
+    personas = Personas(on.config.gateway.personas_folder)
     find_files = partial(
         find,
         on.config.gateway.data_dir,
         attachments=attachments,
         scopes=plan.own | plan.knowing,
-        workspaces=_workspaces(on),
+        workspaces=configured_workspaces(on.config, personas.good.values()),
     )
     return plan, await asyncio.to_thread(find_files)
-
-
-def _workspaces(on: MemoryContext) -> list[Path]:
-    """Working directories that somebody configured: they are not Moot's to delete."""
-    personas = Personas(on.config.gateway.personas_folder)
-    given = [persona.front.workspace for persona in personas.good.values()]
-    given += [agent.workspace for agent in on.config.agents.values()]
-    listed = [persona.front.workspaces for persona in personas.good.values()]
-    listed += [agent.workspaces for agent in on.config.agents.values()]
-    given += [folder for folders in listed for folder in folders.values()]
-    return [workspace for workspace in given if workspace is not None]
 
 
 @asynccontextmanager
@@ -102,9 +94,12 @@ async def _carry_out(on: MemoryContext, plan: ErasurePlan, on_disk: OnDisk) -> N
         await on.index.remove(sorted(plan.facts | plan.reworded))
     async with _files(on) as files:
         await files.forget(plan.files)
+        names = sorted(filter(None, map(files.name_anywhere, plan.files)))
     await asyncio.to_thread(remove, on_disk, on.config.gateway.data_dir)
     places = places_of(on.config.gateway.data_dir)
-    erase = partial(erase_noted, plan=plan, now=micros(clock()), known=audit.known(), places=places)
+    erase = partial(
+        erase_noted, plan=plan, now=micros(clock()), known=audit.known(), places=places, files=names
+    )
     audit.committed(await on.store.write(erase))
     await on.store.write(partial(forget_choices, ids=person_ids(plan.person)))
     await on.store.scrub()
@@ -120,12 +115,15 @@ def erase_noted(
     now: int,
     known: str = "",
     places: Sequence[str] = (),
+    files: Sequence[str] = (),
 ) -> str:
     """Erase, and note in the same commit which rows of the audit log lost a half; its new head.
     What is told again of it isn't taken any more. known: see `append`. places: those of workers,
-    from which the gateway deletes it."""
+    from which the gateway deletes it. files: names of attachments, which go from other machines."""
     bury(connection, person_ids(plan.person), moment(now))
     note(connection, places, plan.own | plan.knowing, moment(now), whole=True)
+    machine_erasures.note(connection, "scope", plan.own | plan.knowing, moment(now))
+    machine_erasures.note(connection, "file", files, moment(now))
     erase_person(connection, plan)
     head = ""
     for half, seqs in erased_rows(plan).items():
@@ -172,6 +170,8 @@ def _tell(on: MemoryContext, plan: ErasurePlan, on_disk: OnDisk, what: str) -> N
     _tell_lines(on, plan, on_disk, changed)
     if elsewhere and what == "deleted":
         on.say(f"not yet deleted: {ELSEWHERE.format(places=', '.join(elsewhere))}")
+    if what == "deleted" and on.config.store.url:
+        on.say(f"not yet deleted: {MACHINES}")
     for path in on_disk.left:
         on.say(f"left, since it is not Moot's: {path}")
     for backup in backups:

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from contract.values import dataclass
+from gateway.core.private_folders import FILES
+from gateway.files.erasing import delete_files
 from gateway.sessions.scope_folders import delete, erasable
 from gateway.sessions.sessions import scope_folder
 from store.migrations.upgrading import FOLDER
@@ -38,10 +40,10 @@ def find(
     scopes: Iterable[str],
     workspaces: Sequence[Path],
 ) -> OnDisk:
-    """The files of these attachments, and the folders of these scopes' agents."""
-    files_root = (data_dir / "files").resolve()
+    """The files of these attachments, and the folders of these scopes' agents. workspaces: those
+    that are configured, resolved."""
+    files_root = (data_dir / FILES).resolve()
     scopes_root = (data_dir / "scopes").resolve()
-    kept = [workspace.expanduser().resolve() for workspace in workspaces]
     files: list[Path] = []
     folders: list[Path] = []
     left: list[Path] = []
@@ -55,7 +57,7 @@ def find(
         folder = scopes_root / scope_folder(scope)
         if not folder.is_dir():
             continue
-        going, within = erasable(folder, kept)
+        going, within = erasable(folder, workspaces)
         folders += going
         left += within
     return OnDisk(tuple(files), tuple(folders), tuple(left))
@@ -63,12 +65,6 @@ def find(
 
 def remove(found: OnDisk, data_dir: Path) -> None:
     """Delete them, and the folders of attachments that are empty then. Follows no link."""
-    root = (data_dir / "files").resolve()
-    for path in found.files:
-        path.unlink(missing_ok=True)
-        for parent in path.resolve().parents:
-            if parent == root or not parent.is_relative_to(root) or any(parent.iterdir()):
-                break
-            parent.rmdir()
+    delete_files(data_dir / FILES, found.files)
     for path in found.folders:
         delete(path)

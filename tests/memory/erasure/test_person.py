@@ -139,6 +139,7 @@ HANGS: dict[str, list[dict[str, Any]]] = {
     "house": [],  # of gateways
     "commits": [],
     "worker_erasures": [],  # of scopes, by a digest
+    "machine_erasures": [],  # likewise
     "audit_head": [],
 }
 """How a row of each table can hang on Andi."""
@@ -186,6 +187,7 @@ STAYS: dict[str, dict[str, Any]] = {
     "house": {},
     "commits": {},
     "worker_erasures": {},
+    "machine_erasures": {},
     "audit_head": {},
 }  # fmt: skip
 """A row of each table beside it that is Budi's."""
