@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+import sqlite3
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -238,6 +239,9 @@ async def test_an_answer_outlives_the_gateway_that_asked(tmp_path: Path) -> None
         await moot.moot.start()
         assert (await moot.answered())[1:] == ["run | done"]
         assert moot.runs() == 1
+        with sqlite3.connect(tmp_path / "data" / "moot.db") as base:
+            [(record,)] = base.execute("SELECT record FROM turns WHERE kind = 'ask'")
+        assert json.loads(record).get("attempt", 1) == 1  # nothing was asked again
 
 
 async def test_a_machine_that_is_told_to_end_finishes_what_it_works_on(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import structlog
 from gateway.core.ledger import SessionKey, UnusedSession
 from gateway.core.sql_ledger import SqlLedger
 from memory.layers import EndedSession, Spawn
+from store.health import StoreRefusal
 
 log = structlog.stdlib.get_logger("moot.idle")
 
@@ -54,6 +55,8 @@ class IdleSessions:
             try:
                 await self.look()
                 wait_s = await self._due_in_s()
+            except StoreRefusal as error:
+                log.warning("idle.failed", reason=str(error))
             except Exception:  # a memory layer's border: no turn depends on it
                 log.exception("idle.failed")
             await self._sleep(wait_s)

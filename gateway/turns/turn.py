@@ -85,10 +85,11 @@ class AgentCaller:
     ) -> Outcome:
         """The answer, or the line that says why there is none. withdrawn: ids of turns that nobody
         wants any more. Raises MessageGone for one of these."""
-        turn = run.turn
-        if turn.attempt > MOST_ATTEMPTS and not self._waits(turn.id):
+        turn = self._as_asked(run.turn)
+        if turn.attempt > MOST_ATTEMPTS:
             raise AgentError("crash", "it was cut off as often as it may be", say=CUT_OFF)
-        asked, prompt = await self._prepared(run, persona, session)
+        asked, prompt = await self._prepared(replace(run, turn=turn), persona, session)
+        turn = self._as_asked(run.turn)  # the answer may have come meanwhile
         if turn.id in withdrawn:
             raise MessageGone("the message that asked was deleted")
         with run.step("agent") as step:
@@ -126,6 +127,13 @@ class AgentCaller:
             },
         )
         return Outcome(outcome, None if fault else _lesson(turn, asked, session, answer))
+
+    def _as_asked(self, turn: Turn) -> Turn:
+        """The turn, without the attempt that isn't made: what an earlier process asked is answered
+        and waits to be taken."""
+        if turn.attempt == 1 or not self._waits(turn.id):
+            return turn
+        return replace(turn, record={**turn.record, "attempt": turn.attempt - 1})
 
     async def _prepared(
         self, run: TurnRun, persona: Persona, session: LiveSession
