@@ -27,7 +27,7 @@ NOBODY = "-"
 
 _ID = re.compile(
     r"\b(?:(?:[0-9a-f]{16}){1,2}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b"
-    r"|(?<=config_sha256\\\": \\\")[0-9a-f]+"
+    r"|(?<=config_sha256\\\":\\\")[0-9a-f]+"
 )
 _DURATION = re.compile(r"\b\d+(?:\.\d+)?( ms\b| s of work\b)")
 _TOOK = re.compile(r"- It took (?:less than a second|\d+ s)\.")
