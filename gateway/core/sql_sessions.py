@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable
 from dataclasses import asdict, replace
 from datetime import datetime
@@ -29,6 +30,7 @@ from store.database import Store, insert_of
 from store.schema import sessions, turns
 from store.timestamps import micros, moment
 
+USES_NOTED_S = 1.0  # rooms that talk all the time are noted together
 LISTED = 20  # more than people go back to
 LOOKED_AT = 50  # more than anybody takes back one after the other
 
@@ -56,6 +58,8 @@ class SqlSessions:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._uses: dict[SessionKey, dict[str, Any]] = {}
+        self._noting: asyncio.TimerHandle | None = None
         new_session = insert_of(store)(sessions)
         self._keep_session = new_session.on_conflict_do_update(
             index_elements=["persona", "scope", "thread_id"],
@@ -83,17 +87,32 @@ class SqlSessions:
     ) -> Awaitable[object]:
         """Remember the agent's session id, where it has one, and that it was used now. later: it is
         known, so it need only be on disk soon."""
-        values = asdict(key) | {
-            "agent": agent,
-            "agent_session_id": session_id,
-            "used_at": micros(now),
-            "ended_at": None,
-        }
-        work = methodcaller("execute", self._keep_session, values)
+        self.note_uses()
+        work = methodcaller(
+            "execute", self._keep_session, _values(key, agent, session_id, micros(now))
+        )
         return self._store.write_later(work) if later else self._store.write(work, small=True)
+
+    def used_again(
+        self, key: SessionKey, agent: str, session_id: str | None, now: datetime
+    ) -> None:
+        """A session that is on disk was used: there as well within USES_NOTED_S."""
+        if not self._uses:
+            self._noting = asyncio.get_running_loop().call_later(USES_NOTED_S, self.note_uses)
+        self._uses[key] = _values(key, agent, session_id, micros(now))
+
+    def note_uses(self) -> None:
+        """The last uses come to disk before anything that is written from now on."""
+        if not self._uses:
+            return
+        if self._noting is not None:
+            self._noting.cancel()
+        uses, self._uses = list(self._uses.values()), {}
+        self._store.write_later(methodcaller("execute", self._keep_session, uses))
 
     async def retire_session(self, key: SessionKey) -> UnusedSession | None:
         """Resume it no more. None when there is none, or its end is known already."""
+        self.note_uses()
         where = of_key(key)
 
         def work(connection: Connection) -> UnusedSession | None:
@@ -105,6 +124,7 @@ class SqlSessions:
 
     async def retire_scope(self, scope: str) -> None:
         """Resume none of a scope any more, nor go back to one that was before."""
+        self.note_uses()
         asked = select(turns.c.seq, turns.c.record).where(turns.c.scope == scope)
 
         def work(connection: Connection) -> None:
@@ -159,9 +179,10 @@ class SqlSessions:
     async def idle_sessions(self, since: datetime) -> list[UnusedSession]:
         """Sessions not used after `since` of which the memory knows no end, longest idle first."""
         where = {"since": micros(since)}
-        return await self._store.read(
+        found = await self._store.read(
             lambda connection: [ended_of(row) for row in connection.execute(IDLE_SESSIONS, where)]
         )
+        return [one for one in found if one.key not in self._uses]
 
     async def used_first(self) -> datetime | None:
         """The time of the last use of the longest idle session that did not end yet."""
@@ -178,3 +199,15 @@ class SqlSessions:
 def _columns(key: SessionKey) -> dict[str, str]:
     """The key as the columns of turns."""
     return {"persona": key.persona, "scope": key.scope, "session_thread": key.thread_id}
+
+
+def _values(
+    key: SessionKey, agent: str, session_id: str | None, used_at: int
+) -> dict[str, str | int | None]:
+    """A session that is used, as its row."""
+    return asdict(key) | {
+        "agent": agent,
+        "agent_session_id": session_id,
+        "used_at": used_at,
+        "ended_at": None,
+    }

@@ -257,7 +257,10 @@ class SessionPool:
         session_id = live.agent.session_id
         used = (live.key, live.context.program.name, session_id, self._clock())
         if session_id in (None, live.kept):
-            self._ledger.keep_session(*used, later=True)
+            if live.turns > 1:
+                self._ledger.used_again(*used)
+            else:
+                self._ledger.keep_session(*used, later=True)
         else:
             live.kept = session_id
             await self._ledger.keep_session(*used)
@@ -396,6 +399,7 @@ class SessionPool:
 
     async def close(self) -> None:
         """End every program."""
+        self._ledger.note_uses()
         for key, live in list(self._live.items()):
             self._end(key, live, "shutdown")
         if self._ending:

@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
+
 from contract.chat import Room
+from gateway.core import sql_sessions
 from gateway.core.clock import clock
 from gateway.core.ledger import SessionKey, TurnRequest
 from gateway.core.sql_ledger import SqlLedger
@@ -106,6 +109,41 @@ async def test_a_session_that_is_used_again_ends_again(tmp_path: Path) -> None:
         assert await at.idle.look() == 0
         at.now += HOUR
         assert await at.idle.look() == 1
+
+
+async def test_a_session_whose_use_is_not_on_disk_yet_is_not_idle(tmp_path: Path) -> None:
+    async with watched(tmp_path) as at:
+        key = SessionKey("demo", await at.used())
+        at.now += HOUR
+        at.ledger.used_again(key, "scripted", "s1", at.now)
+        assert await at.idle.look() == 0
+        at.ledger.note_uses()
+        await at.noted()
+        assert await at.idle.look() == 0
+        assert await at.ledger.used_first() == at.now
+
+
+async def test_uses_come_to_disk_by_themselves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sql_sessions, "USES_NOTED_S", 0.01)
+    async with watched(tmp_path) as at:
+        key = SessionKey("demo", await at.used())
+        for _ in range(3):
+            at.now += HOUR
+            at.ledger.used_again(key, "scripted", "s1", at.now)
+        while await at.ledger.used_first() != at.now:
+            await asyncio.sleep(0.01)
+
+
+async def test_a_session_that_is_left_is_not_taken_up_by_a_late_note(tmp_path: Path) -> None:
+    async with watched(tmp_path) as at:
+        key = SessionKey("demo", await at.used())
+        at.ledger.used_again(key, "scripted", "s1", at.now)
+        await at.ledger.retire_session(key)
+        at.ledger.note_uses()
+        await at.noted()
+        assert await at.ledger.agent_session(key, "scripted") is None
 
 
 async def test_an_end_is_told_again_when_a_crash_left_it_unlearned(tmp_path: Path) -> None:
