@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
@@ -156,8 +157,9 @@ class Source(Protocol):
 
     @property
     def held(self) -> Exists | None:
-        """A condition on the rows that it may have for the parameters `home`, `persona` and
-        `sender`: where it does not hold, it is not asked. None: it always is."""
+        """A condition on the rows that it may have for the parameters `home`, `persona`, `sender`
+        and `scopes`, which are those behind the gate as a list of JSON: where it does not hold, it
+        is not asked. None: it always is."""
 
     async def brief(self, ask: BriefRequest) -> LayerAnswers:
         """The layer's part of the briefing; the fields of other layers stay empty."""
@@ -221,6 +223,7 @@ class Layers:
         try:
             of = ask.invocation
             where = {"home": of.home, "persona": of.persona, "sender": of.sender_id}
+            where["scopes"] = json.dumps(sorted(of.gate.scopes))
             async with asyncio.timeout(HELD_S):
                 row = await self._store.read(lambda c: c.execute(holding, where).one(), small=True)
         except Exception:  # the layers' border: each is asked, and says what is wrong

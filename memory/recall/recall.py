@@ -10,7 +10,7 @@ from functools import partial
 from itertools import accumulate
 
 import structlog
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, column, text
 
 from contract.briefing import Fact
 from contract.chat import unaddressed
@@ -47,11 +47,11 @@ _HOLDING = {  # as many lookups as scopes, however much these hold
     "sqlite": text(
         "SELECT value FROM json_each(:scopes) AS listed WHERE EXISTS"
         " (SELECT 1 FROM facts WHERE scope = listed.value AND replaced_by IS NULL)"
-    ),
+    ).columns(column("value")),
     "postgresql": text(
         "SELECT value FROM json_array_elements_text(CAST(:scopes AS json)) AS listed WHERE EXISTS"
         " (SELECT 1 FROM facts WHERE scope = listed.value AND replaced_by IS NULL)"
-    ),
+    ).columns(column("value")),
 }
 
 
@@ -64,12 +64,12 @@ class Recall:
 
     name = "recall"
     deadline_s = 2.0
-    held = None
 
     def __init__(self, store: Store, index: Index, zone: tzinfo = UTC) -> None:
         """zone: in which the dates of facts are told."""
         self._zone = zone
         self._store = store
+        self.held = _HOLDING[store.dialect].exists()
         self._index = index
         self._indexing = asyncio.Lock()
 
