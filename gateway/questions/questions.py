@@ -327,7 +327,9 @@ class Questions:
         return line if self._is_first(choice, question_id, by) else ""
 
     async def pressed(self, event: Chosen, bot: Bot) -> None:
-        """Somebody pressed a button, or a reaction that stands for one."""
+        """Somebody pressed a button, or a reaction that stands for one. Raises LeadLost: it is for
+        the gateway that leads, to which the platform brings it then."""
+        await self._ledger.sure_to_lead()
         question_id, by = event.question_id, event.by
         question_id = question_id or await self._asked_by(event.post_id) or ""
         if not question_id:

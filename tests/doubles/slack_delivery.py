@@ -63,7 +63,8 @@ class Delivery:
         self.connections = 0  # made so far
         self._transports: dict[web.WebSocketResponse, asyncio.Transport] = {}
         self._sent_on: defaultdict[web.WebSocketResponse, dict[str, Envelope]] = defaultdict(dict)
-        self._numbers, self._turn = itertools.count(1), itertools.count()
+        self._numbers = itertools.count(1)
+        self.turn = itertools.count()  # whose, of the sockets
         self._open = asyncio.Condition()
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -187,7 +188,7 @@ class Delivery:
                     return
                 async with self._open:
                     await self._open.wait_for(lambda: bool(self.sockets))
-                    socket = self.sockets[next(self._turn) % len(self.sockets)]
+                    socket = self.sockets[next(self.turn) % len(self.sockets)]
                 frame = {
                     "envelope_id": envelope.id,
                     "type": envelope.kind,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +47,25 @@ async def test_a_button_counts_at_the_gateway_that_took_over(tmp_path: Path) -> 
         assert old not in {ts for _, ts in house.buttons()}, "the old one is closed"
         async with person(house):
             await house.check()
+
+
+async def test_a_button_that_reaches_a_gateway_that_was_stopped_counts_where_one_leads(
+    tmp_path: Path,
+) -> None:
+    async with machines(tmp_path, gateways=2, agent="demo") as house:
+        await house.ask_demo("permission", "Time passes", "the clock is fine")
+        await until(house.buttons, "the room is asked")
+        first, delivery = house.leader(), house.slack.delivery
+        before = set(house.buttons())
+        first.send(signal.SIGSTOP)
+        await until(lambda: set(house.buttons()) - before, "it is asked again")
+        [(channel, post)] = set(house.buttons()) - before
+        delivery.turn = itertools.count()  # the press goes to the first one, whose socket is open
+        await house.slack.press(channel, post, "Yes")
+        await until(lambda: delivery.envelopes[-1].sent == 1, "the press is on its way")
+        first.send(signal.SIGCONT)
+        assert await first.ended() == 2
+        await house.check(again=house.asked)
 
 
 async def call(
