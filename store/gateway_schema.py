@@ -290,6 +290,16 @@ bot_states = Table(  # what a bot must not forget, as how far it has read: JSON
     Column("value", Text, nullable=False),
 )
 
+bot_keys = Table(  # secrets of bots on a server, where several gateways take turns
+    "bot_keys",
+    metadata,
+    Column("bot", String, primary_key=True),
+    Column("device", String, primary_key=True),  # whose keys they are; "": the bot's own secrets
+    Column("kind", String, primary_key=True),
+    Column("name", String, primary_key=True),
+    Column("value", Text, nullable=False),
+)
+
 house = Table(  # the gateway that leads, where several know one database: one row
     "house",
     metadata,

@@ -1,16 +1,19 @@
-"""A bot's cursors, and the rest that it must not forget over a restart: values with a name."""
+"""What a bot must not forget over a restart: values with a name, its secrets, its cursors."""
 
 from __future__ import annotations
 
+import asyncio
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
 import structlog
 from pydantic import BaseModel, ValidationError
 
+from bots.kit.files import write
 from contract.errors import ConfigError, MootError
 
 M = TypeVar("M", bound=BaseModel)
@@ -33,6 +36,58 @@ class States(Protocol):
     async def left_in_file(self, name: str) -> str | None:
         """The value that an earlier version left in a file, which `write` puts away; None: there is
         none. Raises MootError."""
+
+
+KeyName = tuple[str, str]
+"""What kind of key it is, and its name among these."""
+
+
+class KeyRows(Protocol):
+    """Keeps the keys of devices, each as a text."""
+
+    async def load(self, device: str) -> Sequence[tuple[KeyName, str]]:
+        """All of a device. Raises MootError."""
+
+    async def save(self, device: str, rows: Mapping[KeyName, str | None]) -> None:
+        """Keep these, or delete those that are None, all at once; they are on disk when this
+        returns. Raises MootError."""
+
+
+class KeptSecrets(Protocol):
+    """Keeps secrets of one bot, each under the name of its file."""
+
+    @property
+    def rows(self) -> KeyRows | None:
+        """Where keys of devices are; None: in files of the bot's own folder."""
+
+    async def read(self, name: str) -> str | None:
+        """One of them; None: there is none. Raises MootError."""
+
+    async def write(self, name: str, value: str) -> None:
+        """Keep one; it is on disk when this returns. Raises MootError."""
+
+
+class FileSecrets:
+    """Files that only their owner may read."""
+
+    rows = None
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    async def read(self, name: str) -> str | None:
+        return await asyncio.to_thread(read_file, self._folder / name)
+
+    async def write(self, name: str, value: str) -> None:
+        await asyncio.to_thread(write, self._folder / name, value.encode())
+
+
+def read_file(path: Path) -> str | None:
+    """A small file's text; None: there is none. Blocks its thread."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return None
 
 
 class State(Generic[M]):

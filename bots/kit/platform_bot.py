@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 import structlog
 
 from bots.bot import Reaction, SecretSink, forget
-from bots.kit.cursor import States
+from bots.kit.cursor import FileSecrets, KeptSecrets, States
 from bots.kit.naming import Named, by_names
 from bots.kit.questions import question_markdown
 from bots.markdown.writer import Dialect
@@ -42,6 +42,9 @@ class BotSetup:
     states: States
     """Where it keeps what it must not forget over a restart, on whichever machine that is."""
 
+    kept_secrets: KeptSecrets | None = None
+    """Where it keeps what nobody else may read; None: in files of `own_dir`."""
+
     require_mention: bool = True
     """False: the gateway answers every message of the bot's rooms."""
 
@@ -55,6 +58,11 @@ class BotSetup:
 
     now: Callable[[], float] = time.time
     """The time in seconds since 1970."""
+
+    @property
+    def secrets(self) -> KeptSecrets:
+        """Keeps its login and its keys."""
+        return self.kept_secrets or FileSecrets(self.own_dir)
 
     def names_us(self, text: str) -> bool:
         """True if a text names one of the personas as people type it."""

@@ -14,7 +14,14 @@ from bots.kit.inbound import Delivery
 from bots.kit.platform_bot import MAX_MEMBERS, BotSetup, PlatformBot
 from bots.matrix.api import CLIENT, MatrixApi, MatrixRefused, SendBudget
 from bots.matrix.backfill import Backfill, Cursor
-from bots.matrix.check import Account, Credentials, CredentialStore, sign_in
+from bots.matrix.check import (
+    Account,
+    Credentials,
+    CredentialStore,
+    is_signed_in,
+    no_login,
+    sign_in,
+)
 from bots.matrix.connection import SyncLoop
 from bots.matrix.crypto.backup import KeyBackup
 from bots.matrix.crypto.identity import Identity
@@ -75,11 +82,8 @@ class MatrixBot(PlatformBot):
         encryption: bool = True,
     ) -> None:
         given = credentials.token or (credentials.user and credentials.password)
-        if not given and not CredentialStore(setup.own_dir).is_signed_in():
-            raise ConfigError(
-                f"Matrix bot {setup.name!r}: set MATRIX_USER and MATRIX_PASSWORD, or MATRIX_TOKEN, "
-                f"or sign it in by `moot login {setup.name}`"
-            )
+        if not given and not is_signed_in(setup):
+            raise no_login(setup.name)
         super().__init__(setup, DIALECT)
         self._credentials, self._welcome, self._encrypts = credentials, invites, encryption
         self._api = MatrixApi(url)
@@ -105,7 +109,7 @@ class MatrixBot(PlatformBot):
         if self._welcome.is_nobody:
             log.warning("bot.unlisted", bot=self.name, reason=_UNLISTED)
         try:
-            was_here = CredentialStore(self.setup.own_dir).load() is not None
+            was_here = await CredentialStore(self.setup.secrets).load() is not None
             own = await self._come_in()
             cursor = Cursor(self.setup.states, own.user_id)
             await cursor.load()
@@ -133,7 +137,7 @@ class MatrixBot(PlatformBot):
             await self.close()
 
     async def _come_in(self) -> Account:
-        store = CredentialStore(self.setup.own_dir)
+        store = CredentialStore(self.setup.secrets)
         own = await sign_in(self._api, store, self._credentials, self.name, self.setup.secret_found)
         await self._directory.introduce(own.user_id)
         self.own_ids = frozenset({f"{SOURCE}:{own.user_id}"})
@@ -151,11 +155,12 @@ class MatrixBot(PlatformBot):
                 "needs: log in with a password, or set `encryption = false`"
             )
         if self._posts.encryption is None:
-            keys = await EncryptionKeys.open(self.setup.own_dir, own)
+            secrets = self.setup.secrets
+            keys = await EncryptionKeys.open(self.setup.own_dir, own, secrets.rows)
             identity = Identity(
                 self._api,
                 keys,
-                KeptRecoveryKey(self.setup.own_dir, self._credentials.recovery_key),
+                KeptRecoveryKey(secrets, self._credentials.recovery_key),
                 password=self._credentials.password,
                 learned=self.setup.secret_found,
             )
@@ -184,7 +189,7 @@ class MatrixBot(PlatformBot):
         try:
             own = await sign_in(
                 self._api,
-                CredentialStore(self.setup.own_dir),
+                CredentialStore(self.setup.secrets),
                 self._credentials,
                 self.name,
                 self.setup.secret_found,

@@ -7,14 +7,14 @@ import json
 import secrets
 from collections.abc import Mapping
 from dataclasses import asdict, field, replace
-from pathlib import Path
 from typing import Any
 
 import structlog
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from bots.bot import SecretSink, forget
-from bots.kit.files import write
+from bots.kit.cursor import KeptSecrets, read_file
+from bots.kit.platform_bot import BotSetup
 from bots.matrix import oauth
 from bots.matrix.api import CLIENT, MatrixApi, MatrixRefused, TokenRefused
 from contract.errors import ConfigError
@@ -23,6 +23,7 @@ from contract.values import dataclass
 log = structlog.stdlib.get_logger("moot.bots")
 
 DEVICE_NAME = "Moot"
+ACCOUNT = "account.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,25 +76,49 @@ class _Who(BaseModel):
 
 
 class CredentialStore:
-    """The account on disk, in a file that only its owner may read."""
+    """The account on disk, among the bot's secrets."""
 
-    def __init__(self, folder: Path) -> None:
-        self._path = folder / "account.json"
+    def __init__(self, secrets: KeptSecrets) -> None:
+        self._secrets = secrets
 
-    def load(self) -> Account | None:
-        try:
-            kept = _KeptAccount.model_validate_json(self._path.read_bytes())
-        except (FileNotFoundError, ValidationError):
-            return None
-        return Account(**kept.model_dump())
+    async def load(self) -> Account | None:
+        """Raises MootError."""
+        return _account_in(await self._secrets.read(ACCOUNT))
 
-    def is_signed_in(self) -> bool:
-        """True if somebody allowed the bot by OAuth 2.0: no other credentials are needed."""
-        kept = self.load()
-        return bool(kept and kept.client_id)
+    async def save(self, account: Account) -> None:
+        """Raises MootError."""
+        await self._secrets.write(ACCOUNT, json.dumps(asdict(account)))
 
-    def save(self, account: Account) -> None:
-        write(self._path, json.dumps(asdict(account)).encode())
+
+def is_signed_in(setup: BotSetup) -> bool:
+    """True if somebody allowed the bot by OAuth 2.0, so that no other credentials are needed, or if
+    only its database could tell."""
+    if setup.secrets.rows is not None:
+        return True
+    kept = _account_in(read_file(setup.own_dir / ACCOUNT))
+    return bool(kept and kept.client_id)
+
+
+def _not_signed_in(bot: str, kept: Account | None) -> ConfigError:
+    if not (kept and kept.client_id):
+        return no_login(bot)
+    return ConfigError(f"Matrix bot {bot!r} isn't signed in any more: `moot login {bot}`")
+
+
+def no_login(bot: str) -> ConfigError:
+    """Nobody said as whom it comes in."""
+    return ConfigError(
+        f"Matrix bot {bot!r}: set MATRIX_USER and MATRIX_PASSWORD, or MATRIX_TOKEN, or sign it in "
+        f"by `moot login {bot}`"
+    )
+
+
+def _account_in(text: str | None) -> Account | None:
+    try:
+        kept = _KeptAccount.model_validate_json(text or "")
+    except ValidationError:
+        return None
+    return Account(**kept.model_dump())
 
 
 class Renewal:
@@ -109,7 +134,7 @@ class Renewal:
         """True if the calls' token is another one than that now. Raises PlatformError."""
         async with self._one:
             if self._api.token == refused:
-                on_disk = await asyncio.to_thread(self._wallet.load)
+                on_disk = await self._wallet.load()
                 if on_disk and on_disk.token != refused:  # another process was faster
                     self._use(on_disk)
                 else:
@@ -131,7 +156,7 @@ class Renewal:
         renewed = replace(own, token=token, refresh_token=refresh_token)
         self._learned(token)
         self._learned(refresh_token)
-        await asyncio.to_thread(self._wallet.save, renewed)
+        await self._wallet.save(renewed)
         self._use(renewed)
 
     def _use(self, account: Account) -> None:
@@ -150,7 +175,7 @@ async def sign_in(
     With a password the device of the last time is used again: it has the keys. Raises ConfigError
     when the homeserver won't have us.
     """
-    kept = wallet.load()
+    kept = await wallet.load()
     for secret in (kept.token, kept.pickle_key, kept.refresh_token) if kept else ():
         learned(secret)
     if given.token:
@@ -160,18 +185,18 @@ async def sign_in(
                 f"Matrix bot {bot!r}: the access token is refused: log in again and set "
                 "MATRIX_TOKEN, or set MATRIX_USER and MATRIX_PASSWORD"
             )
-        return _take(api, wallet, _account(who, given.token, kept), kept)
+        return await _take(api, wallet, _account(who, given.token, kept), kept)
     if kept and kept.token and _is_for(kept, given):
         if (own := await _kept_account(api, wallet, kept, learned)) is not None:
             return own
         log.warning("bot.login_renewed", bot=bot, reason="its stored token is refused")
     if not given.user:
-        raise ConfigError(f"Matrix bot {bot!r} isn't signed in any more: `moot login {bot}`")
+        raise _not_signed_in(bot, kept)
     same_device = kept if kept and _same_user(kept.user_id, given.user) else None
     who = await _log_in(api, given, same_device.device_id if same_device else "", bot)
     learned(who.access_token)
     learned(who.refresh_token)
-    own = _take(api, wallet, _account(who, who.access_token, kept), kept)
+    own = await _take(api, wallet, _account(who, who.access_token, kept), kept)
     learned(own.pickle_key)
     api.renew = Renewal(api, wallet, own, learned) if own.refresh_token else None
     return own
@@ -184,7 +209,7 @@ async def sign_in_by_browser(
 
     The device of the last time is used again: it has the keys.
     """
-    kept = wallet.load()
+    kept = await wallet.load()
     grant = await oauth.signed_in(api, kept.device_id if kept else "", say)
     for secret in (grant.token, grant.refresh_token):
         learned(secret)
@@ -198,7 +223,7 @@ async def sign_in_by_browser(
         token_url=grant.token_url,
     )
     learned(own.pickle_key)
-    return _take(api, wallet, own, kept)
+    return await _take(api, wallet, own, kept)
 
 
 async def _kept_account(
@@ -212,7 +237,8 @@ async def _kept_account(
         api.renew = None
         return None
     now = renewal.account
-    return _take(api, wallet, replace(now, user_id=who.user_id, device_id=who.device_id or ""), now)
+    account = replace(now, user_id=who.user_id, device_id=who.device_id or "")
+    return await _take(api, wallet, account, now)
 
 
 def _is_for(kept: Account, given: Credentials) -> bool:
@@ -233,11 +259,11 @@ def _account(who: _Who, token: str, kept: Account | None) -> Account:
     return Account(who.user_id, who.device_id or "", token, pickle_key, who.refresh_token)
 
 
-def _take(
+async def _take(
     api: MatrixApi, wallet: CredentialStore, account: Account, kept: Account | None
 ) -> Account:
     if account != kept:
-        wallet.save(account)
+        await wallet.save(account)
     api.token = account.token
     return account
 

@@ -1,22 +1,19 @@
-"""The keys of end-to-end encryption: matrix-nio's machine and its store.
+"""The keys of end-to-end encryption, as the bot uses them.
 
-No other file imports nio but `files`. `nio.crypto.Olm` is internal to it: a minor release may
-change it. All of it runs on one thread of its own: the store writes to disk, and its database
-library binds its tables to one database at a time for the whole process.
+No other file imports nio but `files` and those of `crypto` that keep its keys. `nio.crypto.Olm` is
+internal to it: a minor release may change it.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 from typing import Any, TypeVar
 
 import structlog
-from nio.crypto import InboundGroupSession, Olm, OutgoingKeyRequest
+from nio.crypto import InboundGroupSession, OutgoingKeyRequest
 from nio.events.room_events import MegolmEvent
 from nio.events.to_device import (
     DummyEvent,
@@ -26,9 +23,10 @@ from nio.events.to_device import (
 )
 from nio.exceptions import EncryptionError
 from nio.responses import KeysClaimResponse, KeysQueryResponse, KeysUploadResponse
-from nio.store import SqliteStore
 
+from bots.kit.cursor import KeyRows
 from bots.matrix.check import Account
+from bots.matrix.crypto.machine import Machine
 from contract.errors import PlatformError
 from contract.values import dataclass
 
@@ -40,7 +38,6 @@ log = structlog.stdlib.get_logger("moot.bots")
 logging.getLogger("nio").setLevel(logging.CRITICAL)
 
 ALGORITHM = "m.megolm.v1.aes-sha2"
-_THREAD = ThreadPoolExecutor(1, "matrix keys")
 _BROKEN = (EncryptionError, ValueError, KeyError, TypeError, AttributeError)
 """The errors that nio and vodozemac raise for a forged or damaged key or event."""
 
@@ -61,18 +58,18 @@ class RoomKey:
 class EncryptionKeys:
     """The keys of one device."""
 
-    def __init__(self, olm: Any, own: Account) -> None:
-        self._olm = olm
+    def __init__(self, machine: Machine, own: Account) -> None:
+        self._machine, self._olm, self._do = machine, machine.olm, machine.do
         self.own = own
         self._shared: dict[str, Devices] = {}  # by room: who can read what is sent there now
 
     @classmethod
-    async def open(cls, folder: Path, own: Account) -> EncryptionKeys:
-        """The stored keys of the account's device, or new ones."""
-        return cls(await _off_loop(lambda: _open(folder, own)), own)
+    async def open(cls, folder: Path, own: Account, rows: KeyRows | None = None) -> EncryptionKeys:
+        """The stored keys of the account's device, or new ones: see `Machine`."""
+        return cls(await Machine.open(folder, own, rows), own)
 
     async def close(self) -> None:
-        await _off_loop(self._olm.store.database.close)
+        await self._machine.close()
 
     @property
     def identity(self) -> tuple[str, str]:
@@ -97,11 +94,11 @@ class EncryptionKeys:
             self._olm.save_account()  # before the server hands them out
             return keys
 
-        return await _off_loop(make)
+        return await self._do(make)
 
     async def uploaded(self, one_time_keys: int) -> None:
         response = KeysUploadResponse(0, one_time_keys)
-        await _off_loop(lambda: self._olm.handle_response(response))
+        await self._do(lambda: self._olm.handle_response(response))
 
     async def forgotten_by_server(self) -> None:
         """The server has no keys of this device: they are uploaded again."""
@@ -110,7 +107,7 @@ class EncryptionKeys:
             self._olm.account.shared = False
             self._olm.save_account()
 
-        await _off_loop(forget)
+        await self._do(forget)
 
     # ── What others send us ─────────────────────────────────────────────────────────────
 
@@ -130,7 +127,7 @@ class EncryptionKeys:
             sessions = {self._received(event) for event in to_device}
             return frozenset(filter(None, sessions))
 
-        return await _off_loop(handle)
+        return await self._do(handle)
 
     def _received(self, raw: Mapping[str, Any]) -> str | None:
         """The id of the session whose key a to-device event brings, if it does."""
@@ -166,13 +163,13 @@ class EncryptionKeys:
                 return None
             return {**raw, "type": plain.get("type"), "content": plain.get("content") or {}}
 
-        return await _off_loop(read)
+        return await self._do(read)
 
     # ── Kept elsewhere ──────────────────────────────────────────────────────────────────
 
     async def exported(self, but: Collection[str]) -> list[RoomKey]:
         """The keys of all sessions but these."""
-        return await _off_loop(
+        return await self._do(
             lambda: [_exported(one) for one in self._olm.inbound_group_store if one.id not in but]
         )
 
@@ -183,7 +180,7 @@ class EncryptionKeys:
         def take() -> list[str]:
             return [key.session_id for key in keys if self._take_in(key)]
 
-        return await _off_loop(take)
+        return await self._do(take)
 
     def _take_in(self, key: RoomKey) -> bool:
         data, store = key.data, self._olm.inbound_group_store
@@ -231,11 +228,11 @@ class EncryptionKeys:
         """A key was asked for: it is taken from the account's own devices that are trusted."""
         asked = OutgoingKeyRequest(session_id, session_id, room_id, ALGORITHM)
         self._olm.outgoing_key_requests[session_id] = asked
-        await _off_loop(lambda: self._olm.store.add_outgoing_key_request(asked))
+        await self._do(lambda: self._olm.store.add_outgoing_key_request(asked))
 
     async def answer_requests(self) -> None:
         """Make answers for the account's own devices that are trusted; others get none."""
-        await _off_loop(self._olm.collect_key_requests)
+        await self._do(self._olm.collect_key_requests)
         self._olm.key_request_from_untrusted.clear()
 
     async def trust(self, devices: Mapping[str, str]) -> None:
@@ -246,13 +243,13 @@ class EncryptionKeys:
                 signed = devices.get(device.id) == device.ed25519
                 (self._olm.verify_device if signed else self._olm.unverify_device)(device)
 
-        await _off_loop(mark)
+        await self._do(mark)
 
     # ── Whom we send to ─────────────────────────────────────────────────────────────────
 
     async def unqueried(self, users: Collection[str]) -> list[str]:
         """The users whose devices must be asked for."""
-        return await _off_loop(
+        return await self._do(
             lambda: sorted(
                 (set(users) - self._olm.tracked_users)
                 | (set(users) & self._olm.users_for_key_query)
@@ -261,7 +258,7 @@ class EncryptionKeys:
 
     async def asked_for(self) -> list[str]:
         """The users whose devices have changed since they were asked for."""
-        return await _off_loop(lambda: sorted(self._olm.users_for_key_query))
+        return await self._do(lambda: sorted(self._olm.users_for_key_query))
 
     async def learn(self, device_keys: Mapping[str, Mapping[str, Any]]) -> None:
         """Take the answer to a query. A device that doesn't keep to the rules is left out."""
@@ -274,7 +271,7 @@ class EncryptionKeys:
                 except _BROKEN as error:
                     log.warning("devices.unreadable", user=user_id, error=type(error).__name__)
 
-        await _off_loop(take)
+        await self._do(take)
 
     async def without_session(self, users: Collection[str]) -> Mapping[str, Sequence[str]]:
         """Devices of these users, and those that lost theirs, with which there is no session."""
@@ -287,7 +284,7 @@ class EncryptionKeys:
                 missing.setdefault(device.user_id, set()).add(device.device_id)
             return {user: sorted(ids) for user, ids in missing.items()}
 
-        return await _off_loop(look)
+        return await self._do(look)
 
     async def claimed(self, one_time_keys: Mapping[str, Mapping[str, Any]]) -> None:
         def take() -> None:
@@ -299,7 +296,7 @@ class EncryptionKeys:
                     except (*_BROKEN, StopIteration) as error:
                         log.warning("key.no_session", error=type(error).__name__)
 
-        await _off_loop(take)
+        await self._do(take)
 
     async def share(self, room_id: str, users: Sequence[str]) -> list[Mapping[str, Any]]:
         """To-device bodies that must reach everybody's devices before something is encrypted.
@@ -327,7 +324,7 @@ class EncryptionKeys:
             self._shared[room_id] = reachable
             return bodies
 
-        return await _off_loop(make)
+        return await self._do(make)
 
     async def shared(self, room_id: str, *, arrived: bool) -> None:
         """True if what `share` made has reached the server."""
@@ -338,7 +335,7 @@ class EncryptionKeys:
             else:
                 self._olm.outbound_group_sessions.pop(room_id, None)
 
-        await _off_loop(mark)
+        await self._do(mark)
 
     async def encrypt(
         self, room_id: str, event_type: str, content: Mapping[str, Any]
@@ -355,7 +352,7 @@ class EncryptionKeys:
                 closed["m.relates_to"] = content["m.relates_to"]
             return closed
 
-        return await _off_loop(make)
+        return await self._do(make)
 
     async def outgoing(self) -> list[tuple[str, Mapping[str, Any]]]:
         """(type, messages) that repair broken sessions; each is handed out once."""
@@ -364,7 +361,7 @@ class EncryptionKeys:
             queue, self._olm.outgoing_to_device_messages = self._olm.outgoing_to_device_messages, []
             return [(message.type, message.as_dict()["messages"]) for message in queue]
 
-        return await _off_loop(take)
+        return await self._do(take)
 
 
 def _exported(session: Any) -> RoomKey:
@@ -383,17 +380,3 @@ def _is_sound(keys: object) -> bool:
         return False
     named = all(isinstance(keys.get(name), str) for name in ("user_id", "device_id"))
     return named and isinstance(keys.get("keys"), Mapping)
-
-
-def _open(folder: Path, own: Account) -> Any:
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    path = folder / "keys.db"
-    path.touch(mode=0o600)
-    store = SqliteStore(
-        own.user_id, own.device_id, str(folder), own.pickle_key, database_name=path.name
-    )
-    return Olm(own.user_id, own.device_id, store)
-
-
-async def _off_loop(work: Callable[[], T]) -> T:
-    return await asyncio.get_running_loop().run_in_executor(_THREAD, work)

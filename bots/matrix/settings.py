@@ -49,7 +49,7 @@ async def _sign_in(setup: BotSetup, table: MatrixTable, say: Callable[[str], Non
 
     api = MatrixApi(table.url)
     try:
-        wallet = CredentialStore(setup.own_dir)
+        wallet = CredentialStore(setup.secrets)
         return (await sign_in_by_browser(api, wallet, say, setup.secret_found)).user_id
     finally:
         await api.close()

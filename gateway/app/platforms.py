@@ -14,7 +14,7 @@ from contract.chat import Room, Speaker
 from contract.errors import ConfigError
 from contract.values import dataclass
 from gateway.access.access import Access
-from gateway.app.bot_states import BotStates
+from gateway.app.bot_states import BotKeys, BotStates
 from gateway.commands.model import DEFAULT
 from gateway.core.addressing import named
 from gateway.core.command_spec import Argument
@@ -22,6 +22,7 @@ from gateway.core.command_table import TABLE
 from gateway.settings.access import EVERYBODY
 from gateway.settings.config import Config, located, own_key, own_secret, secret
 from gateway.settings.personas.personas import Persona, Personas
+from store.opening import parsed_address
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +122,13 @@ def _own_login(host: Host, name: str) -> str:
     )
 
 
+def states_of(config: Config) -> BotStates:
+    """What bots keep; on a server also their logins and keys."""
+    folder = config.gateway.data_dir / "bots"
+    alone = parsed_address(config.store_url).get_backend_name() == "sqlite"
+    return BotStates(folder, None if alone else BotKeys(config.store_url, folder))
+
+
 async def sign_in(
     config: Config, name: str, personas: Personas, say: Callable[[str], None], learned: SecretSink
 ) -> str:
@@ -143,13 +151,14 @@ def _setup(
     states: BotStates | None = None,
 ) -> BotSetup:
     data_dir, served = config.gateway.data_dir, table.personas
-    states = states or BotStates(data_dir / "bots")
+    states = states or states_of(config)
     return BotSetup(
         name=name,
         personas=served,
         files_dir=data_dir / "files",
         own_dir=data_dir / "bots" / name,
         states=states.of(name),
+        kept_secrets=states.keys.of(name) if states.keys is not None else None,
         require_mention=table.require_mention,
         max_file_bytes=table.file_mb and table.file_mb * 1_000_000,
         is_named=lambda text: bool(named(text, personas.of(served))),  # as they are then

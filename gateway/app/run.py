@@ -20,11 +20,10 @@ from contract.errors import ConfigError
 from contract.language import speak
 from gateway.access.access import Access
 from gateway.app.app import App, Confirms, Started
-from gateway.app.bot_states import BotStates
 from gateway.app.context import Context, Instruments
 from gateway.app.ending import Ends, tasks_of_block
 from gateway.app.file_store import open_files
-from gateway.app.platforms import make_bots
+from gateway.app.platforms import make_bots, states_of
 from gateway.app.service_manager import Notify, nobody
 from gateway.app.standby import MakeReading, StoppedWaiting, leading
 from gateway.core.lock import hold
@@ -113,7 +112,7 @@ async def _run(
         config.workers.pools if config.workers is not None else (),
     )
     access = Access(config.access)
-    states = BotStates(config.gateway.data_dir / "bots")
+    states = states_of(config)
     bots = make_bots(config, environment, personas, access, redactor.learn_one, states)
     secrets = _page_secrets(config, environment)
 

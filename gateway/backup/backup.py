@@ -11,7 +11,7 @@ import sqlite3
 import stat
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -35,14 +35,19 @@ from gateway.core.private_folders import OWNER_SECRET
 from gateway.core.redaction import Redactor, secrets_in, without_secrets
 from gateway.settings.config import Config
 from gateway.settings.env_file import NAME as ENV_NAME
+from store.gateway_schema import bot_keys
 from store.migrations.upgrading import FOLDER, copy_sqlite
 from store.versions import HEAD
 
 log = structlog.stdlib.get_logger("moot.backup")
 
 SECRET_FILES = frozenset(  # below data/bots/<name>
-    {"account.json", "keys.db", "recovery-key", "webhook_secret"}
+    {
+        *("account.json", "keys.db", "recovery-key", "webhook_secret"),
+        *("account.json.moved", "keys.db.moved", "recovery-key.moved"),
+    }
 )
+WITHOUT_KEYS = f"--exclude-table-data={bot_keys.name}"
 # Beside the logins that profiles name: what programs call files that they were logged in by.
 _LOGIN_LIKE = re.compile(r"credential|oauth|token|secret|^auth\.|^keys?\.|^\.env|^\.netrc$", re.I)
 CONFIG_NAME = "moot.toml"
@@ -102,7 +107,7 @@ def back_up(
             copies = _Copies(Path(scratch))
             head = copies.anchor(data / ANCHOR)
             url = make_url(config.store_url)
-            schema, dump = copies.database(url)
+            schema, dump = copies.database(url, secrets=wanted.secrets)
             manifest = Manifest(
                 moot=_version(),
                 schema_version=schema,
@@ -227,10 +232,11 @@ class _Copies:
         copy.write_text(bare, encoding="utf-8")
         return copy
 
-    def database(self, url: URL) -> tuple[str, Path]:
-        """The database's version, and its copy. Raises ConfigError."""
+    def database(self, url: URL, *, secrets: bool) -> tuple[str, Path]:
+        """The database's version, and its copy. secrets: with what bots keep there; in SQLite they
+        keep none. Raises ConfigError."""
         if url.get_backend_name() != "sqlite":
-            return HEAD, self._dumped(url)
+            return HEAD, self._dumped(url, () if secrets else (WITHOUT_KEYS,))
         path, copy = Path(url.database or ""), self._folder / "moot.db"
         if not path.is_file():
             raise ConfigError(f"{path}: there is no database yet; start Moot once")
@@ -239,7 +245,7 @@ class _Copies:
             [(found,)] = connection.execute("SELECT version_num FROM alembic_version")
         return str(found), copy
 
-    def _dumped(self, url: URL) -> Path:
+    def _dumped(self, url: URL, options: Sequence[str]) -> Path:
         program = shutil.which("pg_dump")
         if program is None:
             raise ConfigError(
@@ -250,7 +256,7 @@ class _Copies:
         plain = url.set(drivername="postgresql", password=None)
         given = {"PGPASSWORD": url.password} if url.password else {}
         result = subprocess.run(
-            [program, "--format=custom", f"--file={dump}", plain.render_as_string()],
+            [program, "--format=custom", f"--file={dump}", *options, plain.render_as_string()],
             env={"PATH": os.path.dirname(program), "LANG": "C.UTF-8", **given},
             capture_output=True,
             encoding="utf-8",

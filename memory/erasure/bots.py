@@ -1,4 +1,4 @@
-"""A person in what bots keep over a restart: who invited them, what waits for its key."""
+"""A person in what bots keep over a restart: whom they invited, what waits for a key, devices."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Any
 
 from sqlalchemy import Connection, or_, select
 
-from memory.erasure.plan import ErasurePlan
-from store.gateway_schema import bot_states
+from memory.erasure.plan import ErasurePlan, keys
+from store.gateway_schema import bot_keys, bot_states
 
 
 def find_in_states(connection: Connection, plan: ErasurePlan, ids: Iterable[str]) -> None:
-    """Plan each value that knows their id on the platform without the objects that have it."""
+    """Plan each value that knows their id on the platform without the objects that have it, and
+    what is known of their devices away."""
     names = frozenset(one.partition(":")[2] for one in ids)
     told = or_(*(bot_states.c.value.contains(one, autoescape=True) for one in sorted(names)))
     for row in connection.execute(select(bot_states).where(told)):
@@ -21,6 +22,10 @@ def find_in_states(connection: Connection, plan: ErasurePlan, ids: Iterable[str]
         if (left := _without(value, names)) != value:
             changed = {"value": json.dumps(left, separators=(",", ":"), ensure_ascii=False)}
             plan.changed["bot_states"][row.bot, row.name] = changed
+    for name in sorted(names):
+        theirs = bot_keys.c.name.startswith(f"{name} ", autoescape=True)
+        query = select(*keys(bot_keys)).where(bot_keys.c.kind == "device", theirs)
+        plan.rows["bot_keys"].update(tuple(row) for row in connection.execute(query))
 
 
 def _without(value: Any, names: frozenset[str]) -> Any:

@@ -16,6 +16,7 @@ from contract.values import dataclass
 from store.gateway_schema import (
     audit,
     audit_head,
+    bot_keys,
     bot_states,
     commits,
     figures,
@@ -62,7 +63,7 @@ COVERED: tuple[Table, ...] = (
     page_links, page_reads, page_sessions, page_subjects, page_tokens, page_users,
     posts, decisions, tool_uses, observations, insights, landmarks, episodes, staging,
     fact_speakers, facts, sessions, agent_sessions, pointers, model_calls, turns, messages, rooms,
-    tombstones, bot_states, house, commits, audit_head, worker_erasures,
+    tombstones, bot_states, bot_keys, house, commits, audit_head, worker_erasures,
     machine_erasures,
 )  # fmt: skip
 """Every table there is, in the order in which rows may go."""

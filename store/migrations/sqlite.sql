@@ -374,8 +374,8 @@ CREATE TABLE "turns" (
 	ended_by VARCHAR, 
 	fault VARCHAR, 
 	kind VARCHAR DEFAULT 'ask' NOT NULL, again BIGINT DEFAULT 0 NOT NULL, session_thread VARCHAR DEFAULT '' NOT NULL, 
-	UNIQUE (id), 
-	FOREIGN KEY(message_seq) REFERENCES messages (seq)
+	FOREIGN KEY(message_seq) REFERENCES messages (seq), 
+	UNIQUE (id)
 );
 
 CREATE TABLE page_users (
@@ -501,6 +501,15 @@ CREATE TABLE worker_erasures (
 	whole BOOLEAN NOT NULL, 
 	at BIGINT NOT NULL, 
 	PRIMARY KEY (place, scope_digest)
+);
+
+CREATE TABLE bot_keys (
+	bot VARCHAR NOT NULL, 
+	device VARCHAR NOT NULL, 
+	kind VARCHAR NOT NULL, 
+	name VARCHAR NOT NULL, 
+	value TEXT NOT NULL, 
+	PRIMARY KEY (bot, device, kind, name)
 );
 
 CREATE TABLE machine_erasures (

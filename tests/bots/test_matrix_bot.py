@@ -8,6 +8,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from bots.kit.cursor import FileSecrets
 from bots.kit.directory import HEADING
 from bots.matrix.api import MatrixApi
 from bots.matrix.check import Credentials, CredentialStore
@@ -397,7 +398,7 @@ async def test_a_stored_token_that_is_refused_is_replaced_and_the_device_stays(
         await inbox.kept(1)
     account = stage.folder / "own" / "account.json"
     before = account.read_text()
-    kept = CredentialStore(stage.folder / "own").load()
+    kept = await CredentialStore(FileSecrets(stage.folder / "own")).load()
     assert kept is not None
     api = MatrixApi(stage.homeserver.url, kept.token)
     await api.post("/_matrix/client/v3/logout", {})
@@ -405,7 +406,7 @@ async def test_a_stored_token_that_is_refused_is_replaced_and_the_device_stays(
     async with running(stage.bot(), inbox):
         await stage.andi.say(room, "two")
         await said(inbox, "two")
-    after = CredentialStore(stage.folder / "own").load()
+    after = await CredentialStore(FileSecrets(stage.folder / "own")).load()
     assert after is not None
     assert account.read_text() != before
     assert after.device_id == kept.device_id

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import aiohttp
 import pytest
-from sqlalchemy import text
+from sqlalchemy import insert, select, text
 
 from adapters.own_files import delete_tree
 from contract.chat import MOOT
@@ -33,6 +33,7 @@ from gateway.backup.restore import RestoredBy, restore_in_place, restore_to
 from gateway.core.lock import hold
 from gateway.settings.config import Config, load_config
 from store.database import Store
+from store.gateway_schema import bot_keys
 from store.versions import HEAD
 from tests.conftest import NewUrl
 from tests.doubles.deep_folders import deep
@@ -504,6 +505,9 @@ async def test_a_postgresql_is_dumped_and_its_dump_restores(
     url, other = await new_url("postgresql"), await new_url("postgresql")
     config = home.model_copy(update={"store": home.store.model_copy(update={"url": url})})
     await filled(config, "in PostgreSQL")
+    key = {"bot": "b", "device": "", "kind": "secret", "name": "account.json", "value": "syt-own"}
+    async with Store.open(url) as store:
+        await store.write(lambda c: c.execute(insert(bot_keys), key))
     archive = await asyncio.to_thread(backed_up, config)
     lines = restore_to(archive, tmp_path / "new", WHO)
     assert any("pg_restore" in line for line in lines)
@@ -511,7 +515,9 @@ async def test_a_postgresql_is_dumped_and_its_dump_restores(
     subprocess.run(["pg_restore", "-d", other, str(dump)], check=True, timeout=60)
     async with Store.open(other) as store:
         found = await store.read(lambda c: c.execute(text("SELECT content FROM messages")).all())
+        keys = await store.read(lambda c: c.execute(select(bot_keys)).all())
     assert [tuple(row) for row in found] == [("in PostgreSQL",)]
+    assert keys == []  # they go along --with-secrets alone
 
 
 async def test_a_back_up_without_secrets_has_none_of_moot_toml_and_of_the_bots(

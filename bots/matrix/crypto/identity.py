@@ -131,7 +131,7 @@ class Identity:
         if self.signing and self.signing.master.public != published.publics["master"]:
             self.signing = None
         if self.signing is None:
-            self.fault = _WRONG_KEY if self._recovery.load() else _NO_KEY
+            self.fault = _WRONG_KEY if await self._recovery.load() else _NO_KEY
         device = published.devices.get(self._keys.own.device_id) or {}
         return is_signed(device, self._user_id, published.publics["self_signing"])
 
@@ -158,7 +158,7 @@ class Identity:
 
     async def _open(self) -> bool:
         """True if the recovery key opens the account's secrets. `signing`: those found."""
-        key = self._recovery.load()
+        key = await self._recovery.load()
         if key is None:
             return False
         self._learned(str(key))
@@ -176,7 +176,7 @@ class Identity:
     async def _make(self) -> None:
         """Keys of an account that has none: kept first, so that they aren't lost half-way."""
         if not await self._open():
-            key = self._recovery.load() or self._recovery.make()
+            key = await self._recovery.load() or await self._recovery.make()
             self._learned(str(key))
             self.storage = SecretStorage(self._api, self._user_id, key)
             await self.storage.create()

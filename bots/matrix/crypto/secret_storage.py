@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from bots.kit.files import write
+from bots.kit.cursor import KeptSecrets
 from bots.matrix.api import CLIENT, MatrixApi, MatrixRefused, path
 from bots.matrix.crypto.recovery import RecoveryKey
 from contract.errors import ConfigError
 
+RECOVERY_KEY = "recovery-key"
 _DEFAULT = "m.secret_storage.default_key"
 _DESCRIPTION = "m.secret_storage.key."
 
@@ -19,26 +19,25 @@ _DESCRIPTION = "m.secret_storage.key."
 class KeptRecoveryKey:
     """The recovery key: MATRIX_RECOVERY_KEY, else the one that was made here.
 
-    given: "" where the environment names none. path: the file that only its owner may read.
+    given: "" where the environment names none.
     """
 
-    def __init__(self, folder: Path, given: str = "") -> None:
-        self.path, self._given = folder / "recovery-key", given
+    def __init__(self, secrets: KeptSecrets, given: str = "") -> None:
+        self._secrets, self._given = secrets, given
 
-    def load(self) -> RecoveryKey | None:
-        """Raises ConfigError when it is damaged."""
-        text = self._given
-        if not text and self.path.is_file():
-            text = self.path.read_text(encoding="ascii", errors="replace")
+    async def load(self) -> RecoveryKey | None:
+        """Raises ConfigError when it is damaged, and MootError."""
+        text = self._given or await self._secrets.read(RECOVERY_KEY)
         try:
             return RecoveryKey.parse(text) if text else None
         except ValueError as error:
-            where = "MATRIX_RECOVERY_KEY" if self._given else str(self.path)
+            where = "MATRIX_RECOVERY_KEY" if self._given else f"the bot's {RECOVERY_KEY}"
             raise ConfigError(f"{where}: {error}") from error
 
-    def make(self) -> RecoveryKey:
+    async def make(self) -> RecoveryKey:
+        """Raises MootError."""
         key = RecoveryKey.new()
-        write(self.path, f"{key}\n".encode())
+        await self._secrets.write(RECOVERY_KEY, f"{key}\n")
         return key
 
 

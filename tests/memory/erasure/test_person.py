@@ -136,6 +136,7 @@ HANGS: dict[str, list[dict[str, Any]]] = {
     "schedules": [{"by_id": ANDI}],
     "tombstones": [],  # of who was deleted before
     "bot_states": [],  # of bots; who is in them is taken out
+    "bot_keys": [{"kind": "device", "name": f"{ANDI.partition(':')[2]} PHONE"}],
     "house": [],  # of gateways
     "commits": [],
     "worker_erasures": [],  # of scopes, by a digest
@@ -184,6 +185,7 @@ STAYS: dict[str, dict[str, Any]] = {
     "schedules": {"by_id": BUDI},
     "tombstones": {},
     "bot_states": {"bot": "fake"},
+    "bot_keys": {"kind": "device", "name": f"{BUDI.partition(':')[2]} PHONE"},
     "house": {},
     "commits": {},
     "worker_erasures": {},
