@@ -16,19 +16,14 @@ import aiohttp
 import pytest
 
 from tests.doubles import postgres
-from tests.doubles.ports import free_port
 from tests.doubles.running import until
 from tests.doubles.service import Service
 from tests.doubles.slack import BOT_USER, GENERAL, SlackDouble
+from tests.doubles.two import logged, made, two
 
 CONFIG = """
-[gateway]
-listen = "127.0.0.1:{port}"
-data_dir = "data"
 [access]
 rooms = "open"
-[store]
-url = "{url}"
 [[bots]]
 platform = "slack"
 personas = ["demo"]
@@ -68,43 +63,13 @@ class Pair:
         assert self.answers() == Counter(asked)
 
 
-async def begun(folder: Path, slack: SlackDouble, url: str, port: int = 0) -> Service:
-    folder.mkdir()
-    config = CONFIG.format(url=url, api_url=slack.api_url, port=port)
-    (folder / "moot.toml").write_text(config, encoding="utf-8")
-    secrets = {"SLACK_BOT_TOKEN": slack.bot_token, "SLACK_APP_TOKEN": slack.app_token}
-    moot = Service(folder, secrets)
-    await moot.begin()
-    return moot
-
-
-async def logged(moot: Service, event: str) -> None:
-    """Wait for a line of its log."""
-    async with asyncio.timeout(40):
-        while not (moot.folder / "moot.log").exists() or f'"{event}"' not in moot.log():
-            await asyncio.sleep(0.05)
-
-
 @asynccontextmanager
 async def pair(tmp_path: Path) -> AsyncIterator[Pair]:
-    if not postgres.installed():
-        pytest.skip("there is no PostgreSQL here")
-    with postgres.server() as folder:
-        url = await postgres.new_database(folder)
-        async with SlackDouble.open() as slack:
-            port = free_port()
-            first = await begun(tmp_path / "first", slack, url)
-            try:
-                await first.serving()
-                second = await begun(tmp_path / "second", slack, url, port)
-                try:
-                    await logged(second, "gateway.stands_by")
-                    await slack.delivery.connected()
-                    yield Pair(slack, first, second, port)
-                finally:
-                    await second.stop()
-            finally:
-                await first.stop()
+    async with SlackDouble.open() as slack:
+        config = CONFIG.format(api_url=slack.api_url)
+        async with two(tmp_path, config, **slack.secrets) as both:
+            await slack.delivery.connected()
+            yield Pair(slack, both.first, both.second, both.port)
 
 
 async def get(port: int, path: str) -> tuple[int, str]:
@@ -178,9 +143,10 @@ async def test_one_alone_answers_what_was_said_while_its_database_was_away(tmp_p
         server.start()
         url = await postgres.new_database(folder)
         async with SlackDouble.open() as slack:
-            moot = await begun(tmp_path / "only", slack, url)
+            config = CONFIG.format(api_url=slack.api_url)
+            moot = made(tmp_path / "only", config, url, 0, slack.secrets)
             try:
-                await moot.serving()
+                await moot.start()
                 await slack.delivery.connected()
                 house = Pair(slack, moot, moot, 0)
                 asked = [await house.ask("slow"), await house.ask("echo word 0")]

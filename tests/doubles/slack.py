@@ -95,6 +95,11 @@ class SlackDouble:
     def api_url(self) -> str:
         return f"{self.base}/api/"
 
+    @property
+    def secrets(self) -> dict[str, str]:
+        """The environment of a Moot that the app's admin set up."""
+        return {"SLACK_BOT_TOKEN": self.bot_token, "SLACK_APP_TOKEN": self.app_token}
+
     def install(self, name: str) -> App:
         """One more app, invited to every channel."""
         number = f"{len(self.apps) + 1:04}"

@@ -60,8 +60,8 @@ async def two(
 
 
 def made(folder: Path, config: str, url: str, port: int, environment: Mapping[str, str]) -> Service:
-    """An installation that isn't started."""
-    folder.mkdir()
+    """An installation that isn't started. config: see `two`."""
+    folder.mkdir(exist_ok=True)
     own = f'[gateway]\nlisten = "127.0.0.1:{port}"\ndata_dir = "data"\n[store]\nurl = "{url}"\n'
     (folder / "moot.toml").write_text(own + config, encoding="utf-8")
     return Service(folder, dict(environment))

@@ -31,6 +31,7 @@ from tests.doubles.cells import SETTINGS, SHELL
 from tests.doubles.ports import free_port
 from tests.doubles.service import Service
 from tests.doubles.slack import BOT_USER, DM, GENERAL, GROUP_DM, OLIVIA, PRIVATE, SlackDouble
+from tests.doubles.two import made
 from tests.doubles.workers import Broker, WorkerProcess
 from tests.machines.links import Link
 from tests.machines.network import Network
@@ -50,14 +51,9 @@ AGENTS = "\n".join(
 )
 OPEN = 'rooms = "open"\ndms = "open"'
 CONFIG = """
-[gateway]
-listen = "127.0.0.1:{port}"
-data_dir = "data"
 [access]
 {access}
 approvers = ["slack:U0OLIVIA1"]
-[store]
-url = "{database}"
 [workers]
 nats = "{nats}"
 {workers}
@@ -337,19 +333,17 @@ async def machines(
             to_store = await link(f"g{number}-database", server_socket)
             house.ports.append(free_port())
             config = CONFIG.format(
-                port=house.ports[-1],
-                database=f"postgresql://moot@{host}:{to_store.port}/{database}",
                 nats=_nats(to_broker),
                 workers=table,
                 access=access,
                 slack=slack.api_url,
                 agents=AGENTS,
             )
-            _furnish(home, config, agent)
+            store = f"postgresql://moot@{host}:{to_store.port}/{database}"
+            moot = made(home, config, store, house.ports[-1], slack.secrets)
+            _persona(home, agent)
             if number:
                 shutil.copytree(folder / "g0" / "data" / FOLDER, home / "data" / FOLDER)
-            secrets = {"SLACK_BOT_TOKEN": slack.bot_token, "SLACK_APP_TOKEN": slack.app_token}
-            moot = Service(home, secrets)
             if number == 0 and network is not None:
                 moot.python = network.python
             house.gateways.append(moot)
@@ -370,10 +364,9 @@ def _nats(link: Link) -> str:
     return f"nats://{link.host}:{link.port}"
 
 
-def _furnish(home: Path, config: str, agent: str) -> None:
-    (home / "personas").mkdir(parents=True, exist_ok=True)
+def _persona(home: Path, agent: str) -> None:
+    (home / "personas").mkdir(exist_ok=True)
     (home / "personas" / "ash.md").write_text(f"---\nagent: {agent}\nsandbox: off\n---\nBe ash.\n")
-    (home / "moot.toml").write_text(config, encoding="utf-8")
 
 
 async def _stop(moot: Service) -> None:

@@ -16,16 +16,12 @@ from tests.doubles.matrix import sampled
 from tests.doubles.ports import free_port
 from tests.doubles.service import Service
 from tests.doubles.slack import BOT_USER, SlackDouble
+from tests.doubles.two import made
 from tests.machines.house import logged, until
 
 CONFIG = """
-[gateway]
-listen = "127.0.0.1:{port}"
-data_dir = "data"
 [access]
 rooms = "open"
-[store]
-url = "{url}"
 [[bots]]
 platform = "slack"
 personas = ["demo"]
@@ -55,14 +51,10 @@ class Two:
 async def two_at_once(folder: Path, url: str) -> AsyncIterator[Two]:
     """Both are starting."""
     async with SlackDouble.open() as slack:
-        two = Two(slack, {})
-        secrets = {"SLACK_BOT_TOKEN": slack.bot_token, "SLACK_APP_TOKEN": slack.app_token}
+        two, config = Two(slack, {}), CONFIG.format(slack=slack.api_url)
         for name in ("first", "second"):
-            home, port = folder / name, free_port()
-            home.mkdir()
-            config = CONFIG.format(url=url, slack=slack.api_url, port=port)
-            (home / "moot.toml").write_text(config, encoding="utf-8")
-            two.ports[port] = Service(home, secrets)
+            port = free_port()
+            two.ports[port] = made(folder / name, config, url, port, slack.secrets)
         try:
             await asyncio.gather(*(one.begin() for one in two.ports.values()))
             yield two
@@ -93,7 +85,6 @@ async def test_one_leads_and_one_answers(tmp_path: Path, new_url: NewUrl, time: 
         await two.ports[ports[True]].serving()  # its bots may be there before its page
         assert await status(ports[True], "/healthz") == 200
         assert await status(ports[False], "/healthz") == 503
-        assert await status(ports[False], "/api/rooms") == 503
         posts = two.slack.messages["C0GENERAL"].values()
         assert [one["text"] for one in posts if one.get("thread_ts") == asked] == ["word"]
         assert two.slack.delivery.connections == 1
