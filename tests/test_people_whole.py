@@ -275,3 +275,20 @@ async def test_wrong_tokens_of_the_api_are_logged_and_no_number_of_them_fills_th
         await page.at.stop()
         assert page.at.log().count("signin.failed") == 20
         assert page.at.leaks("guessed") == []
+
+
+async def test_a_question_says_who_may_answer_it_as_roles_are_then(tmp_path: Path) -> None:
+    async with visited(tmp_path) as page:
+        andi, gus = await page.person("Andi", "owner"), await page.person("Gus", "guest")
+
+        async def named(by: Headers) -> list[list[str]]:
+            told = await page.send("GET", "/api/rooms/web:general/messages", by)
+            return [[one["name"] for one in asked["may_answer"]] for asked in told["questions"]]
+
+        body = {"content": "@demo permission", "room": "web:general"}
+        await page.send("POST", "/api/submit", andi, body)
+        async with asyncio.timeout(30):
+            while await named(gus) != [["Andi"]]:
+                await asyncio.sleep(0.05)
+        await page.person("Mia", "owner")
+        assert await named(gus) == [["Andi", "Mia"]]

@@ -101,6 +101,7 @@ class App:
         self._make_way(programs)
         # The page
         self.visitors = make_visitors(context, self.admissions, page_secrets)
+        self.questions.name_of = self.visitors.people.name
         self._hooks, self._environment, self._checks = hooks, environment, checks
 
     @cached_property

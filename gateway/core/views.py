@@ -165,7 +165,7 @@ class TurnView(View):
 
 @dataclass(frozen=True, slots=True)
 class OpenQuestion(View):
-    """A question waiting in a room. may_answer: who may; empty: owners and approvers.
+    """A question waiting in a room. may_answer: who of the page's accounts may; None: everybody.
 
     danger: why it is a dangerous one, in a few words; None: nothing says so.
     """
@@ -175,7 +175,7 @@ class OpenQuestion(View):
     turn_id: str
     persona: str
     at: datetime
-    may_answer: tuple[Speaker, ...] = ()
+    may_answer: tuple[Speaker, ...] | None = None
     expires_at: datetime | None = None
     danger: str | None = None
 

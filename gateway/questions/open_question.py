@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, replace
 from datetime import datetime
 
@@ -14,9 +14,11 @@ from contract.chat import Destination, Speaker
 from contract.errors import MootError
 from contract.language import say
 from contract.values import dataclass
+from gateway.access.access import Access
 from gateway.core.ledger import Turn
 from gateway.core.views import OpenQuestion
 from gateway.questions.ballot import Ballot
+from gateway.settings.access import EVERYBODY
 
 TITLE_CHARS = 200
 LINE_CHARS = 200  # of what it is about: enough for a command, and no file's body
@@ -86,15 +88,20 @@ class PendingQuestion:
             and thread_id in (None, self.place.thread_id)
         )
 
-    def card(self) -> OpenQuestion:
-        """The question as the page shows it."""
-        turn = self.turn
+    def card(self, access: Access, name_of: Callable[[str], str]) -> OpenQuestion:
+        """The question as the page shows it. name_of: gives an account's name."""
+        turn, may_answer = self.turn, None
+        who = access.approvers(turn.room, turn.persona)
+        if EVERYBODY not in who:
+            accounts = sorted(who & access.page_users)
+            may_answer = tuple(Speaker(one, name_of(one)) for one in accounts)
         return OpenQuestion(
             self.shown,
             turn.room.id,
             turn.id,
             turn.persona,
             self.at,
+            may_answer,
             expires_at=self.expires_at,
             danger=self.danger,
         )

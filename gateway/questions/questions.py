@@ -42,7 +42,7 @@ NAME_CHARS = 80
 
 
 class Questions:
-    """The questions that wait for an answer, of all rooms."""
+    """The questions that wait for an answer, of all rooms. name_of: gives an account's name."""
 
     def __init__(
         self,
@@ -71,6 +71,7 @@ class Questions:
         self._closed: Recent[str, PendingQuestion] = Recent(REMEMBERED)
         self._told: Recent[tuple[str, str, str], None] = Recent(REMEMBERED)
         self._codes = codes()
+        self.name_of: Callable[[str], str] = str
 
     # ── Asking ──────────────────────────────────────────────────────────────────────────
 
@@ -115,7 +116,7 @@ class Questions:
     async def _wait(self, entry: PendingQuestion) -> int:
         """Show it, wait for its answer, and have it on disk before anybody acts on it."""
         chosen, by, reason = refusing(entry.question), None, "stopped"
-        self._publish(QuestionAsked(entry.card()))
+        self._publish(QuestionAsked(entry.card(self._access, self.name_of)))
         showing = asyncio.create_task(self._posts.show(entry), name=f"question {entry.question.id}")
         try:
             async with asyncio.timeout(self._timeout_s):
@@ -317,7 +318,7 @@ class Questions:
         self._note(entry, "agree", by, option=label(entry.question, option), via=via)
         entry.agreed = entry.agreed or (option, by)
         entry.moved.set()
-        self._publish(QuestionAsked(entry.card()))
+        self._publish(QuestionAsked(entry.card(self._access, self.name_of)))
 
     def reply(self, choice: Choice, question_id: str, by: Speaker) -> str:
         """The line for somebody who chose, in Markdown: once each; "": nothing."""
@@ -374,11 +375,11 @@ class Questions:
 
     def open_in(self, room_id: str) -> list[OpenQuestion]:
         """The questions that wait in a room, oldest first."""
-        return [e.card() for e in self._open.values() if e.turn.room.id == room_id]
+        return [one for one in self.all_open() if one.room_id == room_id]
 
     def all_open(self) -> list[OpenQuestion]:
         """The questions that wait in any room, oldest first."""
-        return [entry.card() for entry in self._open.values()]
+        return [entry.card(self._access, self.name_of) for entry in self._open.values()]
 
     async def close_left(self, turn: Turn, bot: Bot, place: Destination) -> None:
         """Close what an earlier process asked in a turn that is taken up again."""

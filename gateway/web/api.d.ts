@@ -404,7 +404,7 @@ declare namespace Api {
     detail: string;
     options: Array<OptionView>;
     digest: string;
-    may_answer: Array<SpeakerView>;
+    may_answer: Array<SpeakerView> | null;
     at: string;
     expires_at: string | null;
     danger: string | null;

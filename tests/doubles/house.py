@@ -249,7 +249,8 @@ class FakeHouse:
             return "closed" if question_id in self._choices else "unknown"
         if not option < len(asked.question.options):
             raise Rejected("option", f"must be below {len(asked.question.options)}")
-        if asked.may_answer and by.id not in {person.id for person in asked.may_answer}:
+        who = asked.may_answer
+        if who is not None and by.id not in {person.id for person in who}:
             return "forbidden"
         if digest not in (None, asked.question.digest):
             return "changed"

@@ -162,7 +162,7 @@ COMPOSED: Mapping[str, Mapping[str, Any]] = {
     },
     "QuestionView": {
         "id": str, "room_id": str, "turn_id": str, "persona": str, "title": str, "detail": str,
-        "options": list[Option], "digest": str, "may_answer": list[Speaker], "at": datetime,
+        "options": list[Option], "digest": str, "may_answer": list[Speaker] | None, "at": datetime,
         "expires_at": datetime | None, "danger": str | None,
     },
     "SummaryView": {"ok": bool} | get_type_hints(values.Summary),

@@ -175,6 +175,11 @@ class PagePeople:
         """An account, also one that was closed."""
         return self._users.get(person_id)
 
+    def name(self, person_id: str) -> str:
+        """How somebody with an account is called; else the id."""
+        user = self._users.get(person_id)
+        return user.name if user is not None else person_id
+
     def names(self) -> Sequence[str]:
         """How everybody is called who has, or had, an account."""
         return [user.name for user in self._users.values()]

@@ -207,6 +207,9 @@ function onEvent(type, data) {
     case "memory":
       views?.memoryChanged(data.room_id);
       return;
+    case "access":
+      if (conversation().questions.size) load(); // others may answer them now
+      return;
     case "read":
       store.readElsewhere(data.room_id, data.until);
       return;

@@ -111,7 +111,7 @@ function wording(turn) {
 export function questionElement(question) {
   const id = `question-${question.id.replace(/\W/g, "-")}`;
   const wrong = h("p", { class: "failure", role: "alert", hidden: true });
-  const allowed = !question.may_answer.length || question.may_answer.some((person) => person.id === state.me?.id);
+  const allowed = question.may_answer?.some((person) => person.id === state.me?.id) ?? true;
   const buttons = question.options.map((option, index) => {
     const button = h(
       "button",
@@ -176,14 +176,14 @@ export const dangerLine = ({ danger }) =>
  * @param {boolean} allowed
  */
 function who(question, allowed) {
-  const names = question.may_answer.map((person) => person.name);
+  const names = question.may_answer?.map((person) => person.name) ?? [];
   const may = names.length
     ? t("{names} may answer", { names: new Intl.ListFormat(locale).format(names) })
     : t("Owners and approvers may answer");
   const until = question.expires_at
     ? t("; refused at {time} when nobody does", { time: clock(question.expires_at) })
     : "";
-  return `${may}${names.length && !allowed ? t(", not you") : ""}${until}.`;
+  return `${may}${question.may_answer && !allowed ? t(", not you") : ""}${until}.`;
 }
 
 /** @param {Page.Question} question */

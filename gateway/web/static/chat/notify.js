@@ -106,7 +106,7 @@ function tellOfMessage(message, isAnswer) {
  * @param {Api.QuestionView} question
  */
 function tellOfQuestion({ id, room_id: roomId, persona, title, may_answer: may }) {
-  const mayI = may.length ? may.some((person) => person.id === state.me?.id) : state.me?.owner;
+  const mayI = may ? may.some((person) => person.id === state.me?.id) : state.me?.owner;
   if (mayI && levelOf(roomId) !== "none") show(roomId, id, t("{name} asks for permission", { name: persona }), title);
 }
 
