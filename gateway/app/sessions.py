@@ -64,8 +64,8 @@ def make_sessions(
         memory_door=endpoint,
         learn=logins,
         bounds=lambda persona: bounds_of(config, persona, memory_bytes(), own_hosts),
-        erasures=MachineErasures(context.store, config.gateway.data_dir),
     )
+    opener.elsewhere = MachineErasures(context.store, config.gateway.data_dir)
     most = config.sessions.most or most_sessions(memory_bytes())
     made: SessionOpener = opener
     if workers is not None and config.workers is not None:

@@ -328,8 +328,7 @@ class Questions:
         return line if self._is_first(choice, question_id, by) else ""
 
     async def pressed(self, event: Chosen, bot: Bot) -> None:
-        """Somebody pressed a button, or a reaction that stands for one. Raises LeadLost: it is for
-        the gateway that leads, to which the platform brings it then."""
+        """Somebody pressed a button, or a reaction that stands for one. Raises LeadLost."""
         await self._ledger.sure_to_lead()
         question_id, by = event.question_id, event.by
         question_id = question_id or await self._asked_by(event.post_id) or ""
@@ -341,10 +340,9 @@ class Questions:
         except MootError as error:
             log.info("question.bad_choice", reason=str(error))
             return
-        entry = self._entry(question_id)
-        line = self.reply(choice, question_id, by) if choice != "agreed" else ""
-        if not line:
+        if choice == "agreed" or not (line := self.reply(choice, question_id, by)):
             return
+        entry = self._entry(question_id)
         known = entry if not event.is_private else None
         bot, place = (known.bot, known.place) if known else (bot, event.place)
         if place is None:

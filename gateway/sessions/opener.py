@@ -103,9 +103,7 @@ class Opener:
         sandboxing: Sandboxing | None = None,
         learn: Callable[[Sequence[str]], None] = lambda secrets: None,
         bounds: Callable[[Persona], Bounds] = lambda _: Bounds(),
-        erasures: MachineErasures | None = None,
     ) -> None:
-        """erasures: of other machines on which sessions were; None: there are none."""
         self.programs = programs
         self._ledger = ledger
         self._data_dir = data_dir
@@ -115,7 +113,7 @@ class Opener:
         self._sandboxing = sandboxing
         self._learn = learn
         self._bounds = bounds
-        self._erasures = erasures
+        self.elsewhere: MachineErasures | None = None  # machines on which sessions were, too
         self._starting = asyncio.Semaphore(OPEN_AT_ONCE)
 
     def apart(self, data_dir: Path) -> Opener:
@@ -243,7 +241,7 @@ class Opener:
 
     async def forget(self, scope: str, but: Collection[Path] = ()) -> tuple[str, ...]:
         folder = self._data_dir / SCOPES / scope_folder(scope)
-        elsewhere = self._erasures
+        elsewhere = self.elsewhere
         async with elsewhere.forgetting(scope, self._clock()) if elsewhere else nullcontext():
             await asyncio.to_thread(delete_homes, folder, but)
         return ()
