@@ -70,3 +70,21 @@ async def test_the_way_to_new_messages_points_down(page: Page, house: FakeHouse)
     await expect(latest).to_be_visible()
     await expect(latest.locator(".icon")).to_have_css("transform", "none")
     assert await latest.locator("path").get_attribute("d") == "M10 4v12M5 11l5 5 5-5"
+
+
+async def test_an_address_of_no_room_says_so_and_offers_the_rooms(
+    page: Page, house: FakeHouse, address: str
+) -> None:
+    house.say(GENERAL, ANA, "here I am")
+    for unknown in ("web:nowhere", "web:dm-ana-demo"):
+        await page.goto(f"{address}#{unknown}")
+        await page.reload()
+        await expect(page.locator("#room-name")).to_have_text("This room is not here")
+        await expect(page.locator("#composer")).to_be_hidden()
+        await expect(page.locator("article")).to_have_count(0)
+        await page.locator("#welcome").get_by_role("button", name="#general").click()
+        await expect(page.locator("#room-name")).to_have_text("#general")
+        await expect(page.locator("#composer")).to_be_visible()
+        await expect(page.locator("article")).to_contain_text("here I am")
+        await page.go_back()
+        await expect(page.locator("#room-name")).to_have_text("This room is not here")

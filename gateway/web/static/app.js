@@ -17,7 +17,7 @@ import { on, state, tell } from "./lib/store.js";
 import { colourFrame } from "./lib/theme.js";
 import { follow } from "./lib/stream.js";
 import { TimelineView } from "./chat/timeline.js";
-import { drawWelcome } from "./chat/welcome.js";
+import { drawNoRoom, drawWelcome } from "./chat/welcome.js";
 import { placeHash, platformName } from "./lib/words.js";
 import { t, translateDocument } from "./lib/i18n.js";
 
@@ -82,7 +82,7 @@ function readOnly(of) {
 function open(place) {
   const { roomId, message } = typeof place === "string" ? { roomId: place, message: "" } : place;
   const target = store.roomOf(roomId);
-  if (!target || !store.mine(target)) return open(HOME);
+  if (!target || !store.mine(target)) return openNowhere(roomId);
   const hash = placeHash(roomId, message);
   if (location.hash !== hash) history.pushState(null, "", hash);
   if (views?.showPersonas()) return; // somebody has not saved yet
@@ -97,6 +97,25 @@ function open(place) {
   timeline.open(conversation(), { readOnly: readOnly(room), newAfter: store.newAfter(roomId) });
   if (!matchMedia("(pointer: coarse)").matches) composer.focus();
   return load(() => (message ? showMessage(message) : toNew()));
+}
+
+/**
+ * Say that a room is not there, or not for this reader, and offer those that are.
+ * @param {string} roomId
+ */
+function openNowhere(roomId) {
+  if (views?.showPersonas()) return; // somebody has not saved yet
+  views?.openAdmin(location.hash); // which is none of its own: it leaves
+  if (panelKind()) closePanel();
+  room = state.roomId = null;
+  tell("room");
+  const why = t("This room is not here");
+  $("room-name").textContent = why;
+  $("room-about").hidden = true;
+  document.title = `${store.unreadTitle()}${why} · Moot`;
+  composer.open(roomId, why, why);
+  timeline.open(new Conversation(roomId), { readOnly: why, newAfter: null });
+  drawNoRoom(why);
 }
 
 /** @type {Api.Start | null} */
@@ -163,8 +182,7 @@ function drawHead(of) {
 function fromAddress() {
   const [roomId, query = ""] = location.hash.slice(1).split("?");
   const wanted = decodeURIComponent(roomId);
-  if (!wanted) return begun?.room_id ?? HOME;
-  if (!store.roomOf(wanted)) return HOME;
+  if (!wanted) return begun && store.roomOf(begun.room_id) ? begun.room_id : HOME;
   const message = new URLSearchParams(query).get("message");
   return message ? { roomId: wanted, message } : wanted;
 }

@@ -2,7 +2,7 @@
 // What an empty room says: what this is, and what to try.
 
 import { $, fill, h, withCode } from "../lib/dom.js";
-import { personaOf, roomLabel, state, tell } from "../lib/store.js";
+import { personaOf, roomLabel, roomLists, state, tell } from "../lib/store.js";
 import { sentence } from "../lib/words.js";
 import { t } from "../lib/i18n.js";
 
@@ -53,6 +53,29 @@ export function drawWelcome(room, conversation) {
     direct ? null : connectCard(),
     chips(direct),
     direct ? null : personas(),
+  );
+}
+
+const OFFERED = 12;
+
+/**
+ * In place of a room that is not there: the page's others.
+ * @param {string} why
+ */
+export function drawNoRoom(why) {
+  const buttons = roomLists()
+    .here.slice(0, OFFERED)
+    .map((room) => {
+      const button = h("button", { type: "button", class: "try" }, h("span", { class: "try-text" }, roomLabel(room)));
+      button.addEventListener("click", () => tell("open", room.id));
+      return h("li", {}, button);
+    });
+  $("welcome").hidden = false;
+  fill(
+    $("welcome"),
+    h("h2", {}, why),
+    h("p", {}, t("There is no room at this address, or it is not for you. These are here:")),
+    h("ul", { class: "tries", "aria-label": t("Rooms") }, ...buttons),
   );
 }
 
