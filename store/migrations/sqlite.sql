@@ -191,8 +191,8 @@ CREATE TABLE tool_uses (
 CREATE TABLE fact_speakers (
 	fact_seq INTEGER NOT NULL, 
 	sender_id VARCHAR NOT NULL, 
-	PRIMARY KEY (fact_seq, sender_id), 
-	FOREIGN KEY(fact_seq) REFERENCES facts (seq) ON DELETE CASCADE
+	FOREIGN KEY(fact_seq) REFERENCES facts (seq) ON DELETE CASCADE, 
+	PRIMARY KEY (fact_seq, sender_id)
 );
 
 CREATE TABLE "rooms" (
@@ -351,8 +351,8 @@ CREATE TABLE figures (
 	compose_ms INTEGER, 
 	agent_ms INTEGER, 
 	post_ms INTEGER, 
-	PRIMARY KEY (seq), 
-	FOREIGN KEY(seq) REFERENCES turns (seq) ON DELETE CASCADE
+	FOREIGN KEY(seq) REFERENCES turns (seq) ON DELETE CASCADE, 
+	PRIMARY KEY (seq)
 );
 
 CREATE TABLE "turns" (
