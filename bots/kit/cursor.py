@@ -39,7 +39,7 @@ class States(Protocol):
 
 
 KeyName = tuple[str, str]
-"""What kind of key it is, and its name among these."""
+"""The kind of key that it is, and its name among these."""
 
 
 class KeyRows(Protocol):

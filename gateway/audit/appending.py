@@ -102,7 +102,7 @@ def _append_if_newest(dialect: str) -> Any:
 def row_of(
     act: str, by: Speaker, at: int, detail: Detail, **where: str | None
 ) -> Mapping[str, Any]:
-    """What a row says, before it is hashed."""
+    """The columns of a row that is not hashed yet."""
     row = {"at": at, "act": act, "by_id": by.id, "by_name": by.name, "detail": dict(detail)}
     empty = dict.fromkeys(("persona", "room_id", "turn_id"))
     told: Mapping[str, Any] = storable_value({**row, **empty, **where})

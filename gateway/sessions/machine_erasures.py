@@ -70,7 +70,7 @@ class MachineErasures:
 
     @asynccontextmanager
     async def forgetting(self, scope: str, now: datetime) -> AsyncIterator[None]:
-        """What programs recorded of a scope goes here in the block, and from other machines later.
+        """Records of programs of a scope go here in the block, and from other machines later.
         Raises StoreRefusal, OSError."""
         act = await self._store.write(lambda c: note(c, "homes", [scope], now))
         yield

@@ -26,7 +26,7 @@ log = structlog.stdlib.get_logger("moot.memory")
 KEPT = 3  # copies; each is as large as the database was
 FOLDER = "backups"
 SQLITE = Path(__file__).with_name("sqlite.sql")
-"""What all migrations make of an empty file: `python -m tests.store.newest_tables` writes it."""
+"""The tables that all migrations make: `python -m tests.store.newest_tables` writes it."""
 _TABLES = "SELECT count(*) FROM sqlite_master"
 _VERSION = "SELECT version_num FROM alembic_version"
 _ALONE = select(func.pg_advisory_xact_lock(LOCK + 1))  # of two that start at once, one upgrades
