@@ -177,7 +177,8 @@ async def test_a_message_that_was_not_taken_can_be_sent_again(page: Page, house:
 async def test_older_messages_load_while_the_place_is_kept(page: Page, house: FakeHouse) -> None:
     start = datetime.now(UTC) - timedelta(days=1)
     for n in range(120):
-        house.say(GENERAL, ANA, f"message {n:03}", at=start + timedelta(minutes=n * 10))
+        last = house.say(GENERAL, ANA, f"message {n:03}", at=start + timedelta(minutes=n * 10))
+    await until(lambda: last.at in house.read_until.values())  # it begins where unread does
     await page.reload()
     await expect(page.get_by_text("message 119")).to_be_visible()
     await expect(page.locator("article")).to_have_count(50)

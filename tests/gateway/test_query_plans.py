@@ -14,8 +14,8 @@ from tests.doubles.platform import said
 from tests.doubles.running import gateway
 
 SOON_OVER = re.compile(  # the newest row, whether there is any, and what another look found
-    r"SCAN (audit in (SELECT coalesce..SELECT audit.hash|UPDATE)|insights USING COVERING INDEX"
-    r"|anon_1|CONSTANT ROW)"
+    r"SCAN (audit in (SELECT coalesce..SELECT audit.hash|UPDATE|INSERT INTO audit)"
+    r"|insights USING COVERING INDEX|anon_1|CONSTANT ROW)"
 )
 
 
