@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cache, partial
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, exists, func, insert, select, text, update
+from sqlalchemy import Connection, Row, bindparam, func, insert, select, text, update
 
 from contract.chat import MOOT, Speaker
 from contract.storable import storable_value
@@ -22,10 +22,8 @@ _C = audit.c
 _LAST = select(_C.hash).order_by(_C.seq.desc()).limit(1).scalar_subquery()
 _HEAD = select(audit_head.c.hash).where(audit_head.c.id == 1).scalar_subquery()
 _NEWEST = select(func.coalesce(_LAST, ""), func.coalesce(_HEAD, ""))
-_IS_FOLLOWED = exists(select(_C.seq).where(_C.before == bindparam("head")))
-_FOUND = _NEWEST.add_columns(_IS_FOLLOWED)
-_FOUND_LOCKED = (  # who appends holds this row; what it holds is read once that is so
-    select(func.coalesce(_LAST, ""), audit_head.c.hash, _IS_FOLLOWED)
+_NEWEST_LOCKED = (  # who appends holds this row; what it holds is read once that is so
+    select(func.coalesce(_LAST, ""), audit_head.c.hash)
     .where(audit_head.c.id == 1)
     .with_for_update(of=audit_head)
 )
@@ -56,9 +54,9 @@ def append(
 
 def append_checked(connection: Connection, row: Mapping[str, Any], known: str) -> str:
     """Append a row, and before it one for each hash that the log must hold and does not."""
-    before, kept, followed = _claimed(connection, known)
+    before, kept = _claimed(connection)
     for head in sorted(noted_heads(known, kept) - {"", before}):
-        if not (head == known and followed) and not _is_told(connection, head):
+        if not _is_told(connection, head):
             cut = row_of(CUT, MOOT, row["at"], {"head": head, "newest": before})
             before = _appended(connection, cut, before)
     return _appended(connection, row, before)
@@ -144,25 +142,19 @@ def _claim(connection: Connection) -> None:
         connection.execute(_CLAIM)
 
 
-def _claimed(connection: Connection, known: str) -> tuple[str, str, bool]:
-    """The newest row's hash, the database's own note of it, and whether a row follows `known`; read
-    as who alone may append until the transaction ends: another process may want to, too."""
-    given = {"head": known}
+def _claimed(connection: Connection) -> Row[str, str]:
+    """The newest row's hash and the database's own note of it, read as who alone may append until
+    the transaction ends: another process may want to, too."""
     _claim(connection)
     if connection.dialect.name == "sqlite":
-        return _found(connection.execute(_FOUND, given).one())
-    found = connection.execute(_FOUND_LOCKED, given).first()
+        return connection.execute(_NEWEST).one()
+    found = connection.execute(_NEWEST_LOCKED).first()
     if found is None:
         connection.execute(_first_head())
-        found = connection.execute(_FOUND_LOCKED, given).one()
+        found = connection.execute(_NEWEST_LOCKED).one()
     if found[0] != found[1]:  # it waited for the lock, and has seen what was before
-        found = connection.execute(_FOUND, given).one()
-    return _found(found)
-
-
-def _found(row: Row[*tuple[Any, ...]]) -> tuple[str, str, bool]:
-    before, kept, followed = row
-    return before, kept, followed
+        found = connection.execute(_NEWEST).one()
+    return found
 
 
 def _is_told(connection: Connection, head: str) -> bool:
