@@ -81,11 +81,11 @@ async def measure(
                 await slack.seconds(GENERAL, ASK, 0)
                 rows, rooms = Rows(slack, moot, model), slack.rooms(given.rooms)
                 await rows.closed_loop(rooms, WARM_S)
-                for some in (rooms, rooms[:1]) if counted is not None else ():
-                    assert counted is not None
-                    await counted.forget()
-                    await rows.closed_loop(some, given.seconds)
-                    tell(await counted.found(), len(some), verbose=given.verbose)
+                if counted is not None:
+                    for some in (rooms, rooms[:1]):
+                        await counted.forget()
+                        await rows.closed_loop(some, given.seconds)
+                        tell(await counted.found(), len(some), verbose=given.verbose)
                 await asyncio.sleep(AFTERWARDS_S)
                 print(f"{'PostgreSQL' if url else 'SQLite'}: ", end="", flush=True)
                 return await rows.closed_loop(rooms, given.seconds)

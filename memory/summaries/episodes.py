@@ -158,13 +158,15 @@ class Episodes:
         files = self._files.setdefault((scope, interaction.persona), _Files())
         for use in interaction.uses:
             files.take(use.tool, use.given)
-        until = 0 if scope in self._owed else await self._passed(scope)
-        if scope not in self._owed and not until:
+        owed = self._owed.get(scope)
+        until = owed.until if owed else await self._passed(scope)
+        if not until:
             return
         known = await self._store.read(lambda c: read_cursor(c, LAYER, scope), small=True)
         if known.waits(self._clock()):
             return
-        if owed := self._owed.pop(scope, None):
+        if owed:
+            del self._owed[scope]
             await self._end(owed)
         else:
             await self._compact(scope, until)
