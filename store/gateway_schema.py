@@ -135,6 +135,14 @@ persona_versions = Table(  # every good form that a persona's file had
     sqlite_autoincrement=True,
 )
 
+persona_files = Table(  # the version that a file is to have on each machine, where several may lead
+    "persona_files",
+    metadata,
+    Column("name", String, primary_key=True),
+    Column("number", Integer, nullable=False),  # in persona_versions
+    Column("digest", String, nullable=False),  # of its text; "": the file is gone
+)
+
 room_settings = Table(  # what was chosen in a room with a command
     "room_settings",
     metadata,

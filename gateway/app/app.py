@@ -255,6 +255,7 @@ class App:
             backup=self._backup,
         )
         await self.persona_service.catch_up()
+        self.context.spawn(self.persona_service.watch(), "personas follow")
         webhooks = [route for bot in self.bots.values() for route in bot.routes()]
         if len(self.bots) > 1 and not webhooks:  # these come in at the page's address
             await load_behind(PAGE, HEAD_START_S)
@@ -281,6 +282,7 @@ class App:
         from gateway.app.page import serve_reads
         from gateway.web.front.standby import Standby
 
+        self.context.spawn(self.persona_service.watch(), "personas follow")
         async with serve_reads(self.context, self.services, Standby(leader, self._load)) as url:
             yield url
 

@@ -25,6 +25,7 @@ from gateway.app.ending import Ends, tasks_of_block
 from gateway.app.file_store import open_files
 from gateway.app.platforms import make_bots, states_of
 from gateway.app.service_manager import Notify, nobody
+from gateway.app.sessions import make_persona_follower
 from gateway.app.standby import MakeReading, StoppedWaiting, leading
 from gateway.core.lock import hold
 from gateway.core.private_folders import keep_private
@@ -43,8 +44,9 @@ from gateway.settings.config import Config
 from gateway.settings.logs import WEBHOOK
 from gateway.settings.oidc import SECRET as OIDC_SECRET
 from gateway.settings.personas.personas import Personas
-from gateway.settings.personas.shipped import bring_shipped
+from gateway.settings.personas.shipped import AGREED, RECORD, bring_shipped
 from gateway.settings.personas.workspaces import configured_workspaces
+from gateway.settings.tables import GatewayTable
 from gateway.turns.voice import open_transcriber
 from gateway.web.listening.configured import connection_limits, page_auth
 from gateway.web.listening.listener import log_shortage, serving_hooks
@@ -104,7 +106,7 @@ async def _run(
     checks: ChangeChecks | None,
     wait: Callable[[Config, Store, MakeReading], AbstractAsyncContextManager[Lead | None]],
 ) -> None:
-    _bring_personas(config.gateway.personas_dir)
+    _bring_personas(config.gateway)
     personas = Personas(
         config.gateway.personas_folder,
         tuple(HEADINGS),
@@ -149,6 +151,8 @@ async def _run(
         open_transcriber(config.transcribe, environment) as transcriber,
     ):
         redactor.learn_one(hooks.secret)
+        if (follower := make_persona_follower(config, personas, store)) is not None:
+            await follower.follow()
         await _erasures(config, store, personas).carry_out()  # what came while it stood by
         sandboxing = await _sandboxing(config, environment, personas)
         _prepare(config.gateway.data_dir)
@@ -185,12 +189,15 @@ def _erasures(config: Config, store: Store, personas: Personas) -> MachineErasur
     return MachineErasures(store, config.gateway.data_dir, kept)
 
 
-def _bring_personas(folder: Path) -> None:
+def _bring_personas(gateway: GatewayTable) -> None:
+    folder, first = gateway.personas_dir, not (gateway.personas_dir / RECORD).exists()
     try:
         names = bring_shipped(folder)
     except ConfigError as error:
         log.warning("personas.not_copied", reason=error.say)
         return
+    if first and names:  # a new folder has nothing of what was agreed on
+        (gateway.data_dir / AGREED).unlink(missing_ok=True)
     if names:
         log.info("personas.copied", folder=str(folder), names=names)
 

@@ -23,10 +23,28 @@ from gateway.sessions.opener import Opener, SessionOpener
 from gateway.sessions.pool import SessionPool
 from gateway.sessions.sandbox import Sandboxing
 from gateway.sessions.sessions import AgentProgram
+from gateway.settings.config import Config
+from gateway.settings.personas.personas import Personas
+from store.database import Store
 
 if TYPE_CHECKING:  # it brings the client of NATS, which only who has workers needs
     from adapters.cli.hooks import HookListener
+    from gateway.personas.following import PersonaFollower
     from gateway.workers.opener import Workers
+
+
+def make_persona_follower(
+    config: Config, personas: Personas, store: Store
+) -> PersonaFollower | None:
+    """Of a database that several gateways may know."""
+    if store.dialect == "sqlite":
+        return None
+    from gateway.personas.following import PersonaFollower
+
+    gateway = config.gateway
+    return PersonaFollower(
+        personas, store, folder=gateway.personas_dir, data_dir=gateway.data_dir, clock=clock
+    )
 
 
 def make_persona_service(context: Context) -> PersonaService:
@@ -37,6 +55,7 @@ def make_persona_service(context: Context) -> PersonaService:
         own_folder=context.config.gateway.personas_dir,
         audit=context.audit,
         changed=lambda: context.bus.publish(PersonasChanged()),
+        follower=make_persona_follower(context.config, context.personas, context.store),
     )
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from contract.chat import Room, Speaker
 from contract.errors import ConfigError
@@ -26,6 +27,12 @@ from gateway.settings.personas.files import (
 )
 from gateway.settings.personas.personas import FrontMatter, Persona, Personas, check_persona
 from gateway.settings.personas.shipped import bring_shipped
+from store.health import StoreRefusal
+
+if TYPE_CHECKING:  # only who knows a server needs it
+    from gateway.personas.following import PersonaFollower
+
+LOOK_S = 0.5
 
 State = Literal["good", "broken", "deleted"]
 
@@ -54,14 +61,16 @@ class PersonaService:
         own_folder: Path,
         audit: Audit,
         changed: Callable[[], object] = lambda: None,
+        follower: PersonaFollower | None = None,
     ) -> None:
         """own_folder: where edits go when the personas in use are those that come with Moot.
-        changed: told of every edit."""
+        changed: told of every edit. follower: None where no other gateway knows the database."""
         self._personas = personas
         self.versions = versions
         self._own_folder = own_folder
         self._audit = audit
         self._changed = changed
+        self._follower = follower
         self._numbers: dict[str, tuple[str, int]] = {}  # of the text that each has now
         self._lock = asyncio.Lock()
 
@@ -165,16 +174,41 @@ class PersonaService:
         return self._numbers[persona.name][1]
 
     async def catch_up(self) -> None:
-        """Note what was edited or deleted outside of Moot since the last look."""
+        """Note what was edited or deleted outside of Moot since the last look, and follow the lead;
+        whoever stands by notes nothing."""
         self._personas.refresh()
         async with self._lock:
-            for persona in list(self._personas.good.values()):
-                if self._numbers.get(persona.name, ("",))[0] != persona.text:
-                    await self._keep(persona.name, persona.text, "file")
-            here = {*self._personas.good, *self._personas.problems}
-            for name, version in (await self.versions.newest()).items():
-                if name not in here and not version.deleted:
-                    await self._bury(name, None)
+            if not self.versions.read_only:
+                await self._note_files()
+            followed = await self._follow()
+        if followed:
+            self._changed()
+
+    async def _note_files(self) -> None:
+        for persona in list(self._personas.good.values()):
+            if self._numbers.get(persona.name, ("",))[0] != persona.text:
+                await self._keep(persona.name, persona.text, "file")
+        here = {*self._personas.good, *self._personas.problems}
+        for name, version in (await self.versions.newest()).items():
+            if name not in here and not version.deleted:
+                await self._bury(name, None)
+
+    async def _follow(self) -> bool:
+        return self._follower is not None and await self._follower.follow()
+
+    async def watch(self) -> None:
+        """Follow the lead until it is cancelled. Where this one leads, a file that changed counts
+        once it is the same at two looks; what is changed on the page counts at once."""
+        before: object = None
+        handled: object = None
+        while self._follower is not None:
+            await asyncio.sleep(LOOK_S)
+            with suppress(StoreRefusal, OSError):  # the store and the follower tell of it
+                now = self._personas.stats()
+                if self.versions.read_only or (now == before and now != handled):
+                    await self.catch_up()
+                    handled = now
+                before = now
 
     async def _keep(self, name: str, text: str, why: Why, by: Speaker | None = None) -> Version:
         version = await self.versions.note(name, text, why, by)
@@ -248,6 +282,7 @@ class PersonaService:
             remove(self.folder, name)
             self._personas.refresh()
             version = await self._bury(name, by)
+            await self._follow()
         await self._tell(name, "delete", version, by, room)
         return version
 
@@ -260,6 +295,7 @@ class PersonaService:
             await asyncio.to_thread(write_text, self.folder, name, text)
             self._personas.refresh()
             version = await self._keep(name, text, why, by)
+            await self._follow()
         await self._tell(name, why, version, by, room)
         return version
 

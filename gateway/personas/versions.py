@@ -10,8 +10,9 @@ from sqlalchemy import Connection, Row, func, select
 
 from contract.chat import Speaker
 from contract.values import dataclass
-from store.database import Store
-from store.gateway_schema import persona_versions
+from gateway.settings.personas.files import digest
+from store.database import Store, insert_of
+from store.gateway_schema import persona_files, persona_versions
 from store.timestamps import micros, moment
 
 Why = Literal["file", "page", "rollback", "delete"]
@@ -44,6 +45,19 @@ class Version:
         return f"{how[self.why]} {who}"
 
 
+@dataclass(frozen=True, slots=True)
+class CurrentVersion:
+    """The version that a file is to have on each machine. digest: see `text_mark`."""
+
+    number: int
+    digest: str
+
+
+def text_mark(text: str | None) -> str:
+    """The digest of a file's text; "": there is no file."""
+    return "" if text is None else digest(text.encode("utf-8"))
+
+
 class Versions:
     """Versions of personas' files; they are only ever added to."""
 
@@ -51,9 +65,18 @@ class Versions:
         self._store = store
         self._clock = clock
 
+    @property
+    def read_only(self) -> bool:
+        """True where another gateway leads: nothing can be noted."""
+        return self._store.read_only
+
     async def note(self, name: str, text: str, why: Why, by: Speaker | None = None) -> Version:
         """Add a form, unless it is the newest one already; return the newest."""
-        values = {
+        values = self._values(name, text, why, by)
+        return await self._store.write(lambda connection: _note(connection, values))
+
+    def _values(self, name: str, text: str, why: Why, by: Speaker | None) -> dict[str, Any]:
+        return {
             "name": name,
             "text": text,
             "why": why,
@@ -61,7 +84,6 @@ class Versions:
             "by_name": by.proven.name if by else None,
             "at": micros(self._clock()),
         }
-        return await self._store.write(lambda connection: _note(connection, values))
 
     async def of(self, name: str) -> list[Version]:
         """All of one persona, the newest first."""
@@ -78,6 +100,37 @@ class Versions:
         last = select(func.max(_TABLE.seq)).group_by(_TABLE.name)
         query = select(persona_versions).where(_TABLE.seq.in_(last)).order_by(_TABLE.name)
         return {version.name: version for version in await self._read(query)}
+
+    async def knows(self, name: str, text: str) -> bool:
+        """True if one of them has this text."""
+        query = select(_TABLE.number).where(_TABLE.name == name, _TABLE.text == text).limit(1)
+        return await self._store.read(lambda c: c.execute(query).first() is not None)
+
+    async def current(self) -> dict[str, CurrentVersion]:
+        """Those that files are to have on each machine, by name."""
+        query = select(persona_files)
+        return await self._store.read(
+            lambda c: {row.name: CurrentVersion(row.number, row.digest) for row in c.execute(query)}
+        )
+
+    async def put(self, name: str, text: str | None) -> None:
+        """Note a form that a file got outside of Moot, None: it is gone, unless it is noted; it is
+        what the file is to have on each machine."""
+        values = self._values(name, text or "", "delete" if text is None else "file", None)
+        mark = text_mark(text)
+
+        def work(connection: Connection) -> None:
+            number = _note(connection, values).number
+            new = insert_of(self._store)(persona_files)
+            connection.execute(
+                new.on_conflict_do_update(
+                    index_elements=[persona_files.c.name],
+                    set_={"number": new.excluded.number, "digest": new.excluded.digest},
+                ),
+                {"name": name, "number": number, "digest": mark},
+            )
+
+        await self._store.write(work)
 
     async def _read(self, query: Any) -> list[Version]:
         return await self._store.read(

@@ -30,6 +30,7 @@ from store.gateway_schema import (
     page_tokens,
     page_users,
     pairings,
+    persona_files,
     persona_versions,
     refusals,
     room_settings,
@@ -64,7 +65,7 @@ COVERED: tuple[Table, ...] = (
     posts, decisions, tool_uses, observations, insights, landmarks, episodes, staging,
     fact_speakers, facts, sessions, agent_sessions, pointers, model_calls, turns, messages, rooms,
     tombstones, bot_states, bot_keys, house, commits, audit_head, worker_erasures,
-    machine_erasures,
+    machine_erasures, persona_files,
 )  # fmt: skip
 """Every table there is, in the order in which rows may go."""
 

@@ -520,6 +520,13 @@ CREATE TABLE machine_erasures (
 	PRIMARY KEY (act, what, digest)
 );
 
+CREATE TABLE persona_files (
+	name VARCHAR NOT NULL, 
+	number INTEGER NOT NULL, 
+	digest VARCHAR NOT NULL, 
+	PRIMARY KEY (name)
+);
+
 CREATE INDEX ix_agent_sessions_scope ON agent_sessions (scope, persona);
 
 CREATE INDEX ix_audit_by ON audit (by_id);
@@ -606,4 +613,4 @@ CREATE INDEX ix_usage_person ON usage (person_id, at);
 
 CREATE INDEX ix_usage_room ON usage (room_id, at);
 
-INSERT INTO alembic_version (version_num) VALUES ('0023');
+INSERT INTO alembic_version (version_num) VALUES ('0024');

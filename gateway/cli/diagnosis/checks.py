@@ -18,6 +18,7 @@ from gateway.cli.diagnosis.data_folder import check_audit, check_data, check_fol
 from gateway.cli.diagnosis.files import check_files
 from gateway.cli.diagnosis.finding import Finding, Installation
 from gateway.cli.diagnosis.machine import check_clocks, check_machine, check_page, check_port
+from gateway.cli.diagnosis.personas import check_followed
 from gateway.cli.diagnosis.platforms import check_platforms
 from gateway.cli.diagnosis.sources import check_sources
 from gateway.cli.diagnosis.store import check_store
@@ -45,6 +46,7 @@ EVERYTHING: Sequence[Check] = (
     check_secrets,
     check_configuration,
     check_file,
+    check_followed,
     check_sandbox,
     check_page,
     check_platforms,

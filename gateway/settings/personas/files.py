@@ -101,6 +101,17 @@ def remove(folder: Path, name: str) -> None:
         raise _unwritable(folder, error) from None
 
 
+def keep_aside(folder: Path, name: str) -> Path:
+    """Copy `name`.md to a file beside it that is no persona's. Raises ConfigError."""
+    try:
+        data = read_bytes(folder, name)
+        aside = folder / f"{name}.md.kept-{digest(data)[:8]}"
+        put(aside, data, 0o644)
+    except OSError as error:
+        raise _unwritable(folder, error) from None
+    return aside
+
+
 def is_writable(folder: Path) -> bool:
     """True if files can be made there."""
     return os.access(folder, os.W_OK | os.X_OK)

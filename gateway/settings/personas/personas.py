@@ -203,7 +203,7 @@ class Personas:
 
     def refresh(self) -> bool:
         """Read what changed since the last call (a stat a file); True if anything did."""
-        now = _stats(self.folder)
+        now = self.stats()
         if now == self._seen:
             return False
         for name in self._seen.keys() - now.keys():
@@ -216,6 +216,10 @@ class Personas:
                 self._read(name)
         self._seen = now
         return True
+
+    def stats(self) -> dict[str, tuple[int, ...]]:
+        """By the name of each file that is there, stats that change with it. Raises OSError."""
+        return _stats(self.folder)
 
     def _read(self, name: str) -> None:
         try:

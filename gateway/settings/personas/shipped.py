@@ -17,6 +17,7 @@ from gateway.settings.tables import SHIPPED_PERSONAS
 from gateway.settings.whole_file import put
 
 RECORD = ".shipped.json"  # name → SHA-256 of the copy that is Moot's to update; "": it is not
+AGREED = "personas.json"  # in the data directory: see gateway/personas/following.py
 SUMS = "SHA256SUMS"
 
 
@@ -31,8 +32,9 @@ def bring_shipped(folder: Path, source: Path = SHIPPED_PERSONAS) -> list[str]:
             return []
         folder.mkdir(parents=True, exist_ok=True)
         known = _read(record)
+        before = dict(known)
         written = _bring(known, folder, source)
-        if written or not record.exists():
+        if known != before or not record.exists():
             put(record, json.dumps(known, indent=2).encode() + b"\n", 0o644)
     except OSError as error:
         raise ConfigError(
@@ -48,15 +50,22 @@ def _bring(known: dict[str, str], folder: Path, source: Path) -> list[str]:
     for path in sorted((*source.glob("*.md"), *source.glob(SCHEMA))):
         copy, data = folder / path.name, path.read_bytes()
         mark = hashlib.sha256(data).hexdigest()
-        if path.name in known and (not copy.is_file() or _mark(copy) != known[path.name]):
+        there = _mark(copy) if copy.is_file() else None
+        if path.name in known and there not in (known[path.name], mark):
             continue  # edited or deleted
         if mark == known.get(path.name):
             continue
-        if path.name in known or not copy.exists():
+        if there != mark and (path.name in known or not copy.exists()):
             put(copy, data, 0o644)
             written.append(path.name)
         known[path.name] = mark if as_shipped.get(path.name) == mark else ""
     return written
+
+
+def is_as_shipped(folder: Path, name: str) -> bool:
+    """True if a persona's file is a copy that nobody edited. Raises OSError."""
+    mark = _read(folder / RECORD).get(f"{name}.md")
+    return bool(mark) and mark == _mark(folder / f"{name}.md")
 
 
 def _mark(file: Path) -> str:

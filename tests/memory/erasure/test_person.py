@@ -132,6 +132,7 @@ HANGS: dict[str, list[dict[str, Any]]] = {
     "refusals": [{"person_id": ANDI}],
     "usage": [{"person_id": ANDI}, {"turn_id": "t1"}],
     "persona_versions": [],  # of one file, which is the house's
+    "persona_files": [],  # likewise
     "room_settings": [{"scope": DM}],
     "schedules": [{"by_id": ANDI}],
     "tombstones": [],  # of who was deleted before
@@ -181,6 +182,7 @@ STAYS: dict[str, dict[str, Any]] = {
     "refusals": {"person_id": BUDI},
     "usage": {"person_id": BUDI, "turn_id": "b1"},
     "persona_versions": {"by_id": BUDI},
+    "persona_files": {},
     "room_settings": {"scope": ELSEWHERE},
     "schedules": {"by_id": BUDI},
     "tombstones": {},
