@@ -18,6 +18,7 @@ from store.database import Store, insert_of
 from store.kept import EDIT, KEPT, PRIVATE, kept_values
 from store.schema import messages, rooms
 from store.timestamps import micros, moment
+from store.together import Written
 from store.window import MESSAGES, THERE, WINDOW, WITHIN
 
 
@@ -97,6 +98,16 @@ _PEOPLE = (
 )
 _SAID_BY = ("sender_id", "sender_name", "sender_type")
 _OWN = ("scope", "persona", "turn_id", "hop", "content", "private", *_SAID_BY)
+_EMPTY: dict[str, Any] = {
+    "reply_to": None,
+    "mention": None,
+    "persona": None,
+    "turn_id": None,
+    "meta": {},
+    "attachments": [],
+}
+_FIRST = ("room_id", "message_id", "thread_id", "sent_at", "received_at", "include_in_memory")
+_OF_ANSWER = {*_FIRST, *_OWN, *_EMPTY}
 LATEST = 2**62  # after every message
 UNDONE = "(taken back, it stands no more) "
 EDITED = "(edited) "
@@ -115,14 +126,14 @@ class Transcript:
             .returning(_C.seq)
         )
         answer = insert(messages)
-        self._add_answer = answer.on_conflict_do_update(
-            index_elements=["room_id", "message_id"],
-            set_={name: answer.excluded[name] for name in _OWN},
-        ).returning(_C.seq)
-        self._add_work = answer.on_conflict_do_update(
-            index_elements=["room_id", "message_id"],
-            set_={name: answer.excluded[name] for name in (*_OWN, "meta", "attachments")},
-        ).returning(_C.seq)
+        answer = answer.values({name: bindparam(name) for name in sorted(_OF_ANSWER)})
+        self._add_answer, self._add_work = (
+            answer.on_conflict_do_update(
+                index_elements=["room_id", "message_id"],
+                set_={name: answer.excluded[name] for name in changed},
+            ).returning(_C.seq)
+            for changed in (_OWN, (*_OWN, "meta", "attachments"))
+        )
         new = insert(rooms)
         self._keep_room = new.on_conflict_do_update(
             index_elements=["id"],
@@ -170,9 +181,8 @@ class Transcript:
         """True if a message belongs to a scope."""
         return bool(connection.execute(_BY_SEQ, {"of": seq}).one().scope == scope)
 
-    def add_answer(
+    def answer(
         self,
-        connection: Connection,
         *,
         room_id: str,
         message_id: str,
@@ -185,8 +195,9 @@ class Transcript:
         text: str,
         now: datetime,
         more: Mapping[str, Any] | None = None,
-    ) -> int:
-        """Store what one of our own personas said; return its seq. more: its meta, attachments.
+    ) -> Written:
+        """How to store what one of our own personas said; it gives its seq. more: its meta,
+        attachments.
 
         Another of our bots in the room may have heard it before we knew that it was posted.
         """
@@ -208,8 +219,7 @@ class Transcript:
             "include_in_memory": True,  # what it answers decides
             **(more or {}),
         }
-        put = self._add_work if more else self._add_answer
-        return int(connection.execute(put, values).scalar_one())
+        return self._add_work if more else self._add_answer, values
 
     def undo(self, connection: Connection, turn_id: str) -> Sequence[int]:
         """Mark what was said in a turn as taken back; it is remembered no more. Returns seqs."""
@@ -363,16 +373,6 @@ class Transcript:
             ]
 
         return await self._store.read(work)
-
-
-_EMPTY: dict[str, Any] = {
-    "reply_to": None,
-    "mention": None,
-    "persona": None,
-    "turn_id": None,
-    "meta": {},
-    "attachments": [],
-}
 
 
 def _messages(

@@ -23,7 +23,7 @@ from gateway.core.ledger import (
     Turn,
     TurnRequest,
 )
-from gateway.core.sql_posts import SqlPosts
+from gateway.core.sql_posts import SqlPosts, marked
 from gateway.core.sql_rows import (
     ASKED,
     LAST_QUESTION,
@@ -42,6 +42,7 @@ from gateway.core.sql_sessions import SqlSessions
 from store.database import Store, insert_of
 from store.schema import ONCE_A_MESSAGE, turns
 from store.timestamps import micros
+from store.together import Written, execute_together
 from store.transcript import Transcript
 from store.turn_metrics import figure
 
@@ -210,8 +211,7 @@ class SqlLedger(SqlSessions, SqlPosts):
         self._begun.pop(outcome.id, None)
 
         def work(connection: Connection) -> list[Post]:
-            save(connection, changed)
-            made = self._plan(connection, outcome.id, plan, now)
+            made = self._plan(connection, outcome.id, plan, now, saved(changed))
             return made or posts_of(connection, outcome.id)
 
         return changed, await self._store.write(work, small=True)
@@ -231,11 +231,13 @@ class SqlLedger(SqlSessions, SqlPosts):
         changed = entered(turn, "posted", now)
 
         def work(connection: Connection) -> tuple[int | None, tuple[Turn, ...]]:
-            self._end(connection, changed, posts)
+            if len(posts) > 1:  # statements are built for one
+                connection.execute(MARK, [marked(post)[1] for post in posts])
+            end = self._end(changed, posts if len(posts) == 1 else ())
             if not turn.answer or not posts:
+                execute_together(connection, *end)
                 return None, ()
-            seq = self._transcript.add_answer(
-                connection,
+            answer = self._transcript.answer(
                 room_id=turn.room.id,
                 message_id=posts[0].platform_id or posts[0].key,
                 scope=turn.scope,
@@ -248,6 +250,7 @@ class SqlLedger(SqlSessions, SqlPosts):
                 more=_beside(turn) or None,
                 now=now,
             )
+            seq = int(execute_together(connection, *end, answer).scalar_one())
             if not wanted:
                 return seq, ()
             asked = _Asked(seq, micros(now), turn.scope, turn.room)
@@ -259,17 +262,11 @@ class SqlLedger(SqlSessions, SqlPosts):
     async def dropped(self, turn: Turn, now: datetime) -> Turn:
         """Its message was deleted while it waited."""
         changed = entered(turn, "dropped", now)
-        await self._store.write(partial(self._end, turn=changed), small=True)
+        await self._store.write(lambda c: execute_together(c, *self._end(changed)), small=True)
         return changed
 
-    def _end(self, connection: Connection, turn: Turn, posts: Sequence[Post] = ()) -> None:
+    def _end(self, turn: Turn, posts: Sequence[Post] = ()) -> list[Written]:
         """Its last state, where its posts are, and its figure for lists and plots."""
-        marks = [
-            {"of": post.key, "platform_id": post.platform_id, "state": post.state} for post in posts
-        ]
-        if marks:
-            connection.execute(MARK, marks)
-        save(connection, turn)
         row = figure(state=turn.state, states=turn.states, record=turn.record, fault=turn.fault)
         row |= {
             "seq": turn.seq,
@@ -278,7 +275,7 @@ class SqlLedger(SqlSessions, SqlPosts):
             "room_id": turn.room.id,
             "command": not turn.was_asked and turn.fault is None,
         }
-        connection.execute(self._put_figure, row)
+        return [*map(marked, posts), saved(turn), (self._put_figure, row)]
 
     async def open_turns(self) -> list[Turn]:
         """Turns that are not posted or dropped, in their order."""
@@ -352,13 +349,20 @@ class SqlLedger(SqlSessions, SqlPosts):
         turn_id: str,
         plan: Sequence[tuple[PostKind, str]],
         now: datetime,
+        *before: Written,
     ) -> list[Post]:
-        """Write the final posts; a draft that is there becomes the first of them."""
+        """Write the final posts; a draft that is there becomes the first of them. before: what is
+        written with the first, or alone where there is none."""
         new = [
             Post(f"{turn_id}:{number}", turn_id, number, kind, text, "planned", None, micros(now))
             for number, (kind, text) in enumerate(plan)
         ]
-        return [self.put_post(connection, post) for post in new]
+        if before and not new:
+            execute_together(connection, *before)
+        return [
+            self.put_post(connection, post, *(() if number else before))
+            for number, post in enumerate(new)
+        ]
 
     async def posts(self, turn_id: str) -> list[Post]:
         """The posts of a turn in their order."""
@@ -382,6 +386,11 @@ def entered(turn: Turn, state: State, now: datetime) -> Turn:
 
 
 def save(connection: Connection, turn: Turn) -> None:
+    execute_together(connection, saved(turn))
+
+
+def saved(turn: Turn) -> Written:
+    """How its row is written."""
     values = {
         "of": turn.id,
         "state": turn.state,
@@ -393,7 +402,7 @@ def save(connection: Connection, turn: Turn) -> None:
         "ended_by": turn.ended_by,
         "fault": turn.fault,
     }
-    connection.execute(SAVE, values)
+    return SAVE, values
 
 
 def posts_of(connection: Connection, turn_id: str) -> list[Post]:

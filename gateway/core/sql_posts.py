@@ -8,7 +8,7 @@ from functools import partial
 from operator import methodcaller
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, bindparam, select
 
 from gateway.core.ledger import Post, Turn
 from gateway.core.sql_rows import (
@@ -25,6 +25,24 @@ from gateway.core.sql_rows import (
 from store.database import Store, insert_of
 from store.schema import messages, posts
 from store.timestamps import micros, moment
+from store.together import Written, execute_together
+
+_POST = (
+    "key",
+    "turn_id",
+    "number",
+    "kind",
+    "text",
+    "state",
+    "platform_id",
+    "drafted",
+    "created_at",
+)
+
+
+def marked(post: Post) -> Written:
+    """How it is written that a post is where it is."""
+    return MARK, {"of": post.key, "platform_id": post.platform_id, "state": post.state}
 
 
 class SqlPosts:
@@ -32,7 +50,7 @@ class SqlPosts:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        new_post = insert_of(store)(posts)
+        new_post = insert_of(store)(posts).values({name: bindparam(name) for name in _POST})
         self._put_post = new_post.on_conflict_do_update(
             index_elements=["key"],
             set_={name: new_post.excluded[name] for name in ("kind", "text", "state")},
@@ -92,26 +110,17 @@ class SqlPosts:
     async def _add_post(self, post: Post) -> Post:
         return await self._store.write(partial(self.put_post, post=post), small=True)
 
-    def put_post(self, connection: Connection, post: Post) -> Post:
-        """Write a post. One that has its key keeps what the platform knows it by, and its age."""
-        values = {
-            "key": post.key,
-            "turn_id": post.turn_id,
-            "number": post.number,
-            "kind": post.kind,
-            "text": post.text,
-            "state": post.state,
-            "platform_id": post.platform_id,
-            "drafted": post.drafted,
-            "created_at": post.created_at,
-        }
-        platform_id, drafted, created_at = connection.execute(self._put_post, values).one()
+    def put_post(self, connection: Connection, post: Post, *before: Written) -> Post:
+        """Write a post. One that has its key keeps what the platform knows it by, and its age.
+        before: what is written with it."""
+        new = (self._put_post, {name: getattr(post, name) for name in _POST})
+        kept = execute_together(connection, *before, new).one()
         return replace(
             post,
-            platform_id=platform_id,
-            drafted=drafted,
-            created_at=created_at,
-            uncertain=drafted and platform_id is None,
+            platform_id=kept.platform_id,
+            drafted=kept.drafted,
+            created_at=kept.created_at,
+            uncertain=kept.drafted and kept.platform_id is None,
         )
 
     async def sent(self, post: Post, platform_id: str) -> Post:
@@ -119,8 +128,7 @@ class SqlPosts:
         changed = replace(post, platform_id=platform_id)
         if post.state != "draft":
             changed = replace(changed, state="sent")
-        values = {"of": post.key, "platform_id": platform_id, "state": changed.state}
-        await self._store.write(methodcaller("execute", MARK, values), small=True)
+        await self._store.write(methodcaller("execute", *marked(changed)), small=True)
         return changed
 
     async def known_posts(self, room_id: str) -> frozenset[str]:

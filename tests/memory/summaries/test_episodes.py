@@ -101,10 +101,11 @@ class Desk:
                 )
             )  # fmt: skip
             by = Speaker(f"bot:{persona}", persona, "bot")
-            return self.transcript.add_answer(
-                connection, room_id=ROOM.id, message_id=f"a{asked}", scope=scope, thread_id=None,
+            statement, values = self.transcript.answer(
+                room_id=ROOM.id, message_id=f"a{asked}", scope=scope, thread_id=None,
                 by=by, persona=persona, turn_id=f"t{asked}", hop=1, text=text, now=self.now,
             )  # fmt: skip
+            return int(connection.execute(statement, values).scalar_one())
 
         return await self.store.write(work)
 
