@@ -210,7 +210,7 @@ class CatchUp:
             self._tell_once(
                 f"the server takes no webhook ({error}): its history is read every {_ALONE_S:g} s; "
                 f"to be called sooner, add {self._webhook.shown(base)} in the server's settings "
-                "(the secret: BLUEBUBBLES_SECRET, or the file webhook_secret of the bot)",
+                "(the secret: BLUEBUBBLES_SECRET, or what is kept as webhook_secret of the bot)",
                 self._told,
             )
 

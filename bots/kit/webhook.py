@@ -5,21 +5,18 @@ For servers that sign nothing, or nothing that we can check.
 
 from __future__ import annotations
 
-import asyncio
 import hmac
 import re
 import secrets
 import socket
 from collections.abc import Mapping
 from ipaddress import ip_address
-from pathlib import Path
 from typing import ClassVar
 
 import structlog
 from aiohttp import web
 from yarl import URL
 
-from bots.kit.files import write
 from bots.kit.platform_bot import BotSetup
 from contract.errors import ConfigError, MootError
 
@@ -28,6 +25,9 @@ log = structlog.stdlib.get_logger("moot.bots")
 # A message with everything around it takes a few thousand bytes; its files don't travel here.
 _MOST_BODY_BYTES = 1_000_000
 _JSON: Mapping[str, str] = {"Cache-Control": "no-store"}
+
+KEPT = "webhook_secret"
+"""The name under which the secret is kept."""
 
 SECRET = re.compile(r"[A-Za-z0-9_-]{16,128}")
 """The characters that may stand in an address unescaped, and can't be guessed."""
@@ -57,11 +57,25 @@ class SecretPath:
         return [web.post(self.folder + "{secret}", self._enter)]
 
     async def open(self) -> None:
-        """Let in whoever has the secret; nobody came in before. Raises ConfigError, OSError."""
+        """Let in whoever has the secret; nobody came in before. Raises MootError, OSError."""
         if self._given is None:
-            self._given = await asyncio.to_thread(kept_secret, self._setup.own_dir)
+            self._given = await self._kept()
             self._setup.secret_found(self._given)
         self._secret = self._given
+
+    async def _kept(self) -> str:
+        """The secret that is kept; made when there is none."""
+        kept = self._setup.secrets
+        if (found := await kept.read(KEPT)) is None:
+            made = secrets.token_urlsafe(32)
+            await kept.write(KEPT, made)
+            return made
+        if not SECRET.fullmatch(found.strip()):
+            raise ConfigError(
+                f"{self.platform} bot {self._bot!r}: its {KEPT} is no secret: delete it, and a new "
+                "one is made"
+            )
+        return found.strip()
 
     def url(self, base: str) -> str:
         """The address at which the server finds us, as it reaches `base`."""
@@ -160,22 +174,3 @@ def _address_towards(host: str, port: int) -> str:
             return str(probe.getsockname()[0])
     except OSError:
         return "127.0.0.1"
-
-
-# ── The secret ──────────────────────────────────────────────────────────────────────────
-
-
-def kept_secret(folder: Path) -> str:
-    """The webhook's secret; made when there is none. Raises ConfigError, OSError.
-
-    Blocks its thread.
-    """
-    path = folder / "webhook_secret"
-    if path.exists():
-        secret = path.read_text(encoding="ascii", errors="replace").strip()
-        if not SECRET.fullmatch(secret):
-            raise ConfigError(f"{path} holds no secret: delete it, and a new one is made")
-        return secret
-    secret = secrets.token_urlsafe(32)
-    write(path, secret.encode())
-    return secret

@@ -44,7 +44,7 @@ log = structlog.stdlib.get_logger("moot.backup")
 SECRET_FILES = frozenset(  # below data/bots/<name>
     {
         *("account.json", "keys.db", "recovery-key", "webhook_secret"),
-        *("account.json.moved", "keys.db.moved", "recovery-key.moved"),
+        *("account.json.moved", "keys.db.moved", "recovery-key.moved", "webhook_secret.moved"),
     }
 )
 WITHOUT_KEYS = f"--exclude-table-data={bot_keys.name}"

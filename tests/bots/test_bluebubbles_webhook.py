@@ -35,6 +35,40 @@ async def test_the_secret_lies_where_nobody_else_reads_it_and_stays(
         assert URL(server.webhooks[-1]["url"]).path == first.path
 
 
+class Secrets:
+    """Secrets that lie in memory."""
+
+    rows = None
+
+    def __init__(self, **values: str) -> None:
+        self.values = values
+
+    async def read(self, name: str) -> str | None:
+        return self.values.get(name)
+
+    async def write(self, name: str, value: str) -> None:
+        self.values[name] = value
+
+
+@pytest.mark.parametrize("before", [{}, {"webhook_secret": "one-that-was-kept\n"}])
+async def test_the_secret_is_kept_where_the_bots_secrets_are(
+    server: BlueBubblesDouble, tmp_path: Path, before: dict[str, str]
+) -> None:
+    kept = Secrets(**before)
+    async with at_work(server, tmp_path, Inbox(), kept_secrets=kept):
+        secret = URL(server.webhooks[-1]["url"]).name
+    assert secret == kept.values["webhook_secret"].strip()
+    assert list(tmp_path.rglob("webhook_secret")) == []
+
+
+async def test_what_is_kept_and_is_no_secret_lets_nobody_in(
+    server: BlueBubblesDouble, tmp_path: Path
+) -> None:
+    bot = make_bot(server, tmp_path, kept_secrets=Secrets(webhook_secret=""))
+    with pytest.raises(ConfigError, match="its webhook_secret is no secret: delete it"):
+        await bot.run(Inbox().receive)
+
+
 async def test_who_does_not_know_the_secret_finds_nothing(
     server: BlueBubblesDouble, tmp_path: Path
 ) -> None:
