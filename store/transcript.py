@@ -8,48 +8,17 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Connection, Select, bindparam, func, or_, select, update
+from sqlalchemy import Connection, bindparam, func, or_, select, update
 
-from contract.briefing import TranscriptLine
-from contract.chat import Attachment, Deleted, Edited, Inbound, Room, Speaker, through_of
+from contract.chat import Deleted, Edited, Inbound, Room, Speaker
 from contract.private import kind_of_private, may_be_private
-from contract.values import dataclass
 from store.database import Store, insert_of
 from store.kept import EDIT, KEPT, PRIVATE, kept_values
+from store.rows import StoredMessage, messages_of
 from store.schema import messages, rooms
 from store.timestamps import micros, moment
 from store.together import Written
 from store.window import MESSAGES, THERE, WINDOW, WITHIN
-
-
-@dataclass(frozen=True, slots=True)
-class StoredMessage:
-    """A message as it lies on disk. seq orders all messages by their arrival."""
-
-    seq: int
-    room_id: str
-    message_id: str
-    scope: str
-    thread_id: str | None
-    reply_to: str | None
-    by: Speaker
-    persona: str | None
-    turn_id: str | None
-    hop: int
-    content: str
-    original: str | None
-    sent_at: datetime
-    edited_at: datetime | None
-    deleted: bool
-    attachments: tuple[Attachment, ...]
-    meta: dict[str, Any]
-
-    def line(self, *, edited: bool = False) -> TranscriptLine:
-        """The message as the composer is given it. edited: its reader knows another text of it."""
-        mark = UNDONE if "undone" in self.meta else EDITED if edited else ""
-        text = f"{mark}{self.content}" if mark else self.content
-        return TranscriptLine(str(self.seq), self.by, text, self.sent_at, self.attachments)
-
 
 # Statements are built once: building costs more than running them.
 _C = messages.c
@@ -109,8 +78,6 @@ _EMPTY: dict[str, Any] = {
 _FIRST = ("room_id", "message_id", "thread_id", "sent_at", "received_at", "include_in_memory")
 _OF_ANSWER = {*_FIRST, *_OWN, *_EMPTY}
 LATEST = 2**62  # after every message
-UNDONE = "(taken back, it stands no more) "
-EDITED = "(edited) "
 
 
 class Transcript:
@@ -281,7 +248,7 @@ class Transcript:
         """
         where: dict[str, Any] = {"scope": scope, "size": size, "after": after, "trigger": trigger}
         where |= {"persona": persona, "session_thread": thread}
-        return await self._store.read(partial(_messages, query=WINDOW, where=where), small=True)
+        return await self._store.read(partial(messages_of, query=WINDOW, where=where), small=True)
 
     async def seqs_within(
         self, scope: str, first: int, last: int, persona: str, thread: str
@@ -299,12 +266,12 @@ class Transcript:
     ) -> list[StoredMessage]:
         """The newest 15 earlier messages of a thread within the scope, its root included."""
         where = {"room": room_id, "scope": scope, "thread": thread_id, "before": before}
-        found = await self._store.read(partial(_messages, query=_THREAD, where=where), small=True)
+        found = await self._store.read(partial(messages_of, query=_THREAD, where=where), small=True)
         return found[::-1]
 
     async def get(self, seq: int) -> StoredMessage | None:
         """One message by its seq."""
-        one = partial(_messages, query=_BY_SEQ, where={"of": seq})
+        one = partial(messages_of, query=_BY_SEQ, where={"of": seq})
         found = await self._store.read(one, small=True)
         return found[0] if found else None
 
@@ -320,7 +287,7 @@ class Transcript:
             if before is not None:
                 end = connection.execute(_SEQ_BY_ID, {"room": room_id, "id": before}).scalar()
             where = {"room": room_id, "before": end or 0, "size": limit}
-            return _messages(connection, _PAGE, where)[::-1]
+            return messages_of(connection, _PAGE, where)[::-1]
 
         return await self._store.read(work)
 
@@ -330,7 +297,7 @@ class Transcript:
         def work(connection: Connection) -> list[StoredMessage]:
             seq = connection.execute(_SEQ_BY_ID, {"room": room_id, "id": start}).scalar()
             where = {"room": room_id, "start": LATEST if seq is None else seq, "size": limit}
-            return _messages(connection, _ONWARD, where)
+            return messages_of(connection, _ONWARD, where)
 
         return await self._store.read(work)
 
@@ -375,39 +342,6 @@ class Transcript:
         return await self._store.read(work)
 
 
-def _messages(
-    connection: Connection, query: Select[Any], where: Mapping[str, Any]
-) -> list[StoredMessage]:
-    return [
-        StoredMessage(
-            seq=row.seq,
-            room_id=row.room_id,
-            message_id=row.message_id,
-            scope=row.scope,
-            thread_id=row.thread_id,
-            reply_to=row.reply_to,
-            by=Speaker(
-                row.sender_id,
-                row.sender_name,
-                row.sender_type,
-                row.mention,
-                through=through_of(row.meta),
-            ),
-            persona=row.persona,
-            turn_id=row.turn_id,
-            hop=row.hop,
-            content=row.content,
-            original=row.original,
-            sent_at=moment(row.sent_at),
-            edited_at=None if row.edited_at is None else moment(row.edited_at),
-            deleted=row.deleted_at is not None,
-            attachments=tuple(Attachment(**item) for item in row.attachments),
-            meta=row.meta,
-        )
-        for row in connection.execute(query, where)
-    ]
-
-
 def _find(connection: Connection, room_id: str, message_id: str) -> StoredMessage | None:
-    found = _messages(connection, _BY_ID, {"room": room_id, "id": message_id})
+    found = messages_of(connection, _BY_ID, {"room": room_id, "id": message_id})
     return found[0] if found else None

@@ -10,7 +10,7 @@ from gateway.access.role_words import many_with
 from gateway.audit.audit import Audit
 from gateway.core.ledger import Turn
 from gateway.core.quoting import quoted
-from store.transcript import StoredMessage
+from store.rows import StoredMessage
 
 NAME_CHARS = 80
 

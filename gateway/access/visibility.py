@@ -16,7 +16,7 @@ from contract.values import dataclass
 from gateway.core.ledger import Turn
 from memory.members import Members
 from memory.scopes import Invocation
-from store.transcript import StoredMessage
+from store.rows import StoredMessage
 
 log = structlog.stdlib.get_logger("moot.roster")
 

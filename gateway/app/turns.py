@@ -34,7 +34,7 @@ from gateway.turns.threads import Threads
 from gateway.turns.turn import AgentCaller, TurnRunner
 from gateway.turns.voice import VoiceMessages
 from gateway.turns.windows import Windows
-from store.transcript import StoredMessage
+from store.rows import StoredMessage
 
 if TYPE_CHECKING:  # it brings the client of NATS, which only who has workers needs
     from gateway.workers.opener import Workers

@@ -17,8 +17,8 @@ from gateway.core.reading import ParsedCommand
 from gateway.settings.personas.personas import Persona, Personas
 from gateway.turns.commands import CommandReply, Commands
 from memory.scopes import home_scope
+from store.rows import StoredMessage
 from store.timestamps import micros
-from store.transcript import StoredMessage
 
 log = structlog.stdlib.get_logger("moot.rooms")
 

@@ -16,8 +16,9 @@ from memory.owner.forgetting import Forgotten
 from memory.owner.owner import Known, Owner
 from memory.recall.facts import StoredFact
 from memory.scopes import Invocation
+from store.rows import StoredMessage
 from store.timestamps import day
-from store.transcript import StoredMessage, Transcript
+from store.transcript import Transcript
 
 FACT_CHARS = 300
 LISTED = 200

@@ -9,7 +9,8 @@ from gateway.core.reading import Pin, reading_of
 from gateway.turns.commands import CommandRequest
 from memory.landmarks import Landmarks, NewLandmark
 from memory.readable import ReadableMessages
-from store.transcript import StoredMessage, Transcript
+from store.rows import StoredMessage
+from store.transcript import Transcript
 
 ECHOED_CHARS = 80
 LISTED_CHARS = 200

@@ -22,7 +22,7 @@ from gateway.core.quoting import quoted
 from gateway.settings.access import EVERYBODY, Role
 from gateway.settings.personas.personas import Persona
 from gateway.turns.commands import CommandRequest
-from store.transcript import StoredMessage
+from store.rows import StoredMessage
 
 HOW = phrase(
     "Say who and what: `!role @Olivia member`, or `guest`, `owner`, `none`; then `everywhere`."

@@ -15,7 +15,7 @@ from gateway.core.quoting import number_in, quoted
 from gateway.schedules.scheduled import Schedule
 from gateway.schedules.schedules import Schedules
 from gateway.turns.commands import CommandRequest
-from store.transcript import StoredMessage
+from store.rows import StoredMessage
 
 TEXT_CHARS = 100
 _VERBS = ("stop", "pause", "resume")

@@ -24,8 +24,9 @@ from gateway.settings.personas.personas import Persona
 from gateway.turns.commands import CommandRequest
 from memory.observations.rows import remove_turn
 from store.database import Store
+from store.rows import StoredMessage
 from store.timestamps import micros
-from store.transcript import StoredMessage, Transcript
+from store.transcript import Transcript
 
 QUOTED_CHARS = 60
 ENDED_WELL = (None, "stopped", "timeout")

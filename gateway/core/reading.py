@@ -16,7 +16,7 @@ from gateway.core.command_spec import CommandSpec
 from gateway.core.command_table import entry_of
 from gateway.core.typing_errors import surely_meant
 from memory.landmarks import KINDS
-from store.transcript import StoredMessage
+from store.rows import StoredMessage
 
 CODE_LINES = 20
 

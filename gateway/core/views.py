@@ -26,8 +26,8 @@ from contract.work import (
     recorded_work,
 )
 from gateway.core.ledger import Post, Turn, TurnState
+from store.rows import StoredMessage
 from store.timestamps import moment
-from store.transcript import StoredMessage
 
 
 @dataclass(frozen=True, slots=True)

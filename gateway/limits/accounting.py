@@ -16,7 +16,7 @@ from gateway.core.ledger import Turn, TurnRequest, TurnUsage
 from gateway.core.sql_ledger import SqlLedger
 from gateway.limits.limits import Limits
 from gateway.limits.usage import UsageBook
-from store.transcript import StoredMessage
+from store.rows import StoredMessage
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,8 +27,9 @@ from gateway.sessions.sessions import AgentProgram, SessionContext
 from gateway.settings.personas.personas import Persona
 from gateway.turns.prompt import Prompt, Prompts
 from memory.scopes import home_scope
+from store.rows import StoredMessage
 from store.timestamps import micros
-from store.transcript import StoredMessage, Transcript
+from store.transcript import Transcript
 
 NEVER = 1 << 62  # the seq of a message that is not stored: behind all that are
 ANSWER_S = 120.0  # for one answer; somebody sits before the page and waits

@@ -15,7 +15,7 @@ from contract.language import say
 from contract.values import dataclass
 from gateway.core.quoting import quoted
 from gateway.questions.open_question import PendingQuestion
-from store.transcript import StoredMessage
+from store.rows import StoredMessage
 
 LETTERS, DIGITS = "abcdefghjkmnpqrstuvwxyz", "23456789"  # none that looks like another
 TITLE_CHARS = 60

@@ -11,7 +11,7 @@ import structlog
 from memory.extraction.plain import MessageFacts
 from memory.layers import Spawn
 from memory.recall.recall import Recall
-from store.transcript import StoredMessage
+from store.rows import StoredMessage
 
 if TYPE_CHECKING:
     from memory.extraction.extraction import Extraction

@@ -25,7 +25,7 @@ from gateway.core.sql_ledger import SqlLedger
 from gateway.sessions.opener import SessionOpener
 from gateway.sessions.sessions import AgentProgram, KeptRecords, LiveSession, Waits, digest
 from gateway.settings.personas.personas import Persona
-from store.transcript import StoredMessage
+from store.rows import StoredMessage
 
 
 class SessionSlots:

@@ -19,7 +19,8 @@ from gateway.settings.personas.personas import Persona, Personas
 from gateway.turns.progress import TurnRun, destination_of
 from gateway.turns.queue import TurnQueues
 from memory.scopes import home_scope
-from store.transcript import StoredMessage, Transcript
+from store.rows import StoredMessage
+from store.transcript import Transcript
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,9 +30,10 @@ from gateway.turns.queue import TurnQueues
 from gateway.turns.routing import MessageRouter, Route
 from gateway.turns.typos import likely_typos
 from gateway.turns.voice import VoiceMessages
+from store.rows import StoredMessage
 from store.timestamps import moment
 from store.tombstones import Tombstones
-from store.transcript import StoredMessage, Transcript
+from store.transcript import Transcript
 
 log = structlog.stdlib.get_logger("moot.door")
 

@@ -17,7 +17,8 @@ from gateway.settings.personas.personas import Personas
 from memory.landmarks import Landmarks, NewLandmark
 from memory.readable import ReadableMessages
 from memory.scopes import home_scope
-from store.transcript import StoredMessage, Transcript
+from store.rows import StoredMessage
+from store.transcript import Transcript
 
 log = structlog.stdlib.get_logger("moot.pins")
 

@@ -27,7 +27,8 @@ from gateway.turns.turn_context import turn_context_of
 from gateway.turns.windows import Window, Windows
 from memory.given import NOTHING, GivenText
 from memory.layers import BriefRequest, LayerAnswers, Layers
-from store.transcript import StoredMessage, Transcript
+from store.rows import StoredMessage
+from store.transcript import Transcript
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ from gateway.core.ledger import Turn
 from gateway.sessions.sessions import SessionContext
 from memory.given import LAST, GivenText, ranges
 from memory.summaries.rows import LABEL_CHARS
-from store.transcript import StoredMessage, Transcript
+from store.rows import StoredMessage
+from store.transcript import Transcript
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,8 @@ from gateway.core.views import (
 from gateway.sessions.sessions import AgentProgram, LiveSession
 from gateway.settings.personas.personas import Persona
 from gateway.turns.prompt import known_by
+from store.rows import StoredMessage
 from store.timestamps import moment
-from store.transcript import StoredMessage
 
 
 def persona_view(persona: Persona, program: AgentProgram, accounts: Iterable[str]) -> PersonaView:

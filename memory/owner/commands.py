@@ -25,8 +25,8 @@ from memory.recall.facts import (
 )
 from memory.recall.recall import Recall
 from store.database import Store
+from store.rows import StoredMessage
 from store.schema import facts, insights, messages, rooms
-from store.transcript import StoredMessage
 
 _IS_KEPT = select(rooms.c.include_in_memory)
 

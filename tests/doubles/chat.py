@@ -16,8 +16,9 @@ from memory.readable import ReadableMessages
 from memory.recall.facts import StoredFact, facts_in
 from memory.scopes import home_scope
 from store.database import Store
+from store.rows import StoredMessage
 from store.schema import facts, metadata
-from store.transcript import StoredMessage, Transcript
+from store.transcript import Transcript
 from tests.doubles.migrated import migrated
 from tests.doubles.platform import ROOM, said
 

@@ -13,7 +13,7 @@ from contract.values import dataclass
 from gateway.core import views
 from gateway.core.views import MessageView
 from gateway.web.signin.caller import RequestRefused
-from store.transcript import StoredMessage
+from store.rows import StoredMessage
 
 
 class Messages(Protocol):
