@@ -7,6 +7,7 @@ import html
 import json
 import re
 import shlex
+import unicodedata
 import zlib
 from base64 import b32encode, b64decode, b64encode
 from binascii import Error as NoBase64
@@ -189,3 +190,39 @@ def base64_of(raw: bytes) -> Iterator[str]:
         text = b64encode(b"\0" * before + raw).decode()
         text = text[-(-before * 8 // 6) : (before + len(raw)) * 8 // 6]
         yield from (text, text.replace("+", "-").replace("/", "_"))
+
+
+# ── Letters ─────────────────────────────────────────────────────────────────────────────
+
+_STYLED = (
+    (0xFF01, 0xFF5F),
+    (0x1D400, 0x1D800),
+    (0x2460, 0x2500),
+    (0x2070, 0x2150),
+    (0x1F130, 0x1F16A),
+)
+
+
+def _plain_letters() -> Iterator[tuple[int, str]]:
+    for first, end in _STYLED:
+        for code in range(first, end):
+            plain = unicodedata.normalize("NFKC", chr(code))
+            if len(plain) == 1 and plain.isascii():
+                yield code, plain.lower()
+
+
+_PLAIN = dict(_plain_letters())  # full-width, mathematical and circled letters and digits
+
+_STYLED_LETTER = re.compile(
+    f"[{''.join(f'{chr(first)}-{chr(end - 1)}' for first, end in _STYLED)}]"
+)
+
+
+def small_of(text: str) -> str:
+    """In small letters as a keyboard has them, each where it was."""
+    small = text.lower()
+    if len(small) != len(text):
+        small = "".join(char if len(char.lower()) != 1 else char.lower() for char in text)
+    if small.isascii() or _STYLED_LETTER.search(small) is None:
+        return small
+    return small.translate(_PLAIN)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import re
 import tomllib
-import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
@@ -26,6 +25,7 @@ from gateway.core.encodings import (
     may_hold,
     packed,
     shown,
+    small_of,
     wide_base64,
 )
 
@@ -58,39 +58,6 @@ _WORDS = re.compile(r"[A-Za-z]+(?:[ _.-][A-Za-z]+)*")
 Value = TypeVar("Value")
 Rows = Sequence[Sequence[tuple[str, str]]]
 """Of a terminal, from above: their parts, each with its style."""
-
-
-_STYLED = (
-    (0xFF01, 0xFF5F),
-    (0x1D400, 0x1D800),
-    (0x2460, 0x2500),
-    (0x2070, 0x2150),
-    (0x1F130, 0x1F16A),
-)
-
-
-def _plain_letters() -> Iterator[tuple[int, str]]:
-    for first, end in _STYLED:
-        for code in range(first, end):
-            plain = unicodedata.normalize("NFKC", chr(code))
-            if len(plain) == 1 and plain.isascii():
-                yield code, plain.lower()
-
-
-_PLAIN = dict(_plain_letters())  # full-width, mathematical and circled letters and digits
-_STYLED_LETTER = re.compile(
-    f"[{''.join(f'{chr(first)}-{chr(end - 1)}' for first, end in _STYLED)}]"
-)
-
-
-def small_of(text: str) -> str:
-    """In small letters as a keyboard has them, each where it was."""
-    small = text.lower()
-    if len(small) != len(text):
-        small = "".join(char if len(char.lower()) != 1 else char.lower() for char in text)
-    if small.isascii() or _STYLED_LETTER.search(small) is None:
-        return small
-    return small.translate(_PLAIN)
 
 
 class Redactor:

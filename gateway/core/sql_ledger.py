@@ -23,7 +23,7 @@ from gateway.core.ledger import (
     Turn,
     TurnRequest,
 )
-from gateway.core.sql_posts import SqlPosts, marked
+from gateway.core.sql_posts import SqlPosts
 from gateway.core.sql_rows import (
     ASKED,
     LAST_QUESTION,
@@ -31,11 +31,14 @@ from gateway.core.sql_rows import (
     MARK,
     OPEN,
     OPEN_TURNS,
-    POSTS,
-    SAVE,
     TURN,
     TURNS_OF,
+    entered,
+    marked,
+    posts_of,
     put_figure,
+    save,
+    saved,
     turn_of,
 )
 from gateway.core.sql_sessions import SqlSessions
@@ -379,45 +382,3 @@ def _beside(turn: Turn) -> dict[str, Any]:
     if "files" in turn.record:
         beside["attachments"] = [asdict(one.file) for one in recorded_files(turn.record)]
     return beside
-
-
-def entered(turn: Turn, state: State, now: datetime) -> Turn:
-    return replace(turn, state=state, states=(*turn.states, (state, micros(now))))
-
-
-def save(connection: Connection, turn: Turn) -> None:
-    execute_together(connection, saved(turn))
-
-
-def saved(turn: Turn) -> Written:
-    """How its row is written."""
-    values = {
-        "of": turn.id,
-        "state": turn.state,
-        "states": [list(item) for item in turn.states],
-        "header": turn.header,
-        "record": turn.record,
-        "answer": turn.answer,
-        "answer_source": turn.answer_source,
-        "ended_by": turn.ended_by,
-        "fault": turn.fault,
-    }
-    return SAVE, values
-
-
-def posts_of(connection: Connection, turn_id: str) -> list[Post]:
-    return [
-        Post(
-            key=row.key,
-            turn_id=row.turn_id,
-            number=row.number,
-            kind=row.kind,
-            text=row.text,
-            state=row.state,
-            platform_id=row.platform_id,
-            created_at=row.created_at,
-            drafted=row.drafted,
-            uncertain=row.drafted and row.platform_id is None,
-        )
-        for row in connection.execute(POSTS, {"turn": turn_id})
-    ]

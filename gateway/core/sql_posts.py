@@ -18,31 +18,15 @@ from gateway.core.sql_rows import (
     DECISIONS,
     KNOWN_POSTS,
     LEFT_QUESTIONS,
-    MARK,
     NEWEST_MESSAGE,
+    OF_POST,
     QUESTION_OF,
+    marked,
 )
 from store.database import Store, insert_of
 from store.schema import messages, posts
 from store.timestamps import micros, moment
 from store.together import Written, execute_together
-
-_POST = (
-    "key",
-    "turn_id",
-    "number",
-    "kind",
-    "text",
-    "state",
-    "platform_id",
-    "drafted",
-    "created_at",
-)
-
-
-def marked(post: Post) -> Written:
-    """How it is written that a post is where it is."""
-    return MARK, {"of": post.key, "platform_id": post.platform_id, "state": post.state}
 
 
 class SqlPosts:
@@ -50,7 +34,7 @@ class SqlPosts:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        new_post = insert_of(store)(posts).values({name: bindparam(name) for name in _POST})
+        new_post = insert_of(store)(posts).values({name: bindparam(name) for name in OF_POST})
         self._put_post = new_post.on_conflict_do_update(
             index_elements=["key"],
             set_={name: new_post.excluded[name] for name in ("kind", "text", "state")},
@@ -113,7 +97,7 @@ class SqlPosts:
     def put_post(self, connection: Connection, post: Post, *before: Written) -> Post:
         """Write a post. One that has its key keeps what the platform knows it by, and its age.
         before: what is written with it."""
-        new = (self._put_post, {name: getattr(post, name) for name in _POST})
+        new = (self._put_post, {name: getattr(post, name) for name in OF_POST})
         kept = execute_together(connection, *before, new).one()
         return replace(
             post,

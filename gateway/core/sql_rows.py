@@ -3,16 +3,20 @@ more than running it."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, bindparam, func, insert, or_, select, update
+from sqlalchemy import Connection, Row, bindparam, func, insert, or_, select, update
 
 from contract.chat import Room
-from gateway.core.ledger import SessionKey, Turn, UnusedSession
+from gateway.core.ledger import Post, SessionKey, State, Turn, UnusedSession
 from memory.layers import EndedSession
 from store.database import Store, insert_of
 from store.gateway_schema import figures
 from store.schema import decisions, messages, posts, rooms, sessions, turns
+from store.timestamps import micros
+from store.together import Written, execute_together
 from store.turn_metrics import STEPS
 
 TURNS = (
@@ -219,3 +223,66 @@ def put_figure(store: Store) -> Any:
     return new.on_conflict_do_update(
         index_elements=["seq"], set_={name: new.excluded[name] for name in _NAMES}
     )
+
+
+def entered(turn: Turn, state: State, now: datetime) -> Turn:
+    """The turn in its next state."""
+    return replace(turn, state=state, states=(*turn.states, (state, micros(now))))
+
+
+def save(connection: Connection, turn: Turn) -> None:
+    """Write its row."""
+    execute_together(connection, saved(turn))
+
+
+def saved(turn: Turn) -> Written:
+    """How its row is written."""
+    values = {
+        "of": turn.id,
+        "state": turn.state,
+        "states": [list(item) for item in turn.states],
+        "header": turn.header,
+        "record": turn.record,
+        "answer": turn.answer,
+        "answer_source": turn.answer_source,
+        "ended_by": turn.ended_by,
+        "fault": turn.fault,
+    }
+    return SAVE, values
+
+
+def posts_of(connection: Connection, turn_id: str) -> list[Post]:
+    """The posts of a turn in their order."""
+    return [
+        Post(
+            key=row.key,
+            turn_id=row.turn_id,
+            number=row.number,
+            kind=row.kind,
+            text=row.text,
+            state=row.state,
+            platform_id=row.platform_id,
+            created_at=row.created_at,
+            drafted=row.drafted,
+            uncertain=row.drafted and row.platform_id is None,
+        )
+        for row in connection.execute(POSTS, {"turn": turn_id})
+    ]
+
+
+OF_POST = (
+    "key",
+    "turn_id",
+    "number",
+    "kind",
+    "text",
+    "state",
+    "platform_id",
+    "drafted",
+    "created_at",
+)
+
+
+def marked(post: Post) -> Written:
+    """How it is written that a post is where it is."""
+    return MARK, {"of": post.key, "platform_id": post.platform_id, "state": post.state}
