@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Literal
 
+from adapters.cli.tool_uses import ToolUses
 from adapters.records.spent import total
 from adapters.records.work import WorkSteps
 from adapters.session.session import readable
 from adapters.turn_events import (
-    MOST_USES,
     ContextCompacted,
     PromptTaken,
     ReplyBlock,
@@ -23,37 +23,10 @@ from adapters.turn_events import (
     ToolReport,
     ToolUsed,
     TurnEvent,
-    cut_tool_text,
 )
 from adapters.turn_signs import TurnSigns
 from contract.agent import Answer, ToolUse, Usage
 from contract.values import dataclass
-
-
-@dataclass(slots=True)
-class ToolUses:
-    """Each use once, in the order in which they were first heard of."""
-
-    _uses: dict[str, ToolUse] = field(default_factory=dict)
-    _recorded: set[str] = field(default_factory=set)
-    """Those whose result the record told: as the model saw it."""
-
-    def note(self, did: ToolReport, source: Literal["hook", "record"]) -> None:
-        """Take in what is known more of a use."""
-        use = self._uses.get(did.id) or ToolUse("", "")
-        use = replace(use, tool=use.tool or did.tool, given=use.given or cut_tool_text(did.given))
-        if did.result is not None and (source == "record" or did.id not in self._recorded):
-            use = replace(use, result=cut_tool_text(did.result), failed=did.failed)
-            if source == "record":
-                self._recorded.add(did.id)
-        self._uses[did.id] = use
-        if len(self._uses) > MOST_USES:
-            del self._uses[next(iter(self._uses))]
-
-    def all(self) -> tuple[ToolUse, ...]:
-        """The uses whose tool is known."""
-        return tuple(use for use in self._uses.values() if use.tool)
-
 
 Source = Literal["hook", "record"]
 Sign = Literal["hook", "record", "state", "title", "footer"]

@@ -17,7 +17,7 @@ from bots.bot import Bot
 from bots.kit.questions import ALONE, refused_markdown, unowned_markdown
 from bots.kit.recent import Recent
 from contract.agent import GONE, Question
-from contract.chat import Chosen, Destination, Inbound, Room, Speaker
+from contract.chat import Chosen, Destination, Inbound, Room, Speaker, persona_speaker
 from contract.errors import MootError, PlatformError, Rejected
 from contract.language import later, say
 from gateway.access.access import Access
@@ -110,7 +110,7 @@ class Questions:
         )
         entry.beside(self._open.values())
         self._open[question.id] = entry
-        self._note(entry, "ask", _agent(turn), two=why is not None, why=why)
+        self._note(entry, "ask", persona_speaker(turn.persona), two=why is not None, why=why)
         return await self._wait(entry)
 
     async def _wait(self, entry: PendingQuestion) -> int:
@@ -197,7 +197,7 @@ class Questions:
         self, turn: Turn, question: Question, chosen: int, by: str, reason: str
     ) -> None:
         noted = self._audit.note(
-            "lapse", _agent(turn), **_where(turn), **told(question), reason=reason
+            "lapse", persona_speaker(turn.persona), **_where(turn), **told(question), reason=reason
         )
         decided = self._decided(turn, question, chosen, by)
         await asyncio.shield(asyncio.gather(noted, decided))
@@ -381,10 +381,9 @@ class Questions:
 
     async def close_left(self, turn: Turn, bot: Bot, place: Destination) -> None:
         """Close what an earlier process asked in a turn that is taken up again."""
+        by, where = persona_speaker(turn.persona), _where(turn)
         for question_id in await self._posts.close_left(turn, bot, place):
-            self._audit.note_later(
-                "lapse", _agent(turn), **_where(turn), reason="restart", question=question_id
-            )
+            self._audit.note_later("lapse", by, **where, reason="restart", question=question_id)
 
 
 class _Where(TypedDict):
@@ -395,7 +394,3 @@ class _Where(TypedDict):
 
 def _where(turn: Turn) -> _Where:
     return {"persona": turn.persona, "room": turn.room, "turn_id": turn.id}
-
-
-def _agent(turn: Turn) -> Speaker:
-    return Speaker(f"bot:{turn.persona}", turn.persona, "bot")

@@ -26,7 +26,7 @@ from gateway.settings.access import AccessTable
 from gateway.settings.backup import BackupTable
 from gateway.settings.bots import TABLES, AnyBotTable
 from gateway.settings.connections import ConnectionsTable, FilesTable, WorkersTable
-from gateway.settings.limits import LimitsTable, PriceTable
+from gateway.settings.limits import BudgetTable, LimitsTable, PriceTable
 from gateway.settings.logs import AlertsTable, LogsTable, TelemetryTable
 from gateway.settings.mistakes.lines import line_of
 from gateway.settings.mistakes.ranges import RANGED, range_of
@@ -39,7 +39,6 @@ from gateway.settings.schedules import ScheduleTable, SchedulingTable
 from gateway.settings.tables import (
     SHIPPED_PERSONAS,
     AgentTable,
-    BudgetTable,
     GatewayTable,
     MemoryTable,
     RoomsTable,

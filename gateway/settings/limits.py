@@ -1,4 +1,5 @@
-"""[limits] and [prices] in moot.toml: how much people may ask, and what tokens cost."""
+"""[limits], [prices] and [budget] in moot.toml: how much people may ask, what tokens cost, and how
+much a prompt may hold."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from contract.briefing import Budget
 from gateway.settings.tables import PersonaName, Table
 
 Most = Annotated[int, Field(ge=0)]
@@ -49,3 +51,16 @@ class PriceTable(Table):
     input: Amount
     output: Amount
     cached: Amount | None = None
+
+
+class BudgetTable(Table):
+    """[budget]: see contract.Budget."""
+
+    total: Annotated[int, Field(ge=1000)] | None = None
+    message: Annotated[int, Field(ge=100)] | None = None
+    transcript: Annotated[int, Field(ge=100)] | None = None
+    window_messages: Annotated[int, Field(ge=1, le=1000)] | None = None
+
+    def budget(self) -> Budget:
+        """The budget with this table's changes."""
+        return Budget(**self.model_dump(exclude_none=True))

@@ -25,7 +25,6 @@ from pydantic import (
 from pydantic_core import PydanticKnownError
 
 from adapters.agent import Mode
-from contract.briefing import Budget
 from contract.errors import MootError
 from contract.language import Language, say
 from gateway.settings.mistakes.zones import zone_fault
@@ -271,19 +270,6 @@ class RoomsTable(Table):
     sessions: Literal["room", "thread"] = "room"
     follow: Follow = "asker"
     follow_minutes: Annotated[float, Field(gt=0)] = 30.0
-
-
-class BudgetTable(Table):
-    """[budget]: see contract.Budget."""
-
-    total: Annotated[int, Field(ge=1000)] | None = None
-    message: Annotated[int, Field(ge=100)] | None = None
-    transcript: Annotated[int, Field(ge=100)] | None = None
-    window_messages: Annotated[int, Field(ge=1, le=1000)] | None = None
-
-    def budget(self) -> Budget:
-        """The budget with this table's changes."""
-        return Budget(**self.model_dump(exclude_none=True))
 
 
 class AnthropicTable(Table):

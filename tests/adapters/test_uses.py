@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from adapters.cli.turn import ToolUses, TurnState
+from adapters.cli.tool_uses import ToolUses
+from adapters.cli.turn import TurnState
 from adapters.profiles.claude_code import CLAUDE_CODE
 from adapters.records.claude import from_hook, from_record
 from adapters.turn_events import MOST_USES, ContextCompacted, ToolReport, ToolUsed, cut_tool_text
