@@ -33,7 +33,7 @@ from gateway.core.redaction import Redactor
 from gateway.observability.metrics import Metrics
 from gateway.observability.telemetry import open_telemetry
 from gateway.remembering.embedder import InstalledModel
-from gateway.remembering.indexes import open_configured, open_sources
+from gateway.remembering.indexes import index_settings, open_configured, open_sources
 from gateway.remembering.memories import Backends
 from gateway.remembering.models import open_model
 from gateway.sessions.machine_erasures import MachineErasures
@@ -120,6 +120,7 @@ async def _run(
 
     def reading(group: asyncio.TaskGroup, only_read: Store) -> App:
         """The parts of a gateway that stands by: nothing of them is kept when it leads."""
+        group.create_task(erasures.keep_up(), name="erasures")
         own, instruments = Access(config.access), Instruments(redactor=redactor)
         return App(
             Context(
@@ -142,7 +143,7 @@ async def _run(
         open_model(config, environment) as model,
         aclosing(ApiConnections()) as connections,
         Store.open(config.store_url, patience_s=config.store.patience_s) as store,
-        open_files(config, environment, _erasures(config, store, personas)) as files,
+        open_files(config, environment, (erasures := _erasures(config, store, personas))) as files,
         wait(config, store, reading) as lead,
         open_configured(config) as index,
         open_sources(config, environment) as sources,
@@ -153,7 +154,7 @@ async def _run(
         redactor.learn_one(hooks.secret)
         if (follower := make_persona_follower(config, personas, store)) is not None:
             await follower.follow()
-        await _erasures(config, store, personas).carry_out()  # what came while it stood by
+        await erasures.carry_out()  # what came while it stood by
         sandboxing = await _sandboxing(config, environment, personas)
         _prepare(config.gateway.data_dir)
         states.open(store)
@@ -185,8 +186,10 @@ async def _run(
 
 
 def _erasures(config: Config, store: Store, personas: Personas) -> MachineErasures:
-    kept = configured_workspaces(config, personas.good.values())
-    return MachineErasures(store, config.gateway.data_dir, kept)
+    def kept() -> list[Path]:
+        return configured_workspaces(config, personas.good.values())
+
+    return MachineErasures(store, config.gateway.data_dir, kept, index_settings(config).file)
 
 
 def _bring_personas(gateway: GatewayTable) -> None:

@@ -275,6 +275,19 @@ def fact_ids(connection: Connection) -> set[str]:
     return set(connection.execute(select(_F.id)).scalars())
 
 
+def last_fact(connection: Connection) -> tuple[int, int]:
+    """The number of facts, and the seq of the newest, 0 where there is none."""
+    count, last = connection.execute(select(func.count(), func.max(_F.seq))).one()
+    return count, last or 0
+
+
+def count_until(connection: Connection, seq: int) -> int:
+    """The number of facts up to a seq: it is less once one of them is gone."""
+    return connection.execute(
+        select(func.count()).select_from(facts).where(_F.seq <= seq)
+    ).scalar_one()
+
+
 def count_facts(connection: Connection) -> int:
     """The number of facts."""
     return connection.execute(select(func.count()).select_from(facts)).scalar_one()

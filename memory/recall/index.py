@@ -22,6 +22,9 @@ AGENT = "moot"
 _ID = re.compile(r"[^\s*\x00-\x1f\x7f]{1,600}")
 
 
+FILE = "index.db"
+
+
 class IndexFailed(MootError):
     """The index, or a server behind it, failed; nothing is lost with it."""
 
@@ -111,6 +114,11 @@ class IndexSettings:
     store_settings: Mapping[str, Any] = field(default_factory=dict)
     model: Path | None = None
     now: Callable[[], datetime] = utc_now
+
+    @property
+    def file(self) -> Path:
+        """What this machine has of it, whatever the store."""
+        return self.folder / FILE
 
 
 def checked_id(value: str) -> str:

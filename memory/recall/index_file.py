@@ -10,7 +10,7 @@ import json
 import sqlite3
 import threading
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -160,6 +160,8 @@ class IndexFile:
             _delete(connection, ids)
             if served:
                 connection.executemany(_UNSENT, [(entry, None, None) for entry in ids])
+            else:
+                connection.executemany("DELETE FROM unsent WHERE entry = ?", zip(ids))
         self._scrub()
 
     def forget_all(self, served: bool = False) -> None:
@@ -335,6 +337,24 @@ class IndexFile:
             connection.execute("PRAGMA query_only=ON")
             self._connections.append(connection)
         return connection
+
+
+def drop(path: Path, wanted: Callable[[str], bool]) -> int:
+    """Let a file that this process has not open forget the entries whose ids are wanted, and what a
+    server was to have of them; return how many those were. Raises IndexFailed, OSError."""
+    if not path.exists():
+        return 0
+    try:
+        file = IndexFile(path)
+        try:
+            ids = sorted(filter(wanted, file.ids(None)))
+            if ids:
+                file.forget(ids)
+            return len(ids)
+        finally:
+            file.close()
+    except sqlite3.Error as error:
+        raise IndexFailed(f"the index's file: {error}") from error
 
 
 def _delete(connection: sqlite3.Connection, ids: Sequence[str]) -> None:

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from memory.recall.model.background import BackgroundEmbedding
     from memory.recall.vectors import SqliteVectors
 
-FILE = "index.db"
 FOLDER = "minilm"  # below the index's, where the model is installed
 POOL_S = 5.0
 OUR_OWN = ("auto", "builtin", "minilm")
@@ -146,7 +145,7 @@ def open_mem0(settings: IndexSettings) -> OpenedMem0:
 
     class ServerPlace(BaseModel):
         collection_name: str = "moot"
-        path: Any = folder / FILE
+        path: Any = settings.file
         now: Any = settings.now
         dense: bool = embedder_kind(settings) != "none"
         connect: Any = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import pytest
 
 from gateway.sessions.machine_erasures import DONE, MachineErasures, note
 from gateway.sessions.sessions import scope_folder
+from memory.recall.facts import NewFact, add_facts, remove_facts
+from memory.recall.index_file import IndexFile, IndexRow
 from store.database import Store
 from tests.conftest import NewUrl
 
@@ -105,6 +108,77 @@ async def test_a_configured_workspace_stays(url: str, tmp_path: Path) -> None:
     kept = data / "scopes" / scope_folder("slack:D1") / "ash" / "work"
     async with Store.open(url) as store:
         await store.write(lambda c: note(c, "scope", ["slack:D1"], NOW))
-        await MachineErasures(store, data, [kept.resolve()]).carry_out()
+        await MachineErasures(store, data, lambda: [kept.resolve()]).carry_out()
     assert (kept / "words").exists()
     assert not (kept.parent / "home").exists()
+
+
+# ── The index of recall ─────────────────────────────────────────────────────────────────
+
+
+def indexed(data: Path, ids: Sequence[str]) -> Path:
+    """The index of a machine, with these entries."""
+    path = data / "memory" / "index.db"
+    file = IndexFile(path)
+    rows = [
+        IndexRow(one, "slack:C1", 0, "", 0, 1, "plan", b"", None, '{"data": "the plan"}')
+        for one in ids
+    ]
+    file.put(rows, sent=[[1.0]] * len(rows))
+    file.close()
+    return path
+
+
+def held(path: Path) -> set[str]:
+    file = IndexFile(path)
+    try:
+        return file.ids(None)
+    finally:
+        file.close()
+
+
+def fact(id_: str) -> NewFact:
+    return NewFact("room:slack:C1", "fact", f"the plan of {id_}", NOW, "slack:C1", id=id_)
+
+
+async def test_an_index_that_nobody_has_open_forgets_what_is_gone_and_what_lost_a_part(
+    new_url: NewUrl, tmp_path: Path
+) -> None:
+    ids = [digit * 32 for digit in "abc"]
+    path = indexed(tmp_path, ids)
+    async with Store.open(await new_url("postgresql")) as store:
+        await store.write(lambda c: add_facts(c, [fact(one) for one in ids], NOW))
+        machine = MachineErasures(store, tmp_path, index=path)
+        await machine.carry_out(sweeps=True)
+        assert held(path) == set(ids)
+        await store.write(lambda c: note(c, "fact", [ids[0]], NOW))
+        await machine.carry_out()
+        assert held(path) == set(ids[1:])
+        await store.write(lambda c: remove_facts(c, [ids[1]]))
+        await store.write(lambda c: add_facts(c, [fact("d" * 32)], NOW))
+        await machine.carry_out(sweeps=True)
+        assert held(path) == {ids[2]}
+        assert indexed(tmp_path, [ids[0]])  # with the words that it has now
+        await MachineErasures(store, tmp_path, index=path).carry_out()
+        assert held(path) == {ids[0], ids[2]}
+        await store.write(lambda c: remove_facts(c, [*ids, "d" * 32]))
+        await MachineErasures(store, tmp_path, index=path).carry_out()
+        assert held(path) == set()
+        left = b"".join(one.read_bytes() for one in path.parent.iterdir())
+        assert b"the plan" not in left
+        assert not any(one.encode() in left for one in ids)
+
+
+async def test_a_machine_that_has_no_index_is_given_none(new_url: NewUrl, tmp_path: Path) -> None:
+    path = tmp_path / "memory" / "index.db"
+    async with Store.open(await new_url("postgresql")) as store:
+        await store.write(lambda c: note(c, "fact", ["a" * 32], NOW))
+        await MachineErasures(store, tmp_path, index=path).carry_out(sweeps=True)
+    assert not path.parent.exists()
+
+
+async def test_the_index_of_the_only_machine_is_left_alone(new_url: NewUrl, tmp_path: Path) -> None:
+    path = indexed(tmp_path, ["a" * 32])
+    async with Store.open(await new_url("sqlite")) as store:
+        await MachineErasures(store, tmp_path, index=path).carry_out(sweeps=True)
+    assert held(path) == {"a" * 32}

@@ -124,6 +124,7 @@ def erase_noted(
     note(connection, places, plan.own | plan.knowing, moment(now), whole=True)
     machine_erasures.note(connection, "scope", plan.own | plan.knowing, moment(now))
     machine_erasures.note(connection, "file", files, moment(now))
+    machine_erasures.note(connection, "fact", plan.reworded, moment(now))
     erase_person(connection, plan)
     head = ""
     for half, seqs in erased_rows(plan).items():

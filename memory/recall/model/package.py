@@ -14,7 +14,8 @@ from pathlib import Path
 
 from contract.errors import ConfigError
 from contract.values import dataclass
-from memory.recall.providers import FILE, FOLDER
+from memory.recall.index import FILE
+from memory.recall.providers import FOLDER
 
 _SCRATCH = ".minilm-"
 
