@@ -240,19 +240,7 @@ class SqlLedger(SqlSessions, SqlPosts):
             if not turn.answer or not posts:
                 execute_together(connection, *end)
                 return None, ()
-            answer = self._transcript.answer(
-                room_id=turn.room.id,
-                message_id=posts[0].platform_id or posts[0].key,
-                scope=turn.scope,
-                thread_id=turn.thread_id,
-                by=by,
-                persona=turn.speaker_name,
-                turn_id=turn.id,
-                hop=turn.hop + 1,
-                text=turn.answer,
-                more=_beside(turn) or None,
-                now=now,
-            )
+            answer = self._message(turn, turn.answer, posts[0], by, now)
             seq = int(execute_together(connection, *end, answer).scalar_one())
             if not wanted:
                 return seq, ()
@@ -261,6 +249,22 @@ class SqlLedger(SqlSessions, SqlPosts):
 
         seq, made = await self._store.write(work, small=True)
         return changed, seq, made
+
+    def _message(self, turn: Turn, text: str, post: Post, by: Speaker, now: datetime) -> Written:
+        """Its answer as a message of the room. post: the one that it is known by."""
+        return self._transcript.answer(
+            room_id=turn.room.id,
+            message_id=post.platform_id or post.key,
+            scope=turn.scope,
+            thread_id=turn.thread_id,
+            by=by,
+            persona=turn.speaker_name,
+            turn_id=turn.id,
+            hop=turn.hop + 1,
+            text=text,
+            more=_beside(turn) or None,
+            now=now,
+        )
 
     async def dropped(self, turn: Turn, now: datetime) -> Turn:
         """Its message was deleted while it waited."""

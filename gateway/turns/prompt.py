@@ -9,7 +9,7 @@ from adapters.agent import TurnContext
 from bots.bot import Bot
 from composer.contents import Contents, contents
 from composer.header import compose, typable
-from contract.briefing import Briefing, Budget, Header, ThreadMessage
+from contract.briefing import Briefing, Budget, Header, ThreadMessage, TranscriptLine
 from contract.chat import MOOT, Speaker, persona_speaker
 from contract.errors import MootError
 from contract.values import dataclass
@@ -217,24 +217,16 @@ class Prompts:
         reading: Reading | None,
     ) -> tuple[Briefing, LayerAnswers, Window]:
         """All that the prompt is made of, the memory's part in it, and the window after all."""
-        message, again = asked.message, window.again
+        message = asked.message
         present = await self._present(turn, asked, window.lines)
         since = [m.by for m in window.lines if m.seq > message.seq and m.by.kind == "human"]
-        thread: Sequence[StoredMessage] = ()
-        if message.thread_id is not None:
-            room_id, earlier_than = turn.room.id, message.seq
-            thread = await self._transcript.thread(
-                room_id, turn.scope, message.thread_id, earlier_than
-            )
+        thread = await self._thread(turn, message)
         known = await self._remembered(asked, session, window, thread)
         if window.covered and not known.summary:
             window = await self._windows.without_summary(turn, session, window)
             if session.rehearses:
                 window = replace(window, lines=[*window.lines, message])
-        lines = window.lines
-        shown = [m for m in lines if not self._said_in_it(m, turn)] if again else lines
-        edited = session.edited - {message.seq}  # what is asked is new, however often it changed
-        budget = self._settings.budget
+        tokens = session.program.context_tokens
         briefing = Briefing(
             room=asked.invocation.room,
             you=persona_speaker(turn.persona),
@@ -251,17 +243,35 @@ class Prompts:
             observations=known.observations,
             thread=tuple(ThreadMessage(m.by, m.content) for m in thread),
             thread_context="" if thread else message.meta.get("thread_context") or "",
-            transcript=tuple(m.line(edited=m.seq in edited) for m in shown),
-            since_last_reply=again,
+            transcript=self._lines(turn, message, session, window),
+            since_last_reply=window.again,
             trigger_ids=(str(message.seq),),
             spoke_since=tuple(since),
             only_mention=not (reading_of(message, reading).unaddressed or message.attachments),
             cut_off=turn.attempt > 1,
             hop=turn.hop,
             max_hops=self._settings.max_hops,
-            budget=replace(budget, agent_context_tokens=session.program.context_tokens),
+            budget=replace(self._settings.budget, agent_context_tokens=tokens),
         )
         return briefing, known, window
+
+    async def _thread(self, turn: Turn, message: StoredMessage) -> Sequence[StoredMessage]:
+        """The newest messages before it in its thread."""
+        if message.thread_id is None:
+            return ()
+        room_id = turn.room.id
+        return await self._transcript.thread(room_id, turn.scope, message.thread_id, message.seq)
+
+    def _lines(
+        self, turn: Turn, message: StoredMessage, session: SessionContext, window: Window
+    ) -> tuple[TranscriptLine, ...]:
+        """The window as the agent is shown it."""
+        edited = session.edited - {message.seq}  # what is asked is new, however often it changed
+        return tuple(
+            line.line(edited=line.seq in edited)
+            for line in window.lines
+            if not (window.again and self._said_in_it(line, turn))
+        )
 
     def _said_in_it(self, message: StoredMessage, turn: Turn) -> bool:
         """True for an answer of the turn's session: its agent knows it."""

@@ -94,13 +94,9 @@ class AgentCaller:
             raise MessageGone("the message that asked was deleted")
         with run.step("agent") as step:
             record = turn.record | prompt.record()
-            turn = await self._ledger.running(
-                turn,
-                prompt.header.text,
-                record,
-                self._clock(),
-                later=not session.context.program.runs,  # it does nothing but answer
-            )
+            header, at = prompt.header.text, self._clock()
+            later = not session.context.program.runs  # it does nothing but answer
+            turn = await self._ledger.running(turn, header, record, at, later=later)
             self._progress.tell(turn, asked.message.message_id)
             reply = self._reply(replace(run, turn=turn), prompt, session)
             bounds = FileBounds(self._delivery.redactor, run.bot.capabilities.file_bytes)
@@ -112,20 +108,14 @@ class AgentCaller:
             step.made = AgentStep(turn, session, answer, fault, asked.message.by.id)
         if bounds.desk is not None:
             record["files"] = [handed.as_json() for handed in bounds.desk.taken]
-        outcome = replace(
-            turn,
-            answer=answer.text,
-            answer_source=answer.source,
-            ended_by=answer.ended_by,
-            fault=fault,
-            record={
-                **record,
-                "tools": list(answer.tools),
-                "agent": session.context.program.name,
-                "session": session.agent.session_id,
-                **reply.recorded(),
-            },
-        )
+        record = {
+            **record,
+            "tools": list(answer.tools),
+            "agent": session.context.program.name,
+            "session": session.agent.session_id,
+            **reply.recorded(),
+        }
+        outcome = _answered(replace(turn, record=record), answer, fault)
         return Outcome(outcome, None if fault else _lesson(turn, asked, session, answer))
 
     def _as_asked(self, turn: Turn) -> Turn:
@@ -336,6 +326,16 @@ def _next_attempt(run: TurnRun) -> TurnRun:
     turn = run.turn
     record = {**turn.record, "attempt": turn.attempt + 1}
     return replace(run, turn=replace(turn, record=record))
+
+
+def _answered(turn: Turn, answer: Answer, fault: AgentFault | None) -> Turn:
+    return replace(
+        turn,
+        answer=answer.text,
+        answer_source=answer.source,
+        ended_by=answer.ended_by,
+        fault=fault,
+    )
 
 
 def _lesson(turn: Turn, asked: Asked, session: LiveSession, answer: Answer) -> AnsweredTurn:
