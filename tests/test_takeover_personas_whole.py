@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.doubles.api_stage import KEY, BareAPI
-from tests.doubles.credentials import program_at
+from tests.doubles.credentials import program_at, served
 from tests.doubles.service import Service
 from tests.doubles.two import Two, logged, two
 from tests.test_api_whole import get, say
@@ -58,6 +58,7 @@ async def house(
     async with BareAPI.open() as api:
         environment = {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": api.url}
         async with two(folder, "", prepare, **environment) as both:
+            served(f"http://127.0.0.1:{both.port}/", both.second.folder)
             yield both, api
 
 
@@ -103,6 +104,9 @@ async def test_what_is_edited_added_and_removed_is_so_where_the_second_leads(
         await until(lambda: read(second, "dan") == persona("Dan."), 3)
         await until(lambda: read(second, "cai") == persona("By hand."), 3)
         await until(lambda: read(second, "eve") is read(second, "kim") is None, 3)
+        address = f"http://127.0.0.1:{both.port}/"
+        shown = await get(address, f"{FILES}/claude")
+        assert (shown["text"], shown["version"]["number"]) == (persona("You name the moon."), 2)
         await both.take_over()
         assert await answered_by(second, api, 1, "claude") == "You name the moon."
         assert await answered_by(second, api, 2, "cai") == "By hand."
@@ -137,6 +141,10 @@ async def test_what_was_edited_beside_the_second_waits_until_it_leads_or_is_kept
         await edit(first, "cai", "On the page of the first.")
         await until(lambda: read(second, "cai") == persona("On the page of the first."))
         assert aside(second) == {"cai": persona("Beside the second, too.")}
+        told = await asyncio.to_thread(moot, "doctor", "--offline", cwd=second.folder)
+        assert "keeps an edit that did not come into use" in told.stdout
+        shown = await get(f"http://127.0.0.1:{both.port}/", f"{FILES}/claude")
+        assert shown["text"] == persona("Beside the second.")
         assert second.log().count('"personas.edited_here"') == 2
         assert second.log().count('"personas.kept_aside"') == 1
         await both.take_over()

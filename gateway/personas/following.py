@@ -81,6 +81,8 @@ class PersonaFollower:
     async def _follow(self) -> bool:
         self._personas.refresh()
         current = await self._versions.current()
+        if self._leads and not current:
+            current = await self._begun()
         here, before = await asyncio.to_thread(self._look, current)
         agreed, taken, refused = dict(before), list[str](), defaultdict[str, list[str]](list)
         for name, text in here.items():
@@ -113,8 +115,22 @@ class PersonaFollower:
         """Names of the files that differ from the database's. Raises StoreRefusal, OSError."""
         current = await self._versions.current()
         here, _ = await asyncio.to_thread(self._look, current)
-        marks = {name: text_mark(text) for name, text in here.items()}
-        return [name for name, one in current.items() if marks.get(name, one.digest) != one.digest]
+        return [
+            name
+            for name, text in here.items()
+            if current and text_mark(text) != (current[name].digest if name in current else "")
+        ]
+
+    async def _begun(self) -> dict[str, CurrentVersion]:
+        """What the history says where no version was current yet: the newest of each file, if what
+        is here is an earlier one; a form that it doesn't know was edited by hand."""
+        newest = await self._versions.newest()
+        here, _ = await asyncio.to_thread(self._look, newest)
+        for name, text in here.items():
+            last = newest.get(name)
+            if last and (text is None or await self._versions.knows(name, text)):
+                await self._versions.put(name, None if last.deleted else last.text)
+        return await self._versions.current()
 
     # ── Looking ─────────────────────────────────────────────────────────────────────────
 

@@ -189,6 +189,25 @@ async def test_what_the_database_knows_is_not_kept_aside(house: House) -> None:
     assert house.second.texts() == {"ada.md": "2"}
 
 
+async def test_an_update_begins_with_the_newest_that_the_history_knows(house: House) -> None:
+    versions = Versions(house.leads, lambda: NOW)
+    for name in ("ada", "bob", "cai", "dan"):
+        await versions.note(name, text("1"), "file")
+    for name in ("ada", "cai", "eve"):
+        await versions.note(name, text("2"), "page")
+    await versions.note("dan", "", "delete")
+    for name, body in (("ada", "1"), ("bob", "1"), ("cai", "by hand"), ("dan", "1"), ("fay", "1")):
+        house.second.write(name, body)
+    await house.second.follow(house.leads)
+    wanted = {"ada.md": "2", "bob.md": "1", "cai.md": "by hand", "eve.md": "2", "fay.md": "1"}
+    assert house.second.texts() == wanted
+    await house.first.follow(house.reads)
+    assert house.first.texts() == wanted
+    assert [one.text for one in await versions.of("cai")] == [
+        text(body) for body in ("by hand", "2", "1")
+    ]
+
+
 async def test_a_folder_that_was_lost_is_filled_again_and_removes_nothing(house: House) -> None:
     house.first.write("ada", "1")
     await house.follow()

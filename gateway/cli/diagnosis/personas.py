@@ -5,6 +5,7 @@ from __future__ import annotations
 from contract.errors import ConfigError
 from gateway.app.sessions import make_persona_follower
 from gateway.cli.diagnosis.finding import Finding, Installation
+from gateway.settings.personas.files import kept_aside
 from store.database import Store
 from store.health import StoreRefusal
 
@@ -25,4 +26,8 @@ async def check_followed(of: Installation) -> list[Finding]:
     except (ConfigError, StoreRefusal, OSError):  # others check the database and the folder
         return []
     told = "is not as it is where Moot leads"
-    return [Finding("⚠", "personas", f"{name}.md {told}", REMEDY) for name in names]
+    found = [Finding("⚠", "personas", f"{name}.md {told}", REMEDY) for name in names]
+    for file in kept_aside(of.personas.folder):
+        text = f"{file.name} keeps an edit that did not come into use"
+        found.append(Finding("⚠", "personas", text, "take over what you want of it, and delete it"))
+    return found

@@ -112,6 +112,11 @@ def keep_aside(folder: Path, name: str) -> Path:
     return aside
 
 
+def kept_aside(folder: Path) -> list[Path]:
+    """The files that `keep_aside` made."""
+    return sorted(folder.glob("*.md.kept-*"))
+
+
 def is_writable(folder: Path) -> bool:
     """True if files can be made there."""
     return os.access(folder, os.W_OK | os.X_OK)
