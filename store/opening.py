@@ -99,7 +99,7 @@ def opening_fault(error: Exception, url: URL) -> str | None:
         return f"{place}: {_of_sqlite(cause, place)}"
     if isinstance(cause, ImportError):
         return f"the library {cause.name or cause} is missing; install Moot again"
-    server = f"{url.host or url.query.get('host') or 'localhost'}:{url.port or 5432}"
+    server = _server(url)
     if place is None and (why := _of_server(cause)) is not None:
         return f"{server}: {why}"
     if isinstance(cause, OSError):
@@ -107,6 +107,10 @@ def opening_fault(error: Exception, url: URL) -> str | None:
     if isinstance(error, SQLAlchemyError):
         return (str(cause).splitlines() or [type(cause).__name__])[0]
     return None
+
+
+def _server(url: URL) -> str:
+    return f"{url.host or url.query.get('host') or 'localhost'}:{url.port or 5432}"
 
 
 def _of_sqlite(error: sqlite3.Error, place: Path | None) -> str:

@@ -62,10 +62,7 @@ def propose(seen: Seen) -> ProposedSettings:
         settings["ready_last_row"] = True
     if seen.started_s > 5:
         settings["ready_still_s"] = round(2 * seen.started_s + 5, 1)
-    title = spinner(
-        (frame.title for turn in seen.turns for frame in _at_work(turn)),
-        (frame.title for frame in (*seen.idle, *(turn.end for turn in seen.turns))),
-    )
+    title = _title(seen)
     settings |= {"busy": busy} if busy else {}
     settings |= {"busy_title": title} if title else {}
     if not busy and not title:
@@ -75,14 +72,21 @@ def propose(seen: Seen) -> ProposedSettings:
     proposal.notes += place.notes
     if box := _box(chrome, ready, busy_row):
         settings["box"] = box
-    gap_s = max((_longest_gap(turn) for turn in seen.turns), default=0.0)
-    usual_s = QUIET_S if busy or title else QUIET_ALONE_S
-    if 1.5 * gap_s > usual_s and not busy:
-        settings["quiet_s"] = round(1.5 * gap_s, 1)
+    pause_s = 1.5 * max(map(_longest_gap, seen.turns), default=0.0)
+    if not busy and pause_s > (QUIET_S if title else QUIET_ALONE_S):
+        settings["quiet_s"] = round(pause_s, 1)
     settings["interrupt"] = [_interrupt(seen)]
     if seen.asked:
         _permission(seen, chrome, proposal)
     return proposal
+
+
+def _title(seen: Seen) -> str:
+    """A pattern of the titles that it has at work and not at rest; "": there is none."""
+    return spinner(
+        (frame.title for turn in seen.turns for frame in _at_work(turn)),
+        (frame.title for frame in (*seen.idle, *(turn.end for turn in seen.turns))),
+    )
 
 
 def _reply(place: ReplyPlace) -> dict[str, Any]:

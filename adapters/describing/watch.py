@@ -180,12 +180,8 @@ class Watcher:
         still_since, kept = begin, None
         while self._console.alive:
             frame = await self._frame(begin)
-            if not frames or (frame.rows, frame.title) != (frames[-1].rows, frames[-1].title):
-                frames.append(frame)
-                del frames[1 : len(frames) - SAME_FRAMES]
-            shown = self._meant(frame)
-            if loosely:
-                shown = tuple(words_of(row) for row in shown[0]), ""
+            _keep(frames, frame)
+            shown = self._loosely_meant(frame) if loosely else self._meant(frame)
             if shown != kept or not any(frame.rows):
                 still_since, kept = self._time(), shown
             now = self._time()
@@ -203,6 +199,10 @@ class Watcher:
         """The frame without what changes all the time."""
         kept = (row for index, row in enumerate(frame.rows) if index not in self._noise)
         return tuple(kept), frame.title
+
+    def _loosely_meant(self, frame: Frame) -> tuple[tuple[str, ...], str]:
+        """The same without spinners and counters."""
+        return tuple(words_of(row) for row in self._meant(frame)[0]), ""
 
     def _waits(self, frame: Frame) -> bool:
         """True when its last row is the one of the beginning: it takes a prompt there."""
@@ -227,3 +227,10 @@ class Watcher:
         what = later("{title} ended ({code})", title=title, code=exit_of(code))
         say = with_its_words(what, shown)
         return AgentError("startup", f"{title}: ended with code {code}: {shown}", say=say)
+
+
+def _keep(frames: list[Frame], frame: Frame) -> None:
+    """Add one that shows something else than the last."""
+    if not frames or (frame.rows, frame.title) != (frames[-1].rows, frames[-1].title):
+        frames.append(frame)
+        del frames[1 : len(frames) - SAME_FRAMES]

@@ -311,7 +311,12 @@ def _look_around(page: _Page, front: BaseModel, name: str, around: CheckContext)
     if (owner := around.taken.get(name)) is not None:
         told = say("@{owner} has {name} as an alias", owner=owner, name=repr(name))
         page.add("error", 0, 3, told, say("take another name"))
-    kept = _reserved_aliases(front)
+    _look_at_aliases(page, front, name, around)
+
+
+def _look_at_aliases(page: _Page, front: BaseModel, name: str, around: CheckContext) -> None:
+    """An alias that no persona may have, that somebody else has, or that is its name anyway."""
+    given, kept = front.model_dump(), _reserved_aliases(front)
     for number, alias in enumerate(given.get("aliases", ())):
         span = page.values.get(("aliases", str(number))) or page.values[("aliases",)]
         if alias in kept:

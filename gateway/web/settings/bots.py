@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bots.kit.platform_spec import Login, PlatformSpec
@@ -92,17 +92,19 @@ def _checked(new: NewBot, config: Config) -> tuple[PlatformSpec, Login]:
     if new.login >= len(spec.form.logins):
         raise Unfit({"new_bot.login": say("there is no such way to log in")})
     login = spec.form.logins[new.login]
-    known = {one.key for one in login.fields}
-    faults |= {
-        f"new_bot.secrets.{key}": say("is none of its secrets")
-        for key in new.secrets.keys() - known
-    }
-    for one in login.fields:
-        value = new.secrets.get(one.key, "")
-        if not value:
-            faults[f"new_bot.secrets.{one.key}"] = say("is needed: {what}", what=one.title)
-        elif wrong := one.fault(value):
-            faults[f"new_bot.secrets.{one.key}"] = wrong
+    faults |= {f"new_bot.secrets.{key}": why for key, why in _of_secrets(new.secrets, login)}
     if faults:
         raise Unfit(faults)
     return spec, login
+
+
+def _of_secrets(secrets: Mapping[str, str], login: Login) -> Iterator[tuple[str, str]]:
+    """The names of those that are wrong, and why."""
+    for key in secrets.keys() - {one.key for one in login.fields}:
+        yield key, say("is none of its secrets")
+    for one in login.fields:
+        value = secrets.get(one.key, "")
+        if not value:
+            yield one.key, say("is needed: {what}", what=one.title)
+        elif wrong := one.fault(value):
+            yield one.key, wrong
