@@ -155,17 +155,17 @@ class PersonaFollower:
 
     async def _ours(self, name: str, text: str | None) -> bool:
         """True if the database has it now: a good form that was made where this one leads."""
-        if not self._leads:
-            mark = text_mark(text)
-            edited = self._settled(name, mark, "") and not self._is_as_shipped(name)
-            if edited and self._first(name, mark):
-                log.warning("personas.edited_here", name=name, digest=mark[:8])
-            return False
         good = self._personas.good.get(name)
         if text is not None and (good is None or good.text != text):
             return False
-        await self._versions.put(name, text)
-        return True
+        if self._leads:
+            await self._versions.put(name, text)
+            return True
+        mark = text_mark(text)
+        edited = self._settled(name, mark, "") and not self._is_as_shipped(name)
+        if edited and self._first(name, mark):
+            log.warning("personas.edited_here", name=name, digest=mark[:8])
+        return False
 
     # ── The database's form ─────────────────────────────────────────────────────────────
 

@@ -136,6 +136,25 @@ async def test_a_broken_form_does_not_follow(house: House) -> None:
     assert house.second.texts() == {"ada.md": "2"}
 
 
+async def test_a_broken_edit_beside_the_second_is_no_edit_yet(house: House) -> None:
+    house.first.write("ada", "1")
+    await house.follow()
+    (house.second.folder / "ada.md").write_text("---\nagent: [\n---\n")
+    with structlog.testing.capture_logs() as logs:
+        await house.follow()
+    assert "personas.edited_here" not in str(logs)
+    assert "agent: [" in (house.second.folder / "ada.md").read_text()
+
+
+async def test_what_is_kept_aside_is_for_whom_the_file_was(house: House) -> None:
+    house.second.write("ada", "mine")
+    (house.second.folder / "ada.md").chmod(0o600)
+    house.first.write("ada", "1")
+    await house.follow()
+    (aside,) = house.second.folder.glob("*.kept-*")
+    assert aside.stat().st_mode & 0o777 == 0o600
+
+
 async def test_an_edit_beside_the_second_is_told_of_and_counts_when_it_leads(house: House) -> None:
     house.first.write("ada", "1")
     await house.follow()

@@ -106,7 +106,7 @@ def keep_aside(folder: Path, name: str) -> Path:
     try:
         data = read_bytes(folder, name)
         aside = folder / f"{name}.md.kept-{digest(data)[:8]}"
-        put(aside, data, 0o644)
+        put(aside, data, stat.S_IMODE((folder / f"{name}.md").stat().st_mode))
     except OSError as error:
         raise _unwritable(folder, error) from None
     return aside
