@@ -122,8 +122,8 @@ class PersonaFollower:
         ]
 
     async def _begun(self) -> dict[str, CurrentVersion]:
-        """What the history says where no version was current yet: the newest of each file, if what
-        is here is an earlier one; a form that it doesn't know was edited by hand."""
+        """The history's newest version of each file, where none was current yet and the file here
+        is an earlier one; a form that the history doesn't know was edited by hand."""
         newest = await self._versions.newest()
         here, _ = await asyncio.to_thread(self._look, newest)
         for name, text in here.items():

@@ -1,5 +1,5 @@
-"""What is erased also on other machines on which a gateway led: attachments, agents' folders, and
-what the index of recall holds.
+"""Erasures that go on other machines on which a gateway led: of attachments, of agents' folders,
+and in the index of recall.
 
 An erasure is noted in the database with all that has to go, by digests. Each gateway carries out
 those that it has not yet, when it starts and before it leads; which these are, it notes in a file

@@ -117,7 +117,7 @@ class IndexSettings:
 
     @property
     def file(self) -> Path:
-        """What this machine has of it, whatever the store."""
+        """This machine's part of it, whatever the store."""
         return self.folder / FILE
 
 
