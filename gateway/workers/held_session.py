@@ -9,8 +9,8 @@ from typing import Any
 
 from contract.values import dataclass
 from gateway.core.ledger import SessionKey
+from gateway.sessions.homes.packing import pack
 from gateway.sessions.sessions import LiveSession
-from gateway.workers.homes import pack
 from gateway.workers.link import Link
 from gateway.workers.messages import OfSession, TerminalShown
 

@@ -22,13 +22,14 @@ from contract.errors import AgentError
 from gateway.core.private_folders import LENT, SCOPES
 from gateway.core.redaction import Redactor
 from gateway.observability.telemetry import moot_version
+from gateway.sessions.homes.packing import unpack
 from gateway.sessions.opener import MemoryDoor, Opener
 from gateway.sessions.sessions import LiveSession, session_folder
+from gateway.workers.erasing import APART, erase
 from gateway.workers.fence import END_S, STOP_S, go_on, stop
 from gateway.workers.files import AWAY, HandedContents, fetch
 from gateway.workers.held import HeldCalls
 from gateway.workers.held_session import HeldSession, OneSession
-from gateway.workers.homes import APART, erase, unpack
 from gateway.workers.link import Link
 from gateway.workers.messages import (
     VERSION,

@@ -17,13 +17,13 @@ from contract.agent import Answer
 from contract.chat import Room
 from contract.errors import ConfigError, MachineLost
 from gateway.mcp.endpoint import McpGrant
+from gateway.sessions.homes.packing import pack, unpack
 from gateway.settings.connections import WorkersTable, broker_fault
 from gateway.settings.personas.personas import FrontMatter, Persona
 from gateway.web.listening.listener import serving_hooks
 from gateway.workers.credentials import FOLDER, Key, remove
 from gateway.workers.door import RemoteDoor
 from gateway.workers.fleet import Fleet
-from gateway.workers.homes import pack, unpack
 from gateway.workers.link import HOMES, Link, LinkDown
 from gateway.workers.messages import VERSION, Answered, Ask, Beat, Done, DraftShown, OfSession, Open
 from gateway.workers.opener import Workers

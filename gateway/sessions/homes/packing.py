@@ -6,20 +6,14 @@ import io
 import tarfile
 from base64 import b64decode, b64encode
 from collections.abc import Sequence
-from glob import escape
 from pathlib import Path, PurePosixPath
 
 import structlog
 
-from gateway.core.private_folders import SCOPES
-from gateway.sessions.scope_folders import delete, delete_scope
-from gateway.workers.messages import Forget
-
-log = structlog.stdlib.get_logger("moot.workers")
+log = structlog.stdlib.get_logger("moot.sessions")
 
 MOST_BYTES = 4 << 20  # packed: it travels in one message with the answer
 MOST_UNPACKED = 64 << 20
-APART = "apart"  # in the data directory: folders of sessions that leave nothing
 
 
 def pack(home: Path, keeps: Sequence[str], session_id: str | None) -> str:
@@ -60,13 +54,6 @@ def unpack(data: str, home: Path, keeps: Sequence[str]) -> None:
                 there = home / member.name
                 if not there.is_file() or there.stat().st_size < member.size:
                     archive.extract(member, home, filter="data")
-
-
-def erase(data_dir: Path, wanted: Forget, workspaces: Sequence[Path]) -> None:
-    """Delete what a worker has of a scope; configured workspaces stay. Raises OSError."""
-    for apart in (data_dir / APART).glob(f"{escape(wanted.scope)}.*"):
-        delete(apart)
-    delete_scope(data_dir / SCOPES, wanted.scope, workspaces, whole=wanted.whole)
 
 
 def _is_kept(name: str, keeps: Sequence[str]) -> bool:

@@ -1,0 +1,1 @@
+"""What programs record of conversations in their HOMEs, for other machines."""
