@@ -334,6 +334,13 @@ machine_erasures = Table(  # what is erased also where another gateway led; each
     Column("at", BigInteger, nullable=False),
 )
 
+session_records = Table(  # where what a program recorded of a session can be had on any machine
+    "session_records",
+    metadata,
+    Column("session", String, primary_key=True),  # digests of its scope and its own; names nobody
+    Column("word", String, nullable=False),  # names the newest object of it; "": there is none
+)
+
 worker_erasures = Table(  # what is still to be deleted elsewhere of scopes that were erased
     "worker_erasures",
     metadata,

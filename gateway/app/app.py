@@ -22,7 +22,13 @@ from gateway.app.ending import Ends, finish
 from gateway.app.jobs import begin_jobs, make_supervisor
 from gateway.app.memory import make_idle, make_memories
 from gateway.app.service_manager import Notify, keep_alive, nobody
-from gateway.app.sessions import make_persona_service, make_sessions, make_workers, run_workers
+from gateway.app.sessions import (
+    make_keeper,
+    make_persona_service,
+    make_sessions,
+    make_workers,
+    run_workers,
+)
 from gateway.app.turns import (
     make_intake,
     make_prompts,
@@ -94,8 +100,9 @@ class App:
         self.workers = make_workers(context)
         if self.workers is not None:
             programs = self.workers.programs(programs)
+        self.homes = make_keeper(context, self.workers)
         self.sessions = make_sessions(
-            context, self.memories, programs, hooks, sandboxing, self.workers
+            context, self.memories, programs, hooks, sandboxing, self.workers, self.homes
         )
 
         self._make_way(programs)
@@ -238,11 +245,12 @@ class App:
         confirms: Confirms | None = None,
     ) -> None:
         """Take up what an earlier process left, then serve until the end."""
-        config = self.context.config
         self.context.store.health.on_recovery = self._stores_again
         await self._take_up()
         if self.workers is not None:
             self.context.spawn(run_workers(self.context, self.workers), "workers")
+        if self.homes is not None:
+            self.context.spawn(self.homes.run(), "records of sessions")
         begin_jobs(
             self.context,
             idle=self.idle,
@@ -272,8 +280,14 @@ class App:
                 self.context.spawn(self._confirm_owners(confirms), "owners")
             await ends.stop.wait()
             notify("STOPPING=1\nSTATUS=finishing what runs")
-            self.context.bus.publish(Stopping())
-            await finish(self.queues, config.gateway.shutdown_s, ends.at_once)
+            await self._finish(ends)
+
+    async def _finish(self, ends: Ends) -> None:
+        """Let what runs come to its end, and what agents recorded of it to where it is kept."""
+        self.context.bus.publish(Stopping())
+        await finish(self.queues, self.context.config.gateway.shutdown_s, ends.at_once)
+        if self.homes is not None:
+            await self.homes.settle()
 
     @asynccontextmanager
     async def serve_reads(self, leader: Callable[[], str]) -> AsyncIterator[str]:

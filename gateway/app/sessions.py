@@ -30,6 +30,7 @@ from store.database import Store
 if TYPE_CHECKING:  # it brings the client of NATS, which only who has workers needs
     from adapters.cli.hooks import HookListener
     from gateway.personas.following import PersonaFollower
+    from gateway.sessions.homes.keeper import HomeKeeper
     from gateway.workers.opener import Workers
 
 
@@ -66,9 +67,10 @@ def make_sessions(
     hooks: HookListener | None,
     sandboxing: Sandboxing | None,
     workers: Workers | None = None,
+    homes: HomeKeeper | None = None,
 ) -> SessionPool:
     """Sessions on this machine and on workers. hooks: where their agents reach the memory, if they
-    may."""
+    may. homes: keeps what they record for other machines."""
     config = context.config
     endpoint = _memory_door(context, memories, hooks)
     own_hosts = (hooks.endpoint,) if hooks else ()
@@ -85,6 +87,7 @@ def make_sessions(
         bounds=lambda persona: bounds_of(config, persona, memory_bytes(), own_hosts),
     )
     opener.elsewhere = MachineErasures(context.store, config.gateway.data_dir)
+    opener.homes = homes
     most = config.sessions.most or most_sessions(memory_bytes())
     made: SessionOpener = opener
     if workers is not None and config.workers is not None:
@@ -114,6 +117,24 @@ def make_sessions(
         context.bus.listeners.add(workers.answers.hear)
         workers.fleet.hop = context.metrics.watch_workers(workers.fleet.figures).hop
     return pool
+
+
+def make_keeper(context: Context, workers: Workers | None) -> HomeKeeper | None:
+    """The keeper of what agents record, where there is a store that other machines reach."""
+    store = context.files.store
+    if workers is None and store is None:
+        return None
+    from gateway.sessions.homes.keeper import HomeKeeper
+    from gateway.sessions.homes.records import Records
+
+    if workers is None:
+        assert store is not None
+        return HomeKeeper(Records(context.store, store), context.config.files.bucket or "")
+    from gateway.workers.file_store import BrokerBucket
+    from gateway.workers.link import HOMES
+
+    workers.answers.records = Records(context.store, BrokerBucket(HOMES, workers.linked))
+    return HomeKeeper(workers.answers.records)
 
 
 def _memory_door(

@@ -37,14 +37,14 @@ class SharedFiles:
 
     def __init__(self, root: Path, store: FileStore | None) -> None:
         self._root = root.absolute()
-        self._store = store
+        self.store = store
         self._waiting = waiting_beside(self._root)
         self._behind: set[str] = set()  # names of these
         self._failed = asyncio.Event()
 
     def name(self, path: str) -> str | None:
         """The name of a file by its path on whichever machine; None: it is none of ours."""
-        if (own := self._own_name(path)) or self._store is None or Path(path).exists():
+        if (own := self._own_name(path)) or self.store is None or Path(path).exists():
             return own  # without a name it is another machine's, or one that a program here named
         return self.name_anywhere(path)
 
@@ -69,7 +69,7 @@ class SharedFiles:
     async def keep(self, files: Iterable[Attachment]) -> None:
         """Put files of this machine into the store. Those that it doesn't take in time are noted
         when this returns, and put later; while some wait, others wait behind them."""
-        if self._store is None:
+        if self.store is None:
             return
         named = dict.fromkeys(n for file in files if file.path and (n := self._own_name(file.path)))
         for name in named:
@@ -78,11 +78,11 @@ class SharedFiles:
 
     async def _put(self, name: str, within_s: float | None = None) -> bool:
         """True: it is there, or there is no such file any more."""
-        assert self._store is not None
+        assert self.store is not None
         try:
             async with asyncio.timeout(within_s):
                 data = await asyncio.to_thread((self._root / PurePosixPath(name)).read_bytes)
-                await self._store.put(name, data)
+                await self.store.put(name, data)
         except FileNotFoundError:
             return True
         except (FileStoreFailed, OSError, TimeoutError) as error:
@@ -100,7 +100,7 @@ class SharedFiles:
 
     async def catch_up(self) -> None:
         """Put what the store did not take, in this process or one before, for ever."""
-        if self._store is None:
+        if self.store is None:
             return
         with suppress(OSError):
             self._behind |= await asyncio.to_thread(self._waiting.names)
@@ -116,7 +116,7 @@ class SharedFiles:
 
     async def placed(self, briefing: Briefing) -> Briefing:
         """The briefing, with its attachments on this machine."""
-        if self._store is None or not any(line.attachments for line in briefing.transcript):
+        if self.store is None or not any(line.attachments for line in briefing.transcript):
             return briefing
         lines = [await self._line(line) for line in briefing.transcript]
         return replace(briefing, transcript=tuple(lines))
@@ -137,11 +137,11 @@ class SharedFiles:
 
     async def fetch_folder(self, folder: str) -> None:
         """Have all files of a folder here."""
-        if self._store is None:
+        if self.store is None:
             return
         try:
             async with asyncio.timeout(FETCH_S):
-                names = await self._store.list(folder)
+                names = await self.store.list(folder)
         except (FileStoreFailed, TimeoutError) as error:
             log.warning("file.not_fetched", reason=_reason(error))
             return
@@ -150,11 +150,11 @@ class SharedFiles:
                 await self._fetch(name, place)
 
     async def _fetch(self, name: str, place: Path) -> None:
-        if self._store is None or await asyncio.to_thread(place.exists):
+        if self.store is None or await asyncio.to_thread(place.exists):
             return
         try:
             async with asyncio.timeout(FETCH_S):
-                data = await self._store.get(name)
+                data = await self.store.get(name)
             if data is not None:
                 await asyncio.to_thread(write, place, data)
         except (FileStoreFailed, OSError, TimeoutError) as error:
@@ -162,8 +162,8 @@ class SharedFiles:
 
     async def forget(self, paths: Iterable[str]) -> None:
         """Delete files from the store. Raises FileStoreFailed."""
-        if self._store is not None:
-            await self._store.delete(sorted(filter(None, map(self.name, paths))))
+        if self.store is not None:
+            await self.store.delete(sorted(filter(None, map(self.name, paths))))
 
 
 def _reason(error: Exception) -> str:

@@ -9,7 +9,7 @@ from copy import copy
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import structlog
 
@@ -37,6 +37,9 @@ from gateway.sessions.sessions import (
     session_folder,
 )
 from gateway.settings.personas.personas import Persona
+
+if TYPE_CHECKING:  # only who has a store of files that machines share needs it
+    from gateway.sessions.homes.keeper import HomeKeeper
 
 log = structlog.stdlib.get_logger("moot.sessions")
 
@@ -79,7 +82,14 @@ class SessionOpener(Protocol):
 
     async def forget(self, scope: str, but: Collection[Path] = ()) -> tuple[str, ...]:
         """Delete what programs recorded of a scope's conversations; returns where it could not be
-        done yet: workers, or "" for their broker. but: folders of its sessions that live."""
+        done yet: workers, "" for their broker, or a bucket. but: folders of its sessions that live.
+        """
+
+    def keep_record(self, live: LiveSession) -> None:
+        """An answer of its was posted: its record is kept where other machines find it."""
+
+    def drop_record(self, key: SessionKey) -> None:
+        """Nobody goes on with a session: nothing of it is kept there any more."""
 
 
 class NoSessions:
@@ -114,6 +124,7 @@ class Opener:
         self._learn = learn
         self._bounds = bounds
         self.elsewhere: MachineErasures | None = None  # machines on which sessions were, too
+        self.homes: HomeKeeper | None = None  # None: no other machine goes on with a session
         self._starting = asyncio.Semaphore(OPEN_AT_ONCE)
 
     def apart(self, data_dir: Path) -> Opener:
@@ -121,7 +132,7 @@ class Opener:
         other._data_dir = data_dir
         other._apart = True
         other._ledger = NoSessions()
-        other._memory_door = None
+        other._memory_door = other.homes = None
         return other
 
     def lending(self, ledger: KnownSessions, memory_door: MemoryDoor | None) -> Opener:
@@ -181,6 +192,8 @@ class Opener:
         if self._memory_door and not program.runs:
             grant.messages = folder / LENT
         session_id = await self._ledger.agent_session(key, program.name)
+        if self.homes is not None:
+            await self.homes.bring(key, folder, program, resumes=session_id is not None)
         with told_when_full(folder):
             confined = await self._confinement(persona, program, folder, workspace)
         return Launch(
@@ -244,7 +257,15 @@ class Opener:
         elsewhere = self.elsewhere
         async with elsewhere.forgetting(scope, self._clock()) if elsewhere else nullcontext():
             await asyncio.to_thread(delete_homes, folder, but)
-        return ()
+            return await self.homes.forget(scope) if self.homes is not None else ()
+
+    def keep_record(self, live: LiveSession) -> None:
+        if self.homes is not None:
+            self.homes.keep(live)
+
+    def drop_record(self, key: SessionKey) -> None:
+        if self.homes is not None:
+            self.homes.drop(key)
 
     async def _shut(self, admission: McpGrant, relay: Relay | None) -> None:
         if self._memory_door:

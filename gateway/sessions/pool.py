@@ -203,6 +203,10 @@ class SessionPool:
             live.kept = session_id
             await self._ledger.keep_session(*used)
 
+    def posted(self, key: SessionKey) -> None:
+        if (live := self._live.get(key)) is not None and not live.retire:
+            self.opener.keep_record(live)
+
     async def interrupt(self, key: SessionKey) -> bool:
         if (opening := self._opening.get(key)) is not None:
             # a second cancel would break off how the first one ends the program
@@ -217,6 +221,7 @@ class SessionPool:
         live = self._live.get(key)
         if live is not None:
             live.retire = True
+        self.opener.drop_record(key)
         return await self._ledger.retire_session(key)
 
     async def resume(

@@ -247,6 +247,7 @@ class TurnRunner:
             return ()
         with waiting("all"):  # an answer that is there is not thrown away
             more = await self._delivery.answer(replace(run, turn=outcome.turn), keeps_times=True)
+        self._sessions.posted(turn.key)
         if outcome.lesson is not None:
             self._remember(outcome.lesson)
         return more

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from base64 import b64decode, b64encode
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import field
 
 import structlog
 
+from contract.errors import MootError
 from contract.values import dataclass
 from gateway.core.events import AppEvent, TurnChanged
-from gateway.workers.link import HOMES, Link, LinkDown, Logged
+from gateway.sessions.homes.records import Records
+from gateway.workers.link import Link, Logged
 from gateway.workers.messages import Answered
 
 log = structlog.stdlib.get_logger("moot.workers")
@@ -27,11 +30,12 @@ class Answers:
     valid: whether a worker has a session under an epoch. An answer to a question that an earlier
     process asked is kept for when its turn is taken up; to any other that is not valid, it is void.
     erased: whether a worker still has what is to go of a scope, by its digest: what it says of that
-    is void.
+    is void. records: of sessions, as they come with answers.
     """
 
     valid: Valid
     erased: Callable[[str, str], bool] = lambda worker, scope_digest: False
+    records: Records | None = None
     _waiting: dict[str, asyncio.Future[Answered]] = field(default_factory=dict)  # by turn
     _asked: set[str] = field(default_factory=set)
     _early: dict[str, Answered] = field(default_factory=dict)
@@ -67,21 +71,21 @@ class Answers:
                 await logged.done()
                 continue
             worker = logged.subject.rpartition(".")[2]
-            await self._taken(link, worker, answered, logged)
+            await self._taken(worker, answered, logged)
 
-    async def _taken(self, link: Link, worker: str, answered: Answered, logged: Logged) -> None:
+    async def _taken(self, worker: str, answered: Answered, logged: Logged) -> None:
         turn, waiting = answered.turn, self._waiting.get(answered.turn)
         if turn in self._unsettled:  # told again, for it was not done with in time
             self._unsettled[turn] = logged
             return
         if self.valid(worker, answered.session, answered.epoch):
-            await _keep_home(link, answered)
+            await self._keep_home(answered)
             if waiting is not None and not waiting.done():
                 self._unsettled[turn] = logged
                 waiting.set_result(answered)
                 return
         elif turn not in self._asked and not self.erased(worker, answered.scope_digest):
-            await _keep_home(link, answered)  # its session is opened again with that
+            await self._keep_home(answered)  # its session is opened again with that
             self._early[turn], self._unsettled[turn] = answered, logged
             asyncio.get_running_loop().call_later(EARLY_S, self.settle, turn)
             return
@@ -105,16 +109,24 @@ class Answers:
         for turn in [turn for turn, one in self._early.items() if one.scope_digest in scopes]:
             self.settle(turn)
 
+    async def home(self, session: str) -> str:
+        """The newest record of a session, as `Open` has it. Raises FileStoreFailed."""
+        word = await self.records.newest(session) if self.records is not None else ""
+        if self.records is None or not word:
+            return ""
+        return b64encode(await self.records.get(session, word) or b"").decode()
+
+    async def _keep_home(self, answered: Answered) -> None:
+        """Under the number of its lease, which no other machine has."""
+        if not answered.home or self.records is None:
+            return
+        try:
+            data = b64decode(answered.home)
+            await self.records.put(answered.session, str(answered.epoch), data)
+        except (MootError, ValueError) as error:
+            log.warning("home.not_kept", reason=str(error))  # where it moves, it begins anew
+
     def _spawn(self, work: Awaitable[None]) -> None:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-
-async def _keep_home(link: Link, answered: Answered) -> None:
-    if not answered.home:
-        return
-    try:
-        await link.keep(HOMES, answered.session, answered.home.encode())
-    except LinkDown:
-        log.warning("home.not_kept")  # it begins anew, where it moves before its next turn

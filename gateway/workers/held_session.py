@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from base64 import b64encode
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -32,9 +33,10 @@ class HeldSession:
     seeing: asyncio.Task[None] | None = None
 
     async def record(self) -> str:
-        """Its program's record as it is now, see `pack`."""
+        """Its program's record as it is now, in Base64, see `pack`."""
         home, keeps = self.live.folder / "home", self.live.context.program.keeps
-        return await asyncio.to_thread(pack, home, keeps, self.live.agent.session_id)
+        packed = await asyncio.to_thread(pack, home, keeps, self.live.agent.session_id)
+        return b64encode(packed).decode()
 
     def watched(self) -> bool:
         """Somebody asks for its terminal; True if nobody is shown it yet."""

@@ -298,11 +298,13 @@ class Link:
             await self._forget_leases(scopes)
             await self._forget_answers(belongs)
 
+    async def drop_old_records(self) -> None:
+        """Delete the records that earlier versions kept, which nobody reads. Raises LinkDown."""
+        await self.drop(HOMES, [name for name in await self.names(HOMES) if "/" not in name])
+
     async def _forget_records(self, scopes: Collection[str]) -> None:
-        parts = {name: name.partition(".") for name in await self.names(HOMES)}
-        gone = [  # of one without a dot, kept by an earlier version, the scope can't be told
-            name for name, (scope, dot, _) in parts.items() if scope in scopes or not dot
-        ]
+        names = await self.names(HOMES)  # a folder, a scope's folder, and a session's record
+        gone = [name for name in names if "/" not in name or name.split("/")[1] in scopes]
         await self.drop(HOMES, gone)
 
     async def _forget_leases(self, scopes: Collection[str]) -> None:

@@ -6,8 +6,8 @@ import asyncio
 import contextlib
 import secrets
 import time
-from collections.abc import Callable, Collection, Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from copy import copy
 from dataclasses import field, replace
 from datetime import datetime
@@ -22,9 +22,11 @@ from contract.errors import AgentError, MachineLost
 from contract.language import later
 from contract.values import dataclass
 from gateway.core.ledger import SessionKey
+from gateway.files.store import FileStoreFailed
 from gateway.mcp.endpoint import McpEndpoint, McpGrant
+from gateway.sessions.homes.records import record_of
 from gateway.sessions.opener import KnownSessions, NoSessions, Opener
-from gateway.sessions.sessions import AgentProgram, LiveSession, SessionContext, digest
+from gateway.sessions.sessions import AgentProgram, LiveSession, SessionContext
 from gateway.settings.personas.personas import Persona
 from gateway.workers.answers import Answers
 from gateway.workers.credentials import GATEWAY
@@ -32,7 +34,7 @@ from gateway.workers.erasure_rows import BROKER
 from gateway.workers.erasures import Erasures
 from gateway.workers.fleet import Fleet
 from gateway.workers.held import HeldCalls
-from gateway.workers.link import HOMES, Link, LinkDown
+from gateway.workers.link import Link, LinkDown
 from gateway.workers.messages import Beat, Open, scope_of
 from gateway.workers.remote import Ear, GatewaySide, Look, NoSeat, RemoteAgent
 from store.health import StoreRefusal
@@ -93,12 +95,20 @@ class Workers:
         """The places that still have what is to go of a scope."""
         return self.erasures.places(scope_digest) if self.erasures is not None else set()
 
+    @asynccontextmanager
+    async def linked(self) -> AsyncIterator[Link]:
+        """The connection. Raises LinkDown."""
+        if self.link is None:
+            raise LinkDown("the broker")
+        yield self.link
+
     async def run(self, connects: Connects) -> None:
         """Connect, and listen, for ever."""
         async with connects() as link:
             while True:
                 try:
                     await link.prepare()
+                    await link.drop_old_records()
                     self.fleet.term = await link.lease(GATEWAY, GATEWAY)
                     if self.erasures is not None:
                         await self.erasures.begin()
@@ -179,7 +189,7 @@ class RemoteOpener:
         if not program.runs:
             return await self._local.open(persona, key, room)
         apart = secrets.token_hex(4) if self._apart else ""
-        session = f"{digest(key.scope)}.{digest(key.id)}{apart}"
+        session = f"{record_of(key)}{apart}"
         until, tried = time.monotonic() + PATIENCE_S, frozenset[str]()
         pool = persona.front.workers
         among = None if pool is None else frozenset(self._pools.get(pool, ()))
@@ -189,7 +199,7 @@ class RemoteOpener:
             if link is not None and worker is not None:
                 try:
                     return await self._opened(link, session, worker, persona, key, room)
-                except (NoSeat, MachineLost, LinkDown) as error:
+                except (NoSeat, MachineLost, LinkDown, FileStoreFailed) as error:
                     log.info("session.not_placed", worker=worker, reason=str(error))
                     tried |= {worker}
                     continue
@@ -221,8 +231,8 @@ class RemoteOpener:
     async def _opened(
         self, link: Link, session: str, worker: str, persona: Persona, key: SessionKey, room: Room
     ) -> LiveSession:
-        """Raises AgentError, NoSeat, LinkDown."""
-        epoch, home = await link.lease(session, worker), await link.kept(HOMES, session)
+        """Raises AgentError, NoSeat, LinkDown, FileStoreFailed."""
+        epoch = await link.lease(session, worker)
         program = self.programs(persona.front.agent)
         grant, door, workers = McpGrant(key.persona, key.scope), self._door, self._workers
         look = door.receiver(grant) if door is not None else None
@@ -236,7 +246,7 @@ class RemoteOpener:
                 **_whose(persona, key),
                 room=room,
                 resumes=resumes,
-                home=home.decode() if home and resumes else "",
+                home=await workers.answers.home(session) if resumes else "",
                 memory=look is not None,
                 apart=self._apart,
             )
@@ -263,7 +273,17 @@ class RemoteOpener:
         """See SessionOpener."""
         here = await self._local.forget(scope, but)
         erasures = self._workers.erasures
-        return (*here, *(await erasures.forget(scope) if erasures is not None else ()))
+        there = await erasures.forget(scope) if erasures is not None else ()
+        return tuple(dict.fromkeys((*here, *there)))
+
+    def keep_record(self, live: LiveSession) -> None:
+        """See SessionOpener; that of a worker's session comes with its answer."""
+        if not live.worker:
+            self._local.keep_record(live)
+
+    def drop_record(self, key: SessionKey) -> None:
+        """See SessionOpener."""
+        self._local.drop_record(key)
 
     async def close(self, live: LiveSession) -> None:
         """See SessionOpener."""

@@ -12,6 +12,7 @@ import secrets
 import shutil
 import tarfile
 import time
+from base64 import b64decode
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -247,7 +248,7 @@ class Worker:
             home = self.data_dir / SCOPES / session_folder(key) / "home"
             try:
                 keeps = opener.programs(wanted.whose().front.agent).keeps
-                await asyncio.to_thread(unpack, wanted.home, home, keeps)
+                await asyncio.to_thread(unpack, b64decode(wanted.home), home, keeps)
             except (OSError, tarfile.TarError, ValueError) as error:
                 log.warning("home.not_unpacked", error=type(error).__name__)
         live = await opener.open(wanted.whose(), key, wanted.room)

@@ -35,6 +35,7 @@ from store.gateway_schema import (
     refusals,
     room_settings,
     schedules,
+    session_records,
     usage,
     worker_erasures,
 )
@@ -65,7 +66,7 @@ COVERED: tuple[Table, ...] = (
     posts, decisions, tool_uses, observations, insights, landmarks, episodes, staging,
     fact_speakers, facts, sessions, agent_sessions, pointers, model_calls, turns, messages, rooms,
     tombstones, bot_states, bot_keys, house, commits, audit_head, worker_erasures,
-    machine_erasures, persona_files,
+    machine_erasures, persona_files, session_records,
 )  # fmt: skip
 """Every table there is, in the order in which rows may go."""
 

@@ -527,6 +527,12 @@ CREATE TABLE persona_files (
 	PRIMARY KEY (name)
 );
 
+CREATE TABLE session_records (
+	session VARCHAR NOT NULL, 
+	word VARCHAR NOT NULL, 
+	PRIMARY KEY (session)
+);
+
 CREATE INDEX ix_agent_sessions_scope ON agent_sessions (scope, persona);
 
 CREATE INDEX ix_audit_by ON audit (by_id);
@@ -613,4 +619,4 @@ CREATE INDEX ix_usage_person ON usage (person_id, at);
 
 CREATE INDEX ix_usage_room ON usage (room_id, at);
 
-INSERT INTO alembic_version (version_num) VALUES ('0024');
+INSERT INTO alembic_version (version_num) VALUES ('0025');

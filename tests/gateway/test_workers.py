@@ -361,7 +361,7 @@ def test_of_a_home_only_what_the_program_keeps_is_packed_and_no_link(tmp_path: P
     found = [path for path in (tmp_path / "there").rglob("*") if path.is_file()]
     assert [str(path.relative_to(tmp_path / "there")) for path in found] == ["kept/id.jsonl"]
     assert found[0].read_text() == "words\n"
-    assert pack(home, ("kept/{session_id}.jsonl",), None) == ""
+    assert pack(home, ("kept/{session_id}.jsonl",), None) == b""
 
 
 def test_another_machine_has_no_say_in_the_rest_of_a_home_nor_in_what_is_newer(

@@ -30,13 +30,16 @@ async def test_records_leases_and_answers_of_a_scope_go_and_others_stay(tmp_path
             for scope in (GONE, KEPT):
                 said = Answered(session=f"{scope}.s", epoch=1, turn=scope, answer=Answer("word"))
                 await link.lease(f"{scope}.s", "w1")
-                await link.keep(HOMES, f"{scope}.s", b"record")
+                await link.keep(HOMES, f"homes/{scope}/s.1", b"record")
                 await away.log("w1", scope, said.encoded())
             await link.keep(HOMES, "of-an-earlier-version", b"record")
             scope_of = Answered.model_validate_json
             await link.forget({GONE}, lambda said: scope_of(said).scope_digest == GONE)
-            assert await link.names(HOMES) == [f"{KEPT}.s"]
-            assert await link.kept(HOMES, f"{GONE}.s") is None
+            assert await link.names(HOMES) == [f"homes/{KEPT}/s.1"]
+            assert await link.kept(HOMES, f"homes/{GONE}/s.1") is None
+            await link.keep(HOMES, f"{KEPT}.s", b"of an earlier version")
+            await link.drop_old_records()
+            assert await link.names(HOMES) == [f"homes/{KEPT}/s.1"]
             leases = await link._stream.key_value(LEASES)
             assert await leases.keys() == [f"{KEPT}.s"]
             async with asyncio.timeout(5):

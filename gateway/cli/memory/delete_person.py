@@ -25,7 +25,9 @@ from gateway.core.lock import hold
 from gateway.core.private_folders import FILES
 from gateway.files.shared import SharedFiles
 from gateway.sessions import machine_erasures
+from gateway.sessions.homes.records import Records, forget_records
 from gateway.sessions.room_settings import forget_choices
+from gateway.sessions.sessions import digest
 from gateway.settings.personas.personas import Personas
 from gateway.settings.personas.workspaces import configured_workspaces
 from gateway.workers.credentials import places_of
@@ -95,6 +97,8 @@ async def _carry_out(on: MemoryContext, plan: ErasurePlan, on_disk: OnDisk) -> N
     async with _files(on) as files:
         await files.forget(plan.files)
         names = sorted(filter(None, map(files.name_anywhere, plan.files)))
+        if files.store is not None and on.config.workers is None:  # else the broker has them
+            await Records(on.store, files.store).delete(_told(plan))
     await asyncio.to_thread(remove, on_disk, on.config.gateway.data_dir)
     places = places_of(on.config.gateway.data_dir)
     erase = partial(
@@ -107,6 +111,11 @@ async def _carry_out(on: MemoryContext, plan: ErasurePlan, on_disk: OnDisk) -> N
         orphans = await on.index.ids() - await on.store.read(fact_ids)
         await on.index.remove(sorted(orphans))
         await index_what_waits(on)
+
+
+def _told(plan: ErasurePlan) -> set[str]:
+    """The scopes whose agents were told something, by their digests."""
+    return {digest(scope) for scope in plan.own | plan.knowing}
 
 
 def erase_noted(
@@ -125,6 +134,7 @@ def erase_noted(
     machine_erasures.note(connection, "scope", plan.own | plan.knowing, moment(now))
     machine_erasures.note(connection, "file", files, moment(now))
     machine_erasures.note(connection, "fact", plan.reworded, moment(now))
+    forget_records(connection, _told(plan))
     erase_person(connection, plan)
     head = ""
     for half, seqs in erased_rows(plan).items():

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+import os
 import tarfile
-from base64 import b64decode, b64encode
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 import structlog
+
+from adapters.own_files import open_own
 
 log = structlog.stdlib.get_logger("moot.sessions")
 
@@ -16,22 +18,55 @@ MOST_BYTES = 4 << 20  # packed: it travels in one message with the answer
 MOST_UNPACKED = 64 << 20
 
 
-def pack(home: Path, keeps: Sequence[str], session_id: str | None) -> str:
-    """The files of a HOME that a program's globs name, in Base64; "": none, or too much."""
+class _TooLarge(Exception):
+    """It is more than may be kept."""
+
+
+class _Packed(io.BytesIO):
+    """Takes no more than may be kept."""
+
+    def write(self, data: bytes) -> int:  # type: ignore[override]  # gzip gives it bytes
+        if self.tell() + len(data) > MOST_BYTES:
+            raise _TooLarge
+        return super().write(data)
+
+
+def pack(home: Path, keeps: Sequence[str], session_id: str | None) -> bytes:
+    """The files of a HOME that a program's globs name, up to their last whole lines: it may be at
+    work. b"": there are none, or it is too much."""
     if session_id is None:
-        return ""
+        return b""
+    packed = _Packed()
+    try:
+        with tarfile.open(fileobj=packed, mode="w:gz", compresslevel=1) as archive:
+            for name, data in _kept(home, keeps, session_id):
+                member = tarfile.TarInfo(name)
+                member.size, member.mode = len(data), 0o600
+                archive.addfile(member, io.BytesIO(data))
+            empty = not archive.offset
+    except _TooLarge:
+        log.warning("home.too_large", most_bytes=MOST_BYTES)
+        return b""
+    return b"" if empty else packed.getvalue()
+
+
+def _kept(home: Path, keeps: Sequence[str], session_id: str) -> Iterator[tuple[str, bytes]]:
+    """Name and contents of each file. Raises _TooLarge."""
     globs = [glob.replace("{session_id}", session_id) for glob in keeps]
-    found = sorted({path for glob in globs for path in home.glob(glob) if _is_own(path, home)})
-    if not found:
-        return ""
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w:gz", compresslevel=1) as archive:
-        for path in found:
-            archive.add(path, str(path.relative_to(home)), recursive=False)
-    if packed.tell() > MOST_BYTES:
-        log.warning("home.too_large", bytes=packed.tell())
-        return ""
-    return b64encode(packed.getvalue()).decode()
+    left = MOST_UNPACKED
+    for path in sorted({path for glob in globs for path in home.glob(glob)}):
+        if not _is_own(path, home):
+            continue
+        try:
+            with open_own(path, home) as file:
+                left -= os.fstat(file.fileno()).st_size
+                if left < 0:
+                    raise _TooLarge
+                data = file.read(MOST_UNPACKED)
+        except OSError:  # it is gone, or something else by now
+            continue
+        if whole := data[: data.rfind(b"\n") + 1]:
+            yield str(path.relative_to(home)), whole
 
 
 def _is_own(path: Path, home: Path) -> bool:
@@ -40,11 +75,12 @@ def _is_own(path: Path, home: Path) -> bool:
     return inside and path.is_file() and not path.is_symlink()
 
 
-def unpack(data: str, home: Path, keeps: Sequence[str]) -> None:
+def unpack(data: bytes, home: Path, keeps: Sequence[str], *, newest: bool = False) -> None:
     """Put those into a HOME that the program's globs name, where there is no longer one: records
-    only grow. Raises OSError, tarfile.TarError, ValueError."""
+    only grow. newest: in any case, for whoever was cut off there went on elsewhere. Raises OSError,
+    tarfile.TarError, ValueError."""
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with tarfile.open(fileobj=io.BytesIO(b64decode(data)), mode="r:gz") as archive:
+    with tarfile.open(fileobj=io.BytesIO(data), mode="r:gz") as archive:
         left = MOST_UNPACKED
         for member in archive:
             left -= member.size
@@ -52,12 +88,12 @@ def unpack(data: str, home: Path, keeps: Sequence[str]) -> None:
                 raise ValueError("more than a conversation takes")
             if member.isfile() and _is_kept(member.name, keeps):
                 there = home / member.name
-                if not there.is_file() or there.stat().st_size < member.size:
+                if newest or not there.is_file() or there.stat().st_size < member.size:
                     archive.extract(member, home, filter="data")
 
 
 def _is_kept(name: str, keeps: Sequence[str]) -> bool:
-    """True for a file of the program's record: another worker has no say in the rest of a HOME."""
+    """True for a file of the program's record: another machine has no say in the rest of a HOME."""
     path = PurePosixPath(name)
     globs = (PurePosixPath(glob.replace("{session_id}", "*")) for glob in keeps)
     return ".." not in path.parts and any(

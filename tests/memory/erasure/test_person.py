@@ -142,6 +142,7 @@ HANGS: dict[str, list[dict[str, Any]]] = {
     "commits": [],
     "worker_erasures": [],  # of scopes, by a digest
     "machine_erasures": [],  # likewise
+    "session_records": [],  # likewise
     "audit_head": [],
 }
 """How a row of each table can hang on Andi."""
@@ -192,6 +193,7 @@ STAYS: dict[str, dict[str, Any]] = {
     "commits": {},
     "worker_erasures": {},
     "machine_erasures": {},
+    "session_records": {},
     "audit_head": {},
 }  # fmt: skip
 """A row of each table beside it that is Budi's."""
