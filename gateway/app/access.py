@@ -20,6 +20,7 @@ from gateway.web.signin.secret import owner_secret
 from gateway.web.signin.visitors import Visitors, visitors_of
 
 if TYPE_CHECKING:
+    from gateway.access.following import AccessFollower
     from gateway.settings.oidc import OidcTable
     from gateway.web.signin.oidc_api import Oidc
 
@@ -35,6 +36,17 @@ def make_admissions(context: Context, start: Start) -> Admissions:
         start=start,
         changed=lambda: context.bus.publish(AccessChanged()),
     )
+
+
+def make_access_follower(context: Context) -> AccessFollower | None:
+    """Of a database on which several gateways may lead."""
+    config = context.config
+    if context.store.dialect == "sqlite" or config.file is None:
+        return None
+    from gateway.access.following import AccessFollower  # it brings tomlkit
+
+    data_dir = config.gateway.data_dir
+    return AccessFollower(context.access, context.store, file=config.file, data_dir=data_dir)
 
 
 def make_questions(context: Context) -> Questions:

@@ -14,7 +14,13 @@ from adapters.cli.hooks import HookListener
 from gateway.access.claims import Claim
 from gateway.access.permits import Permits
 from gateway.alerts.troubles import FailedBackup
-from gateway.app.access import make_accounting, make_admissions, make_questions, make_visitors
+from gateway.app.access import (
+    make_access_follower,
+    make_accounting,
+    make_admissions,
+    make_questions,
+    make_visitors,
+)
 from gateway.app.alerts import make_alerts
 from gateway.app.behind import AFTERWARDS, HEAD_START_S, PAGE, PROGRAMS, load_behind
 from gateway.app.context import Context
@@ -89,6 +95,7 @@ class App:
         # Who may do what, and what is written down of it
         self.queues, self._progress = make_queues(context)
         self.admissions = make_admissions(context, self.queues.start)
+        self._access_follower = make_access_follower(context)
         self.questions = make_questions(context)
         self.accounting = make_accounting(context)
         self.usage = self.accounting.usage
@@ -185,7 +192,9 @@ class App:
                 self.context, self.visibility, self.prompts, self.sessions
             ),
             visitors=self.visitors,
-            settings=page.make_settings(self.context, self._environment, self._checks),
+            settings=page.make_settings(
+                self.context, self._environment, self._checks, self._follow_access
+            ),
             connecting=self._connecting,
         )
 
@@ -328,8 +337,14 @@ class App:
         if self.memories.sources is not None:
             self.context.spawn(self.memories.sources.begin(), "memory sources")
 
+    async def _follow_access(self) -> None:
+        """Go by the roles that hold on each machine."""
+        if self._access_follower is not None:
+            await self._access_follower.follow()
+
     async def _load(self) -> PageState:
         """Read what is kept in memory of who may do what, and of what was chosen."""
+        await self._follow_access()
         await self.admissions.load()
         await self.context.settings.load()
         await self.context.tombstones.load()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -116,10 +116,13 @@ def make_services(
 
 
 def make_settings(
-    context: Context, environment: Mapping[str, str] | None, checks: ChangeChecks | None
+    context: Context,
+    environment: Mapping[str, str] | None,
+    checks: ChangeChecks | None,
+    follow: Callable[[], Awaitable[None]],
 ) -> SettingsService | None:
     """The editor of moot.toml, where there is one to edit. environment: with the secrets of
-    moot.env."""
+    moot.env. follow: see SettingsService."""
     if environment is None or checks is None:
         return None
     return SettingsService(
@@ -129,6 +132,7 @@ def make_settings(
         context.transcript,
         context.audit,
         told=lambda: context.bus.publish(AccessChanged()),
+        follow=follow,
     )
 
 

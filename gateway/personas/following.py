@@ -8,41 +8,26 @@ edited beside the gateway that leads is put into the database, and from there in
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
 
 import structlog
 
 from contract.errors import ConfigError
 from contract.refusals import why
 from gateway.personas.versions import CurrentVersion, Versions, text_mark
+from gateway.settings.editing.agreeing import agreed_in, judge, note_agreed
 from gateway.settings.personas.check import NAME
 from gateway.settings.personas.files import keep_aside, read_text, remove, write_text
 from gateway.settings.personas.personas import Personas
 from gateway.settings.personas.shipped import AGREED, is_as_shipped
-from gateway.settings.whole_file import put
 from store.database import Store
 
 log = structlog.stdlib.get_logger("moot.personas")
 
 SETTLED_S = 3.0  # in a folder that machines share, a file changes before the database does
-
-Holds = Literal["both", "ours", "theirs"]
-
-
-def judge(ours: str, agreed: str | None, theirs: str | None) -> Holds:
-    """The side whose form of a file holds. The forms are digests, "" where the file is gone, None
-    where nothing is known. theirs: the database's.
-
-    An edit here holds as long as the database has what was agreed on; else its form does.
-    """
-    if ours == theirs:
-        return "both"
-    return "ours" if theirs is None or theirs == agreed else "theirs"
 
 
 class PersonaFollower:
@@ -102,8 +87,7 @@ class PersonaFollower:
                 except ConfigError as error:
                     refused[error.say].append(name)
         if agreed != before:
-            told = json.dumps(agreed, indent=0, sort_keys=True)
-            await asyncio.to_thread(put, self._file, told.encode(), 0o600)
+            await asyncio.to_thread(note_agreed, self._file, agreed)
         if taken:
             self._personas.refresh()
             log.info("personas.followed", names=taken)
@@ -216,11 +200,3 @@ class PersonaFollower:
     def _not_followed(self, names: Sequence[str], reason: str) -> None:
         if self._first(*names, reason):
             log.warning("personas.not_followed", names=names, reason=reason)
-
-
-def agreed_in(file: Path) -> dict[str, str]:
-    """The forms agreed on, by name. Raises OSError."""
-    try:
-        return dict(json.loads(file.read_text(encoding="utf-8")))
-    except (FileNotFoundError, ValueError):
-        return {}

@@ -10,9 +10,10 @@ import pytest
 import structlog.testing
 
 from gateway.app.sessions import make_persona_follower
-from gateway.personas.following import Holds, PersonaFollower, judge
+from gateway.personas.following import PersonaFollower
 from gateway.personas.versions import Versions
 from gateway.settings.config import Config
+from gateway.settings.editing.agreeing import Holds, judge
 from gateway.settings.personas.personas import Personas
 from gateway.settings.personas.shipped import AGREED, bring_shipped
 from store.database import Store

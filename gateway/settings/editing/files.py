@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import difflib
 import signal
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -46,6 +47,13 @@ class File:
             self.before.splitlines(), self.text.splitlines(), name, name, "now", "then", lineterm=""
         )
         return "\n".join(lines)
+
+
+def with_copy(path: Path, text: str, before: str | None) -> list[File]:
+    """The file, and beside it a copy of what it was."""
+    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o644
+    copies = [File(path.with_name(f"{path.name}.bak"), before, None, mode)] if before else []
+    return [*copies, File(path, text, before, mode)]
 
 
 def read(path: Path) -> str | None:

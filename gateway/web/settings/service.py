@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import difflib
 import os
-import stat
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from gateway.access.effects import effects
 from gateway.audit.audit import Audit
 from gateway.settings.access import AccessTable
 from gateway.settings.config import Config, faults_of, parse_config
-from gateway.settings.editing.files import File, read, write_all
+from gateway.settings.editing.files import File, read, with_copy, write_all
 from gateway.settings.editing.merging import changed
 from gateway.settings.env_file import env_file, set_values
 from gateway.settings.personas.files import digest
@@ -48,6 +47,10 @@ AT_ONCE = ("access",)
 SECRET_MODE = 0o600
 
 
+async def nothing() -> None:
+    """There are no other machines."""
+
+
 @dataclass(frozen=True, slots=True)
 class Installed:
     """The installation whose moot.toml is edited. environment: with the secrets of moot.env.
@@ -70,7 +73,8 @@ class Installed:
 
 @dataclass(frozen=True, slots=True)
 class SettingsService:
-    """One change at a time. Whoever reaches it is an owner. told: called after a change."""
+    """One change at a time. Whoever reaches it is an owner. told: called after a change. follow:
+    tells other machines of it."""
 
     at: Installed
     access: Access
@@ -78,6 +82,7 @@ class SettingsService:
     transcript: Transcript
     audit: Audit
     told: Callable[[], object] = lambda: None
+    follow: Callable[[], Awaitable[None]] = nothing
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def view(self) -> SettingsView:
@@ -135,6 +140,7 @@ class SettingsService:
             self.at.learn(draft.secrets.values())
             await asyncio.to_thread(write_all, self._files(draft))
             self.access.take(draft.config.access)
+            await self.follow()
         self.told()
         await self.audit.note(
             "settings",
@@ -206,10 +212,7 @@ class SettingsService:
     def _files(self, draft: DraftedChange) -> list[File]:
         """moot.toml, the copy of what it was, and moot.env."""
         file = self.at.file
-        mode = stat.S_IMODE(file.stat().st_mode) if file.exists() else 0o644
-        files = [File(file, draft.text, draft.before, mode)]
-        if draft.before is not None:
-            files.insert(0, File(file.with_name(f"{file.name}.bak"), draft.before, None, mode))
+        files = with_copy(file, draft.text, draft.before)
         if draft.secrets:
             path = env_file(file, file.parent)
             now = read(path)

@@ -1,0 +1,135 @@
+"""The roles of moot.toml follow the lead: each machine has a file, and all know one database.
+
+The database has the table that holds. A change on the page is put into it at once, one by hand at
+the next start, by the machine that leads. Everywhere else it is taken from there, also into the
+file; where that can't be written, it holds all the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import structlog
+from pydantic import ValidationError
+from pydantic_core import to_json
+from sqlalchemy import bindparam, select
+
+from contract.errors import ConfigError
+from contract.refusals import why
+from gateway.access.access import Access
+from gateway.settings.access import AccessTable
+from gateway.settings.editing.agreeing import agreed_in, judge, note_agreed
+from gateway.settings.editing.files import read, with_copy, write_all
+from gateway.settings.editing.merging import changed
+from gateway.settings.personas.files import digest
+from store.database import Store, insert_of
+from store.gateway_schema import bot_states
+
+log = structlog.stdlib.get_logger("moot.access")
+
+AGREED = "access.json"  # in the data directory
+_NAME = "access"
+_OWN = {"bot": "", "name": _NAME}  # of no bot: the gateway's
+_C = bot_states.c
+_READ = select(_C.value).where(_C.bot == bindparam("bot"), _C.name == bindparam("name"))
+
+
+class AccessFollower:
+    """Brings [access] here and in the database together. Where the database is only read, another
+    gateway leads: then nothing is put into it."""
+
+    def __init__(self, access: Access, store: Store, *, file: Path, data_dir: Path) -> None:
+        """file: moot.toml, which need not be there."""
+        self._access = access
+        self._store = store
+        self._file = file
+        self._agreed = data_dir / AGREED
+        self._told = ""
+        new = insert_of(store)(bot_states)
+        self._put = new.on_conflict_do_update(
+            index_elements=[_C.bot, _C.name], set_={"value": new.excluded.value}
+        )
+
+    async def follow(self) -> None:
+        """Look once. Raises StoreRefusal."""
+        theirs = await self._store.read(lambda c: c.execute(_READ, _OWN).scalar())
+        try:
+            await self._follow(theirs)
+        except ConfigError as error:
+            self._tell(error.say)
+        except OSError as error:
+            self._tell(why(error))
+        except ValidationError as error:
+            self._tell(f"[access]: {error.errors()[0]['msg']}")
+
+    async def _follow(self, theirs: str | None) -> None:
+        now, agreed = await asyncio.to_thread(self._look)
+        table = AccessTable.model_validate(tomllib.loads(now or "").get(_NAME, {}))
+        ours, before = written(table), table
+        holds = judge(_mark(ours), agreed, theirs and _mark(theirs))
+        if holds == "ours":
+            if self._store.read_only:  # it counts from when this one leads
+                return
+            await self._store.write(lambda c: c.execute(self._put, {**_OWN, "value": ours}))
+        elif theirs is not None:
+            table, ours = AccessTable.model_validate_json(theirs), theirs
+        if table != self._access.table:
+            self._access.take(table)
+        if _mark(ours) == agreed:
+            return
+        if holds == "theirs":
+            await asyncio.to_thread(self._write, now, _values(_plain(before), _plain(table)))
+            log.info("access.followed", file=str(self._file))
+        await asyncio.to_thread(note_agreed, self._agreed, {_NAME: _mark(ours)})
+
+    def _look(self) -> tuple[str | None, str | None]:
+        """The file, and the form agreed on."""
+        return read(self._file), agreed_in(self._agreed).get(_NAME)
+
+    def _write(self, now: str | None, values: Mapping[str, Any]) -> None:
+        write_all(with_copy(self._file, changed(now, {_NAME: values}), now))
+
+    def _tell(self, reason: str) -> None:
+        """Once each."""
+        if reason != self._told:
+            self._told = reason
+            log.warning("access.not_followed", file=str(self._file), reason=reason)
+
+
+def written(table: AccessTable) -> str:
+    """A table in one form, whatever the order in which its people stand."""
+    return to_json(_plain(table)).decode()
+
+
+def _mark(text: str) -> str:
+    return digest(text.encode())
+
+
+def _plain(table: AccessTable) -> dict[str, Any]:
+    return {
+        key: _sorted(value)
+        for key, value in sorted(table.model_dump(mode="json", exclude_defaults=True).items())
+    }
+
+
+def _sorted(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _sorted(one) for key, one in sorted(value.items())}
+    if isinstance(value, list):
+        texts = all(isinstance(one, str) for one in value)
+        return sorted(value) if texts else [_sorted(one) for one in value]
+    return value
+
+
+def _values(before: dict[str, Any], table: dict[str, Any]) -> dict[str, Any]:
+    """What to change in the file: None for what is there no more."""
+    return {
+        key: _values(old, new) if isinstance(old, dict) and isinstance(new, dict) else new
+        for key in before | table
+        for old, new in [(before.get(key), table.get(key))]
+        if old != new
+    }

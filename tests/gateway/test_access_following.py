@@ -1,0 +1,95 @@
+"""[access] of each machine's moot.toml and the table that all of them go by."""
+
+import errno
+from pathlib import Path
+
+import pytest
+from structlog.testing import capture_logs
+
+from gateway.access import following
+from gateway.access.access import Access
+from gateway.access.following import AccessFollower, written
+from gateway.settings.access import AccessTable, GrantTable
+from store.database import Store
+
+OWN = {"bot": "", "name": "access"}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "moot.toml"
+
+
+class Machine:
+    """One that starts on a database, with a file."""
+
+    def __init__(self, store: Store, file: Path, data_dir: Path) -> None:
+        data_dir.mkdir(exist_ok=True)
+        self.store, self.file, self.data_dir = store, file, data_dir
+        self.start()
+
+    def start(self) -> None:
+        self.access = Access(AccessTable())
+        self.follower = AccessFollower(
+            self.access, self.store, file=self.file, data_dir=self.data_dir
+        )
+
+    async def people(self) -> set[str]:
+        """Those whom it lets in, once it has looked."""
+        await self.follower.follow()
+        return set(self.access.table.people)
+
+
+async def test_a_table_that_cannot_be_written_holds_at_each_start(
+    store: Store, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def mounted_to_be_read(files: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system", str(file))
+
+    file.write_text('[access]\npeople = ["fake:ann"]\n')
+    assert await Machine(store, file, tmp_path / "one").people() == {"fake:ann"}
+    monkeypatch.setattr(following, "write_all", mounted_to_be_read)
+    other = Machine(store, tmp_path / "other.toml", tmp_path / "two")
+    with capture_logs() as logs:
+        for _ in range(2):
+            assert await other.people() == {"fake:ann"}
+    assert [line["event"] for line in logs] == ["access.not_followed"]
+    other.start()
+    assert await other.people() == {"fake:ann"}
+
+
+async def test_one_file_of_two_machines_is_left_alone(
+    store: Store, file: Path, tmp_path: Path
+) -> None:
+    first, second = (Machine(store, file, tmp_path / name) for name in ("one", "two"))
+    for people in ('"fake:ann"', '"fake:ann", "fake:ben"', ""):
+        file.write_text(f"# ours\n[access]\npeople = [{people}]\n")
+        first.start()
+        wanted = await first.people()
+        assert await second.people() == wanted
+        assert file.read_text() == f"# ours\n[access]\npeople = [{people}]\n"
+    assert not file.with_name("moot.toml.bak").exists()
+
+
+async def test_a_table_of_a_newer_version_is_told_of_and_not_taken(
+    store: Store, file: Path, tmp_path: Path
+) -> None:
+    file.write_text('[access]\npeople = ["fake:ann"]\n')
+    first = Machine(store, file, tmp_path / "one")
+    await first.people()
+    unknown = written(AccessTable(people=frozenset({"fake:ben"}))).replace("}", ',"news":1}')
+    await store.write(lambda c: c.execute(first.follower._put, {**OWN, "value": unknown}))
+    with capture_logs() as logs:
+        assert await first.people() == {"fake:ann"}
+    assert [line["event"] for line in logs] == ["access.not_followed"]
+    assert "fake:ann" in file.read_text()
+
+
+def test_the_order_of_people_makes_no_other_table() -> None:
+    one, other = (
+        AccessTable(
+            people=frozenset(people), grants=(GrantTable(role="owner", people=frozenset(people)),)
+        )
+        for people in (["fake:a", "fake:b", "fake:c"], ["fake:c", "fake:b", "fake:a"])
+    )
+    assert written(one) == written(other)
