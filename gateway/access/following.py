@@ -126,7 +126,7 @@ def _sorted(value: Any) -> Any:
 
 
 def _values(before: dict[str, Any], table: dict[str, Any]) -> dict[str, Any]:
-    """What to change in the file: None for what is there no more."""
+    """The changes of the file: None for what is there no more."""
     return {
         key: _values(old, new) if isinstance(old, dict) and isinstance(new, dict) else new
         for key in before | table

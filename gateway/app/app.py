@@ -54,6 +54,9 @@ from gateway.web.signin.names import SHELL
 from gateway.web.signin.own_token import PageSecrets
 
 if TYPE_CHECKING:  # the page is loaded behind the bots, see `behind`
+    from aiohttp import web
+
+    from gateway.access.following import AccessFollower
     from gateway.setup.connecting import Connecting
     from gateway.web.services import Services
     from gateway.web.settings.values import ChangeChecks
@@ -95,23 +98,19 @@ class App:
         # Who may do what, and what is written down of it
         self.queues, self._progress = make_queues(context)
         self.admissions = make_admissions(context, self.queues.start)
-        self._access_follower = make_access_follower(context)
         self.questions = make_questions(context)
         self.accounting = make_accounting(context)
-        self.usage = self.accounting.usage
 
         # What is remembered, and who answers
         self.memories = make_memories(context, backends, learn_after_s, self.queues.behind)
         self._embedder = backends.embedder
         self.persona_service = make_persona_service(context)
-        self.workers = make_workers(context)
-        if self.workers is not None:
-            programs = self.workers.programs(programs)
-        self.homes = make_keeper(context, self.workers)
-        self.sessions = make_sessions(
-            context, self.memories, programs, hooks, sandboxing, self.workers, self.homes
-        )
-
+        self.workers = workers = make_workers(context)
+        if workers is not None:
+            programs = workers.programs(programs)
+        self.homes = kept = make_keeper(context, workers)
+        memories = self.memories
+        self.sessions = make_sessions(context, memories, programs, hooks, sandboxing, workers, kept)
         self._make_way(programs)
         # The page
         self.visitors = make_visitors(context, self.admissions, page_secrets)
@@ -237,7 +236,7 @@ class App:
                 schedules=self.schedules,
                 questions=self.questions,
                 admissions=self.admissions,
-                usage=self.usage,
+                usage=self.accounting.usage,
                 queues=self.queues,
                 ended=self.idle.end,
                 accounting=self.accounting,
@@ -256,10 +255,7 @@ class App:
         """Take up what an earlier process left, then serve until the end."""
         self.context.store.health.on_recovery = self._stores_again
         await self._take_up()
-        if self.workers is not None:
-            self.context.spawn(run_workers(self.context, self.workers), "workers")
-        if self.homes is not None:
-            self.context.spawn(self.homes.run(), "records of sessions")
+        self._reach_machines()
         begin_jobs(
             self.context,
             idle=self.idle,
@@ -273,9 +269,7 @@ class App:
         )
         await self.persona_service.catch_up()
         self.context.spawn(self.persona_service.watch(), "personas follow")
-        webhooks = [route for bot in self.bots.values() for route in bot.routes()]
-        if len(self.bots) > 1 and not webhooks:  # these come in at the page's address
-            await load_behind(PAGE, HEAD_START_S)
+        webhooks = await self._webhooks()
         from gateway.app.page import serve_page
 
         people = self.visitors.people
@@ -290,6 +284,21 @@ class App:
             await ends.stop.wait()
             notify("STOPPING=1\nSTATUS=finishing what runs")
             await self._finish(ends)
+
+    def _reach_machines(self) -> None:
+        """Begin what goes on with workers, and with machines that may lead."""
+        if self.workers is not None:
+            self.context.spawn(run_workers(self.context, self.workers), "workers")
+        if self.homes is not None:
+            self.context.spawn(self.homes.run(), "records of sessions")
+
+    async def _webhooks(self) -> list[web.RouteDef]:
+        """The routes of bots, which the page's listener serves; where there are none, the bots have
+        the processor first."""
+        found = [route for bot in self.bots.values() for route in bot.routes()]
+        if len(self.bots) > 1 and not found:
+            await load_behind(PAGE, HEAD_START_S)
+        return found
 
     async def _finish(self, ends: Ends) -> None:
         """Let what runs come to its end, and what agents recorded of it to where it is kept."""
@@ -336,6 +345,10 @@ class App:
         self.memories.hearing.begin()
         if self.memories.sources is not None:
             self.context.spawn(self.memories.sources.begin(), "memory sources")
+
+    @cached_property
+    def _access_follower(self) -> AccessFollower | None:
+        return make_access_follower(self.context)
 
     async def _follow_access(self) -> None:
         """Go by the roles that hold on each machine."""

@@ -24,6 +24,7 @@ from gateway.sessions.pool import SessionPool
 from gateway.sessions.sandbox import Sandboxing
 from gateway.sessions.sessions import AgentProgram
 from gateway.settings.config import Config
+from gateway.settings.connections import WorkersTable
 from gateway.settings.personas.personas import Personas
 from store.database import Store
 
@@ -73,36 +74,13 @@ def make_sessions(
     may. homes: keeps what they record for other machines."""
     config = context.config
     endpoint = _memory_door(context, memories, hooks)
-    own_hosts = (hooks.endpoint,) if hooks else ()
-    logins = LoginSecrets(context.redactor.learn)
-    logins.learn_all(config, context.personas)
-    opener = Opener(
-        programs=programs,
-        ledger=context.ledger,
-        data_dir=config.gateway.data_dir,
-        clock=clock,
-        sandboxing=sandboxing,
-        memory_door=endpoint,
-        learn=logins,
-        bounds=lambda persona: bounds_of(config, persona, memory_bytes(), own_hosts),
-    )
-    opener.elsewhere = MachineErasures(context.store, config.gateway.data_dir)
+    opener = _own_opener(context, programs, endpoint, hooks, sandboxing)
     opener.homes = homes
     most = config.sessions.most or most_sessions(memory_bytes())
     made: SessionOpener = opener
     if workers is not None and config.workers is not None:
-        from gateway.workers.opener import RemoteOpener
-
         most = config.workers.local
-        made = RemoteOpener(
-            workers=workers,
-            local=opener,
-            local_seats=most,
-            ledger=context.ledger,
-            clock=clock,
-            door=endpoint,
-            pools={name: pool.names for name, pool in config.workers.pools.items()},
-        )
+        made = _opener_of_workers(context, config.workers, workers, opener, endpoint)
     pool = SessionPool(
         opener=made,
         ledger=context.ledger,
@@ -117,6 +95,53 @@ def make_sessions(
         context.bus.listeners.add(workers.answers.hear)
         workers.fleet.hop = context.metrics.watch_workers(workers.fleet.figures).hop
     return pool
+
+
+def _own_opener(
+    context: Context,
+    programs: Callable[[str], AgentProgram],
+    door: McpEndpoint | None,
+    hooks: HookListener | None,
+    sandboxing: Sandboxing | None,
+) -> Opener:
+    """Of sessions on this machine."""
+    config = context.config
+    own_hosts = (hooks.endpoint,) if hooks else ()
+    logins = LoginSecrets(context.redactor.learn)
+    logins.learn_all(config, context.personas)
+    opener = Opener(
+        programs=programs,
+        ledger=context.ledger,
+        data_dir=config.gateway.data_dir,
+        clock=clock,
+        sandboxing=sandboxing,
+        memory_door=door,
+        learn=logins,
+        bounds=lambda persona: bounds_of(config, persona, memory_bytes(), own_hosts),
+    )
+    opener.elsewhere = MachineErasures(context.store, config.gateway.data_dir)
+    return opener
+
+
+def _opener_of_workers(
+    context: Context,
+    table: WorkersTable,
+    workers: Workers,
+    own: Opener,
+    door: McpEndpoint | None,
+) -> SessionOpener:
+    """Of sessions on workers, and on this machine where they are full."""
+    from gateway.workers.opener import RemoteOpener
+
+    return RemoteOpener(
+        workers=workers,
+        local=own,
+        local_seats=table.local,
+        ledger=context.ledger,
+        clock=clock,
+        door=door,
+        pools={name: pool.names for name, pool in table.pools.items()},
+    )
 
 
 def make_keeper(context: Context, workers: Workers | None) -> HomeKeeper | None:

@@ -77,11 +77,7 @@ class AgentCaller:
         self._timeout_s = timeout_s
 
     async def call(
-        self,
-        run: TurnRun,
-        persona: Persona,
-        session: LiveSession,
-        withdrawn: Collection[str],
+        self, run: TurnRun, persona: Persona, session: LiveSession, withdrawn: Collection[str]
     ) -> Outcome:
         """The answer, or the line that says why there is none. withdrawn: ids of turns that nobody
         wants any more. Raises MessageGone for one of these."""

@@ -234,7 +234,7 @@ async def test_what_a_chain_takes_counts_for_the_person_who_began_it(tmp_path: P
     programs = ScriptedPrograms(hand_over)
     async with gateway(tmp_path, programs=programs, personas=personas) as moot:
         await ask(moot)
-        [person] = (await moot.house.usage.report(1)).people
+        [person] = (await moot.house.accounting.usage.report(1)).people
         assert (person.key, person.name, person.turns, person.input_tokens) == (
             ASH.id,
             "Ash",
@@ -250,7 +250,7 @@ async def test_what_a_chain_takes_counts_for_the_person_who_began_it(tmp_path: P
     other = tmp_path / "b"
     async with gateway(other, programs=programs, personas=personas, limits=table) as moot:
         await ask(moot)
-        assert (await moot.house.usage.report(1)).people[0].turns == 1
+        assert (await moot.house.accounting.usage.report(1)).people[0].turns == 1
         assert "limit of 1 questions a day" in moot.texts()[-1]
 
 
@@ -262,7 +262,7 @@ async def test_what_failed_took_its_tokens_all_the_same(tmp_path: Path) -> None:
 
     async with gateway(tmp_path, programs=ScriptedPrograms(fail)) as moot:
         await ask(moot)
-        [day] = (await moot.house.usage.report(1)).days
+        [day] = (await moot.house.accounting.usage.report(1)).days
         assert (day.turns, day.output_tokens, day.cost_usd) == (1, 100, None)
 
 

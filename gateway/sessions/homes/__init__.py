@@ -1,1 +1,1 @@
-"""What programs record of conversations in their HOMEs, for other machines."""
+"""Records of conversations that programs keep in their HOMEs, for other machines."""

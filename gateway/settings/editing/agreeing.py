@@ -1,4 +1,4 @@
-"""What lies both in files of each machine and in a database that several may know: the side that
+"""Values that lie both in files of each machine and in a database that several know: the side that
 holds, and the form on which a machine and the database last agreed."""
 
 from __future__ import annotations
