@@ -199,8 +199,7 @@ class PersonaService:
     async def watch(self) -> None:
         """Follow the lead until it is cancelled. Where this one leads, a file that changed counts
         once it is the same at two looks; what is changed on the page counts at once."""
-        before: object = None
-        handled: object = None
+        before = handled = self._personas.seen  # it has caught up with these
         while self._follower is not None:
             await asyncio.sleep(LOOK_S)
             with suppress(StoreRefusal, OSError):  # the store and the follower tell of it

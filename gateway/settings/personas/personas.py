@@ -178,6 +178,7 @@ class Personas:
     good: every persona by its name, as its file was last good.
     problems: file name → one sentence, for files that can't be read as they stand.
     warnings: likewise, for files that work but should be corrected.
+    seen: the files' stats, as they were at the last look.
     """
 
     def __init__(
@@ -193,7 +194,7 @@ class Personas:
         self._section_names = tuple(section_names)
         self._agents = tuple(agents)
         self._pools = pools
-        self._seen: dict[str, tuple[int, ...]] = {}
+        self.seen: dict[str, tuple[int, ...]] = {}
         self.good: dict[str, Persona] = {}
         self._gone: dict[str, Persona] = {}
         self.names = Names(self.good)
@@ -204,17 +205,17 @@ class Personas:
     def refresh(self) -> bool:
         """Read what changed since the last call (a stat a file); True if anything did."""
         now = self.stats()
-        if now == self._seen:
+        if now == self.seen:
             return False
-        for name in self._seen.keys() - now.keys():
+        for name in self.seen.keys() - now.keys():
             if (gone := self.good.pop(name, None)) is not None:
                 self._gone[name] = gone
             for table in (self.problems, self.warnings):
                 table.pop(name, None)
         for name in now:
-            if now[name] != self._seen.get(name):
+            if now[name] != self.seen.get(name):
                 self._read(name)
-        self._seen = now
+        self.seen = now
         return True
 
     def stats(self) -> dict[str, tuple[int, ...]]:
@@ -261,7 +262,7 @@ class Personas:
     def move(self, folder: Path) -> None:
         """Read the files of another folder from now on."""
         self.folder = folder
-        self._seen = {}
+        self.seen = {}
         self.refresh()
 
     def of(self, names: Iterable[str]) -> list[Persona]:
