@@ -170,6 +170,25 @@ async def test_a_killed_machines_turn_is_begun_again_on_the_other_and_answered_o
         assert moot.runs() == 2
 
 
+async def test_a_turn_whose_two_machines_died_is_told_and_asked_again_by_retry(
+    tmp_path: Path,
+) -> None:
+    async with house(tmp_path) as moot:
+        first = await moot.begin_work()
+        first.end(signal.SIGKILL)
+        await until(lambda: moot.runs() == 2, 12)
+        moot.busy().end(signal.SIGKILL)
+        [_, told] = await moot.answered()
+        assert told.startswith("⚠️")
+        assert moot.runs() == 2  # nothing begins a third time by itself
+        first.start(MOOT_DEMO_PACE="0")
+        await until(lambda: moot.moot.log().count("worker.heard") == 3)
+        (tmp_path / "go").touch()
+        await say(moot.moot.url, "ana", "!retry", wait=None)
+        assert (await moot.answered(4))[2:] == ["!retry", "run | done"]
+        assert moot.runs() == 3
+
+
 async def test_a_conversation_goes_on_on_another_machine(tmp_path: Path) -> None:
     async with house(tmp_path, "demo") as moot:
         await moot.ask("echo the first word")
