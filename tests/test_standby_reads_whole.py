@@ -14,6 +14,7 @@ from playwright.async_api import Page, async_playwright, expect
 
 from tests.doubles.browser import CHROMIUM_ARGS, chromium
 from tests.doubles.two import Two, two
+from tests.test_commands import moot
 from tests.test_people_whole import Headers, Visitor, said
 from tests.test_takeover_state_whole import command
 
@@ -192,3 +193,25 @@ async def test_it_goes_on_with_everything_once_it_leads(tmp_path: Path) -> None:
         assert [one["text"] for one in told["messages"]][-1] == "2"
         for log in (here.two.first.log(), here.two.second.log()):
             assert "Traceback" not in log
+
+
+async def test_the_command_line_beside_it_is_told_who_leads_and_opens_the_page_once_it_does(
+    tmp_path: Path,
+) -> None:
+    async with two(tmp_path, CONFIG) as both:
+        leader = f":{both.first.pid}:"
+        for words in (("open", "--no-browser"), ("ask", "@demo echo 1"), ("invite", "Ana")):
+            told = await asyncio.to_thread(moot, *words, cwd=both.second.folder)
+            assert told.returncode == 2
+            assert "this Moot stands by and changes nothing: another one leads" in told.stderr
+            assert leader in told.stderr
+        assert "nobody is signed in" in await command(both.second, "sessions", "list")
+        await both.take_over()
+        link = (await command(both.second, "open", "--no-browser")).rpartition(" ")[2]
+        code = {"code": link.partition("#")[2], "name": "Andi"}
+        async with (
+            aiohttp.ClientSession(both.second.url) as client,
+            client.post("/api/sign-in", json=code) as response,
+        ):
+            assert response.status == 200, await response.text()
+        assert "Andi" in await command(both.second, "sessions", "list")

@@ -17,7 +17,7 @@ from gateway.app.context import Context
 from gateway.app.supervisor import Supervisor
 from gateway.core.clock import clock
 from gateway.core.events import AccessChanged
-from gateway.core.lock import reached, tell_address
+from gateway.core.lock import reached, tell_address, telling_address
 from gateway.core.private_folders import FILES
 from gateway.files.attached import AttachedFiles
 from gateway.limits.accounting import Accounting
@@ -232,7 +232,8 @@ async def serve_reads(context: Context, services: Services, standby: Standby) ->
     """Serve what can be read of the page, until the block ends; gives its address."""
     settings = replace(_page_settings(context), webhooks=None, shutdown_s=READS_S)
     async with open_page(services, settings, standby=standby) as url:
-        yield url
+        with telling_address(context.config.gateway.data_dir, url):
+            yield url
 
 
 def _page_settings(context: Context) -> PageSettings:

@@ -56,6 +56,16 @@ def tell_address(folder: Path, url: str) -> None:
         file.write(f"{url}\n")
 
 
+@contextmanager
+def telling_address(folder: Path, url: str) -> Iterator[None]:
+    """Say so within the block."""
+    tell_address(folder, url)
+    try:
+        yield
+    finally:
+        (folder / ADDRESS).unlink(missing_ok=True)
+
+
 def address_of(folder: Path) -> str | None:
     """Its address; None: it doesn't serve yet."""
     try:

@@ -31,7 +31,8 @@ async def check_store(of: Installation) -> list[Finding]:
     url = address_of(data)
     if holder(data) is not None and url is not None:
         told = await _asked(data, url, of.environment)
-        return [_finding(state) for state in get_args(Refused) if state == told]
+        if told is not None:
+            return [_finding(state) for state in get_args(Refused) if state == told]
     try:
         parsed = make_url(of.config.store_url)
     except ArgumentError:  # the configuration's own check says so
@@ -67,8 +68,9 @@ def _finding(state: Refused, reason: str = "") -> Finding:
     return Finding("✗", "database", text, REMEDY[state])
 
 
-async def _asked(data: Path, url: str, environment: Mapping[str, str]) -> str:
-    """The word of the Moot that runs; "": it has none, or it doesn't answer."""
+async def _asked(data: Path, url: str, environment: Mapping[str, str]) -> str | None:
+    """The word of the Moot that runs; "": it has none, or it doesn't answer. None: it stands by,
+    and writes nothing."""
     token = read_secret(data) or environment.get("MOOT_TOKEN") or ""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     timeout = aiohttp.ClientTimeout(total=ASKED_S)
@@ -77,7 +79,8 @@ async def _asked(data: Path, url: str, environment: Mapping[str, str]) -> str:
             aiohttp.ClientSession(timeout=timeout, headers=headers) as client,
             client.get(f"{reached(url)}healthz") as answer,
         ):
-            return str((await answer.json()).get("detail", {}).get("store", ""))
+            told = await answer.json()
+            return None if told.get("standby") else str(told.get("detail", {}).get("store", ""))
     except (aiohttp.ClientError, TimeoutError, ValueError):
         return ""
 

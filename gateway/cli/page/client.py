@@ -44,9 +44,10 @@ class RunningMoot:
                 "data, or set MOOT_TOKEN as Moot has it"
             )
         if status >= 400:
-            if fault.get("field") is None:
-                raise MootError(str(fault.get("message")))
-            raise Rejected(str(fault.get("field")), str(fault.get("message")))
+            field, message = fault.get("field"), str(fault.get("message"))
+            if field is None:
+                raise MootError(message)
+            raise Rejected(str(field), message.removeprefix(f"{field}: "))
         return told
 
     def health(self) -> dict[str, Any]:
