@@ -181,16 +181,14 @@ class Layers:
         spawn: Spawn,
         learned: Callable[[str], None] = lambda room_id: None,
         *,
-        after_s: float = 0.0,
         about: About = lambda told: nullcontext(),
         pace: LearningPace | None = None,
     ) -> None:
-        """after_s: how long learning waits, so that turns that follow one another are learned from
-        together. about: what is learned from is worked on within it. pace: None: at once, then."""
+        """about: what is learned from is worked on within it. pace: None: it is learned from at
+        once."""
         self._store = store
         self._about = about
         self._slices = slices
-        self._after_s = after_s
         self._pace = pace
         self._sources = tuple(sources)
         holding = [one.held.label(one.name) for one in sources if one.held is not None]
@@ -245,9 +243,7 @@ class Layers:
 
     async def _learn(self, scope: str, waiting: deque[_Told]) -> None:
         try:
-            await asyncio.sleep(self._after_s)
-            if self._pace is not None:
-                await self._pace.begin()
+            await (asyncio.sleep(0) if self._pace is None else self._pace.begin())
             while waiting:
                 told, learned = waiting[0]
                 with self._about(told):

@@ -16,10 +16,15 @@ class LearningPace:
     once as well, in the middle of the next answers.
 
     busy: true while questions wait for the answers of others, or for anything but their agents.
+    after_s: how long learning waits first, so that turns that follow one another are learned from
+    together.
     """
 
-    def __init__(self, busy: Callable[[], bool], patience_s: float = PATIENCE_S) -> None:
+    def __init__(
+        self, busy: Callable[[], bool], after_s: float = 0.0, patience_s: float = PATIENCE_S
+    ) -> None:
         self._busy = busy
+        self._after_s = after_s
         self._patience_s = patience_s
         self._line = asyncio.Lock()  # first come, first served
         self._next_at = 0.0
@@ -27,6 +32,7 @@ class LearningPace:
     async def begin(self) -> None:
         """Return when it is this room's time: at the latest when its patience is over, and those
         before it have had theirs."""
+        await asyncio.sleep(self._after_s)
         loop = asyncio.get_running_loop()
         until = loop.time() + self._patience_s
         async with self._line:

@@ -45,7 +45,7 @@ from gateway.app.turns import (
     make_visibility,
 )
 from gateway.core.events import Stopping
-from gateway.remembering.memories import LEARN_AFTER_S, Backends
+from gateway.remembering.memories import Backends
 from gateway.sessions.sandbox import Sandboxing
 from gateway.sessions.sessions import AgentProgram
 from gateway.turns.commands import CommandRunner, Commands, Handler
@@ -85,7 +85,6 @@ class App:
         page_secrets: PageSecrets = PageSecrets(),  # noqa: B008  (it is frozen)
         hooks: HookListener | None = None,
         environment: MutableMapping[str, str] | None = None,
-        learn_after_s: float = LEARN_AFTER_S,
         sandboxing: Sandboxing | None = None,
         checks: ChangeChecks | None = None,
     ) -> None:
@@ -102,7 +101,7 @@ class App:
         self.accounting = make_accounting(context)
 
         # What is remembered, and who answers
-        self.memories = make_memories(context, backends, learn_after_s, self.queues.behind)
+        self.memories = make_memories(context, backends, self.queues.behind)
         self._embedder = backends.embedder
         self.persona_service = make_persona_service(context)
         self.workers = workers = make_workers(context)

@@ -35,11 +35,13 @@ from store.transcript import Transcript
 
 @dataclass(frozen=True, slots=True)
 class Instruments:
-    """Counts, cleans and traces. telemetry: None where no collector is configured."""
+    """They count, clean, trace and transcribe. telemetry: None where no collector is configured,
+    transcriber: where nothing writes down what is spoken."""
 
     metrics: Metrics = field(default_factory=Metrics)
     redactor: Redactor = field(default_factory=Redactor)
     telemetry: Telemetry | None = None
+    transcriber: Transcriber | None = None
 
 
 class Context:
@@ -54,7 +56,6 @@ class Context:
         bots: Mapping[str, Bot],
         access: Access,
         instruments: Instruments | None = None,
-        transcriber: Transcriber | None = None,
         files: SharedFiles | None = None,
     ) -> None:
         self.config = config
@@ -63,9 +64,9 @@ class Context:
         self.personas = personas
         self.bots = bots
         self.access = access
-        self.transcriber = transcriber
         self.files = files or SharedFiles(config.gateway.data_dir / FILES, None)
         instruments = instruments or Instruments()
+        self.transcriber = instruments.transcriber
         self.metrics = instruments.metrics
         self.metrics.watch_store(store.health)
         self.redactor = instruments.redactor

@@ -17,10 +17,8 @@ from gateway.turns.platform_pins import PlatformPins
 from memory.layers import AnsweredTurn, EndedSession
 
 
-def make_memories(
-    context: Context, backends: Backends, learn_after_s: float, busy: Callable[[], bool]
-) -> Memories:
-    """Every layer. learn_after_s, busy: see BackgroundLearning."""
+def make_memories(context: Context, backends: Backends, busy: Callable[[], bool]) -> Memories:
+    """Every layer. busy: see BackgroundLearning."""
     config = context.config
 
     def about(told: AnsweredTurn | EndedSession) -> AbstractContextManager[None]:
@@ -42,7 +40,7 @@ def make_memories(
         learned=lambda room_id: context.bus.publish(MemoryChanged(room_id)),
         called=context.metrics.called,
         about=about,
-        learn_after_s=learn_after_s,
+        learn_after_s=backends.learn_after_s,
         busy=busy,
     )
     made = Memories(config.memory, parts, learning)
@@ -69,7 +67,6 @@ def make_pins(context: Context, memories: Memories) -> PlatformPins:
     return PlatformPins(
         landmarks=memories.landmarks,
         slices=memories.slices,
-        transcript=context.transcript,
         ledger=context.ledger,
         personas=context.personas,
         accounts=context.accounts,

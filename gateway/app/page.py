@@ -189,7 +189,8 @@ def make_admin(
 ) -> AdminServices:
     """The administrator's side of the page."""
     config = context.config
-    activity = Activity(context.store, context.transcript, context.settings, context.zone, clock)
+    store, settings, waiting = context.store, context.settings, queues.waiting
+    activity = Activity(store, context.transcript, settings, context.zone, clock, waiting)
     disk = DataDisk(
         config.gateway.data_dir, None if config.store.url else config.gateway.database_file
     )
@@ -200,7 +201,6 @@ def make_admin(
             context.personas,
             questions,
             supervisor.health,
-            queues,
             disk,
             lambda: {
                 one.persona: str(one) for one in unconfined(config, context.personas.good.values())

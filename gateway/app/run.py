@@ -158,7 +158,7 @@ async def _run(
         sandboxing = await _sandboxing(config, environment, personas)
         _prepare(config.gateway.data_dir)
         states.open(store)
-        instruments = Instruments(Metrics(), redactor, telemetry)
+        instruments = Instruments(Metrics(), redactor, telemetry, transcriber)
 
         def make_app(group: asyncio.TaskGroup) -> App:
             return App(
@@ -170,7 +170,6 @@ async def _run(
                     bots,
                     access,
                     instruments,
-                    transcriber,
                     files,
                 ),
                 programs=Programs(config.agents, environment, hooks, connections),

@@ -200,7 +200,6 @@ def make_runner(
         accounting=accounting,
         delivery=delivery,
         progress=progress,
-        clock=clock,
         timeout_s=context.config.turns.timeout_s,
         waits=workers.answers.waits if workers is not None else lambda turn: False,
     )

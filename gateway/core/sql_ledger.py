@@ -25,6 +25,7 @@ from gateway.core.ledger import (
 )
 from gateway.core.sql_posts import SqlPosts
 from gateway.core.sql_rows import (
+    ANSWER_WITH,
     ASKED,
     LAST_QUESTION,
     LAST_TURN,
@@ -43,6 +44,7 @@ from gateway.core.sql_rows import (
 )
 from gateway.core.sql_sessions import SqlSessions
 from store.database import Store, insert_of
+from store.rows import StoredMessage
 from store.schema import ONCE_A_MESSAGE, turns
 from store.timestamps import micros
 from store.together import Written, execute_together
@@ -347,6 +349,15 @@ class SqlLedger(SqlSessions, SqlPosts):
         return await self._store.read(
             lambda connection: [turn_of(row) for row in connection.execute(TURNS_OF, where)]
         )
+
+    async def said(self, room_id: str, message_id: str) -> StoredMessage | None:
+        """A message by the platform's own id, which may be that of a further piece of an answer."""
+        found = await self._transcript.find(room_id, message_id)
+        if found is not None:
+            return found
+        where = {"room": room_id, "post": message_id}
+        whole = await self._store.read(lambda c: c.execute(ANSWER_WITH, where).scalar())
+        return await self._transcript.find(room_id, whole) if whole else None
 
     # ── Posts ───────────────────────────────────────────────────────────────────────────
 

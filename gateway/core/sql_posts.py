@@ -12,7 +12,6 @@ from sqlalchemy import Connection, bindparam, select
 
 from gateway.core.ledger import Post, Turn
 from gateway.core.sql_rows import (
-    ANSWER_WITH,
     CLOSE_QUESTION,
     DECIDE,
     DECISIONS,
@@ -121,11 +120,6 @@ class SqlPosts:
         return await self._store.read(
             lambda connection: frozenset(connection.execute(KNOWN_POSTS, where).scalars())
         )
-
-    async def answer_with(self, room_id: str, post_id: str) -> str | None:
-        """The message id of the stored answer that one of its posts is a piece of, or None."""
-        where = {"room": room_id, "post": post_id}
-        return await self._store.read(lambda c: c.execute(ANSWER_WITH, where).scalar())
 
     # ── Decisions ───────────────────────────────────────────────────────────────────────────
 

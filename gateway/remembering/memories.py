@@ -78,12 +78,14 @@ class BackgroundLearning:
 
 @dataclass(frozen=True, slots=True)
 class Backends:
-    """The memory stands on these; each may be missing. Whoever opened them closes them."""
+    """The memory stands on these; each may be missing. Whoever opened them closes them.
+    learn_after_s: how long it rests before it learns from a turn."""
 
     index: Index | None = None
     model: Model | None = None
     sources: Sequence[MemorySource] = ()
     embedder: InstalledModel | None = None
+    learn_after_s: float = LEARN_AFTER_S
 
 
 class Memories:
@@ -158,6 +160,7 @@ class Memories:
         learners: list[Learner | None] = [
             messages, self.extraction, insights, self.episodes, observer,
         ]  # fmt: skip
+        after_s = learning.learn_after_s
         return Layers(
             store,
             _present(sources),
@@ -165,9 +168,8 @@ class Memories:
             self.slices,
             learning.spawn,
             learning.learned,
-            after_s=learning.learn_after_s,
             about=learning.about,
-            pace=LearningPace(learning.busy) if learning.learn_after_s else None,
+            pace=LearningPace(learning.busy, after_s) if after_s else None,
         )
 
     def _extraction(self, table: MemoryTable, clock: Callable[[], datetime]) -> Extraction | None:

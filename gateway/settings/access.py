@@ -8,7 +8,7 @@ import regex
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from gateway.settings.danger import DANGEROUS, Danger
-from gateway.settings.person_ids import EXAMPLE, is_person_id
+from gateway.settings.person_ids import EXAMPLE, RoomIds, is_person_id
 from gateway.settings.tables import PersonaName, Table, words
 
 Role = Literal["guest", "member", "owner"]
@@ -27,13 +27,6 @@ def _people(ids: frozenset[str]) -> frozenset[str]:
 
 def _people_or_everybody(ids: frozenset[str]) -> frozenset[str]:
     _people(ids - {EVERYBODY})
-    return ids
-
-
-def _rooms(ids: frozenset[str]) -> frozenset[str]:
-    for id_ in sorted(ids):
-        if not is_person_id(id_):  # a room's id has the same form
-            raise ValueError(f"{id_!r} is no room's id; {EXAMPLE.replace('U06', 'C06')}")
     return ids
 
 
@@ -56,7 +49,7 @@ class GrantTable(Table):
 
     role: Role
     people: Annotated[Words, Field(min_length=1), AfterValidator(_people_or_everybody)]
-    rooms: Annotated[Words, AfterValidator(_rooms)] = frozenset()
+    rooms: Annotated[RoomIds, BeforeValidator(words)] = frozenset()
     personas: PersonaNames = frozenset()
 
     @model_validator(mode="after")

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 
 from bots.kit.platform_spec import Url
-from gateway.settings.person_ids import is_person_id
+from gateway.settings.person_ids import room_fault
 from gateway.settings.tables import Table
 
 LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR"]
@@ -37,8 +37,8 @@ class AlertsTable(Table):
     @field_validator("room")
     @classmethod
     def _room(cls, value: str | None) -> str | None:
-        if value is not None and not is_person_id(value):  # a room's id has the same form
-            raise ValueError(f"{value!r} is no room's id, e.g. slack:C06RY3YBSLE")
+        if value is not None and (fault := room_fault(value)):
+            raise ValueError(fault)
         return value
 
 

@@ -1,8 +1,11 @@
-"""Ids of people: `<source>:<external id>`, or a source's alias before the colon."""
+"""Ids of people and rooms, `<source>:<external id>`; a person's may have a source's alias there."""
 
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Annotated
+
+from pydantic import AfterValidator
 
 from contract.chat import EXTERNAL_ID, SOURCE, SOURCE_ALIASES
 
@@ -21,3 +24,20 @@ def is_person_id(text: str) -> bool:
     """True if it is the id of one person: no `*`, no white space, nothing empty."""
     source, colon, external = text.partition(":")
     return bool(colon and SOURCE.fullmatch(source) and EXTERNAL_ID.fullmatch(external))
+
+
+def room_fault(text: str) -> str:
+    """The reason why it is not the id of one room; "": it is."""
+    if is_person_id(text):  # of the same form
+        return ""
+    return f"{text!r} is no room's id, e.g. slack:C06RY3YBSLE"
+
+
+def _rooms(ids: frozenset[str]) -> frozenset[str]:
+    for fault in filter(None, map(room_fault, sorted(ids))):
+        raise ValueError(fault)
+    return ids
+
+
+RoomIds = Annotated[frozenset[str], AfterValidator(_rooms)]
+"""Rooms in moot.toml."""

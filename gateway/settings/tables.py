@@ -28,7 +28,7 @@ from adapters.agent import Mode
 from contract.errors import MootError
 from contract.language import Language, say
 from gateway.settings.mistakes.zones import zone_fault
-from gateway.settings.person_ids import is_person_id
+from gateway.settings.person_ids import RoomIds
 from gateway.settings.sandbox import OwnSandbox
 from memory.scopes import check_scope
 
@@ -72,18 +72,12 @@ Folder = Annotated[Path, AfterValidator(_folder)]
 _HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?")
 
 
-class GatewayTable(Table):
-    """[gateway] in moot.toml."""
+class FoldersTable(Table):
+    """The keys of [gateway] that say which folders and whose time."""
 
     timezone: str = "UTC"
     data_dir: Folder = Path("data")
     personas_dir: Folder = Path("personas")
-    listen: str = "127.0.0.1:8377"
-    public_url: str | None = None
-    hosts: tuple[str, ...] = ()
-    webhooks_listen: str | None = None
-    shutdown_s: Annotated[float, Field(ge=0)] = 15.0
-    language: Language = "en"
 
     @field_validator("timezone")
     @classmethod
@@ -91,6 +85,32 @@ class GatewayTable(Table):
         if fault := zone_fault(value):
             raise ValueError(fault)
         return value
+
+    @property
+    def personas_folder(self) -> Path:
+        """The configured folder, or the personas that come with Moot."""
+        return self.personas_dir if self.personas_dir.is_dir() else SHIPPED_PERSONAS
+
+    @property
+    def database_file(self) -> Path:
+        """SQLite's file, unless [store] names another database."""
+        return self.data_dir / "moot.db"
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """The zone of the times in a header."""
+        return ZoneInfo(self.timezone)
+
+
+class GatewayTable(FoldersTable):
+    """[gateway] in moot.toml."""
+
+    listen: str = "127.0.0.1:8377"
+    public_url: str | None = None
+    hosts: tuple[str, ...] = ()
+    webhooks_listen: str | None = None
+    shutdown_s: Annotated[float, Field(ge=0)] = 15.0
+    language: Language = "en"
 
     @field_validator("listen", "webhooks_listen")
     @classmethod
@@ -139,16 +159,6 @@ class GatewayTable(Table):
         return host.strip("[]"), int(port)
 
     @property
-    def personas_folder(self) -> Path:
-        """The configured folder, or the personas that come with Moot."""
-        return self.personas_dir if self.personas_dir.is_dir() else SHIPPED_PERSONAS
-
-    @property
-    def database_file(self) -> Path:
-        """SQLite's file, unless [store] names another database."""
-        return self.data_dir / "moot.db"
-
-    @property
     def host(self) -> str:
         """The address to listen on."""
         return self.listen.rpartition(":")[0].strip("[]")
@@ -157,11 +167,6 @@ class GatewayTable(Table):
     def port(self) -> int:
         """The port to listen on; 0: any free one."""
         return int(self.listen.rpartition(":")[2])
-
-    @property
-    def zone(self) -> ZoneInfo:
-        """The zone of the times in a header."""
-        return ZoneInfo(self.timezone)
 
 
 RESERVED = frozenset({"all", "channel", "everyone", "here", "moot", "nobody"})
@@ -361,21 +366,13 @@ class MemoryTable(Table):
     embedder_settings: dict[str, Any] = {}
     store_settings: dict[str, Any] = {}
     sources: dict[SourceName, SourceTable] = {}
-    excluded_rooms: frozenset[str] = frozenset()
+    excluded_rooms: RoomIds = frozenset()
     insights: bool = True
     observations: bool = True
     mcp: bool = True
     suggest_pins: bool = True
     idle_s: Annotated[float, Field(gt=0)] = 3600.0
     consolidate_at: str = "03:30"
-
-    @field_validator("excluded_rooms")
-    @classmethod
-    def _rooms(cls, value: frozenset[str]) -> frozenset[str]:
-        for id_ in sorted(value):
-            if not is_person_id(id_):  # a room's id has the same form
-                raise ValueError(f"{id_!r} is no room's id, e.g. slack:C06RY3YBSLE")
-        return value
 
     @field_validator("consolidate_at")
     @classmethod

@@ -240,7 +240,7 @@ class Delivery:
         self._progress = progress
         self._stored = stored
         self.redactor = redactor
-        self._clock = clock
+        self.clock = clock
 
     def reply(self, run: TurnRun, context: Callable[[], TurnContext], workspace: Path) -> LiveReply:
         """The room's side of a turn, while its agent works."""
@@ -249,7 +249,7 @@ class Delivery:
             run,
             self._ledger,
             self._progress,
-            self._clock,
+            self.clock,
             ask=lambda question: self._questions.ask(
                 question, run.turn, run.bot, run.destination, workspace
             ),
@@ -269,7 +269,7 @@ class Delivery:
             if outcome.answer:
                 planned = await plan(outcome.answer, run.bot, outcome.record)
             log.info("answer.planned", chars=len(outcome.answer or ""), posts=len(planned))
-            outcome, posts = await self._ledger.answered(outcome, planned, self._clock())
+            outcome, posts = await self._ledger.answered(outcome, planned, self.clock())
             self._progress.tell(outcome)
         return await self._post(replace(run, turn=outcome), posts, keeps_times=keeps_times)
 
@@ -290,7 +290,7 @@ class Delivery:
         except PlatformError as error:
             log.error("turn.undeliverable", turn=turn.id, reason=str(error))
             await self._presence.left(turn.room, turn.bot)
-            dropped = await self._ledger.dropped(replace(turn, fault="crash"), self._clock())
+            dropped = await self._ledger.dropped(replace(turn, fault="crash"), self.clock())
             self._progress.ended(dropped, run.step.trace, "failed", "undeliverable")
             return ()
         if keeps_times:
@@ -299,7 +299,7 @@ class Delivery:
         wanted = []
         if turn.was_asked:
             wanted = await self._hand_over.requests(turn, run.bot, run.reading)
-        done, seq, more = await self._ledger.posted(turn, sent, by, wanted, self._clock())
+        done, seq, more = await self._ledger.posted(turn, sent, by, wanted, self.clock())
         if seq is not None:
             self._stored("bot")
             if self._progress.bus.listeners:
@@ -317,7 +317,7 @@ class Delivery:
                     await run.bot.delete(run.destination, post.platform_id)
                 except PlatformError as error:
                     log.info("draft.not_deleted", turn=turn.id, reason=str(error))
-        dropped = await self._ledger.dropped(replace(turn, answer=None), self._clock())
+        dropped = await self._ledger.dropped(replace(turn, answer=None), self.clock())
         self._progress.ended(dropped, run.step.trace, None, "withdrawn")
 
     async def close_questions(self, run: TurnRun) -> None:

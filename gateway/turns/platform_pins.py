@@ -18,7 +18,6 @@ from memory.landmarks import Landmarks, NewLandmark
 from memory.readable import ReadableMessages
 from memory.scopes import home_scope
 from store.rows import StoredMessage
-from store.transcript import Transcript
 
 log = structlog.stdlib.get_logger("moot.pins")
 
@@ -38,7 +37,6 @@ class PlatformPins:
         *,
         landmarks: Landmarks,
         slices: ReadableMessages,
-        transcript: Transcript,
         ledger: SqlLedger,
         personas: Personas,
         accounts: Accounts,
@@ -49,7 +47,6 @@ class PlatformPins:
         """changed: told the room whose landmarks did."""
         self._landmarks = landmarks
         self._slices = slices
-        self._transcript = transcript
         self._ledger = ledger
         self._personas = personas
         self._accounts = accounts
@@ -75,10 +72,7 @@ class PlatformPins:
             return None
         if not self._access.may("pin", event.room, by):
             return None
-        said = await self._transcript.find(event.room.id, event.message_id)
-        if said is None:  # a further piece of an answer
-            whole = await self._ledger.answer_with(event.room.id, event.message_id)
-            said = await self._transcript.find(event.room.id, whole) if whole else None
+        said = await self._ledger.said(event.room.id, event.message_id)
         if said is None or said.deleted:
             return None
         scopes = {home_scope(event.room, by.id, name) for name in (*self._personas.good, None)}

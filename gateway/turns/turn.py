@@ -7,7 +7,6 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
-from datetime import datetime
 from functools import partial
 
 import structlog
@@ -61,7 +60,6 @@ class AgentCaller:
         accounting: Accounting,
         delivery: Delivery,
         progress: TurnProgress,
-        clock: Callable[[], datetime],
         timeout_s: float,
         waits: Callable[[str], bool],
     ) -> None:
@@ -73,7 +71,6 @@ class AgentCaller:
         self._accounting = accounting
         self._delivery = delivery
         self._progress = progress
-        self._clock = clock
         self._timeout_s = timeout_s
 
     async def call(
@@ -90,7 +87,7 @@ class AgentCaller:
             raise MessageGone("the message that asked was deleted")
         with run.step("agent") as step:
             record = turn.record | prompt.record()
-            header, at = prompt.header.text, self._clock()
+            header, at = prompt.header.text, self._delivery.clock()
             later = not session.context.program.runs  # it does nothing but answer
             turn = await self._ledger.running(turn, header, record, at, later=later)
             self._progress.tell(turn, asked.message.message_id)

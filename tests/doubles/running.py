@@ -137,8 +137,7 @@ async def gateway(
                 house = App(
                     context,
                     programs=programs or scripted,
-                    backends=Backends(index, model),
-                    learn_after_s=0.0,
+                    backends=Backends(index, model, learn_after_s=0.0),
                 )
                 await house.admissions.load()
                 await context.settings.load()

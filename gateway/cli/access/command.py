@@ -76,12 +76,12 @@ async def _list(arguments: argparse.Namespace, registry: Registry) -> int:
 def _check_ids(arguments: argparse.Namespace) -> None:
     """Raises ConfigError before anything is opened."""
     from contract.errors import ConfigError
-    from gateway.settings.person_ids import EXAMPLE, is_person_id
+    from gateway.settings.person_ids import EXAMPLE, is_person_id, room_fault
 
     if not is_person_id(arguments.person):
         raise ConfigError(f"{arguments.person!r} is nobody's id; {EXAMPLE}")
-    if arguments.room and not is_person_id(arguments.room):
-        raise ConfigError(f"--room: {arguments.room!r} is no room's id, e.g. slack:C06RY3YBSLE")
+    if arguments.room and (fault := room_fault(arguments.room)):
+        raise ConfigError(f"--room: {fault}")
 
 
 async def _grant(arguments: argparse.Namespace, registry: Registry) -> int:

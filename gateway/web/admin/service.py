@@ -23,7 +23,6 @@ from gateway.sessions.pool import SessionPool
 from gateway.sessions.room_settings import RoomSettings
 from gateway.sessions.sessions import LiveSession
 from gateway.settings.personas.personas import Personas
-from gateway.turns.queue import TurnQueues
 from gateway.web import records
 from gateway.web.admin.embedder import EmbedderAdmin
 from gateway.web.admin.room_figures import Lately, room_choices, rooms_lately, spent_since
@@ -59,23 +58,27 @@ LEAST_DISK_BYTES = 100 << 20
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """Recent activity in rooms, turns and days, read from the store."""
+    """Recent activity in rooms, turns and days, read from the store. waiting: tells how many turns
+    wait or run."""
 
     store: Store
     transcript: Transcript
     settings: RoomSettings
     zone: ZoneInfo
     clock: Callable[[], datetime]
+    waiting: Callable[[], int]
 
-    async def last_day(self, waiting: int) -> tuple[Sequence[TurnLine], Today]:
-        """The turns that failed in the last 24 hours, newest first, and the totals of these hours.
-
-        waiting: how many turns wait or run.
-        """
+    async def last_day(self) -> tuple[Sequence[TurnLine], Today]:
+        """The turns that failed in the last 24 hours, newest first, and the totals of these hours;
+        without them where the database can't be read: that it can't is shown then."""
         now = self.clock()
         since, until = micros(now - DAY), micros(now) + 1
-        failed = await self.store.read(lambda c: failed_since(c, since, FAILED))
-        return failed, await self.store.read(lambda c: last_day(c, since, until, waiting))
+        waiting = self.waiting()
+        try:
+            failed = await self.store.read(lambda c: failed_since(c, since, FAILED))
+            return failed, await self.store.read(lambda c: last_day(c, since, until, waiting))
+        except StoreRefusal:
+            return (), Today(0, 0, None, waiting)
 
     async def rooms(self) -> Sequence[RoomLine]:
         """Every room, the one with the newest message first."""
@@ -198,14 +201,13 @@ class AdminOverview:
     personas: Personas
     questions: Questions
     health: Mapping[str, BotHealth]
-    queues: TurnQueues
     disk: DataDisk
     unconfined: Callable[[], Mapping[str, str]]
     alerts: Alerts
 
     async def summary(self) -> Summary:
         """The state of everything, and what waits for somebody."""
-        failed, today = await self._last_day()
+        failed, today = await self.activity.last_day()
         disk = await asyncio.to_thread(self.disk.measure)
         bots = self.bots()
         return Summary(
@@ -227,14 +229,6 @@ class AdminOverview:
             most_sessions=self.sessions.most,
             disk=disk,
         )
-
-    async def _last_day(self) -> tuple[Sequence[TurnLine], Today]:
-        """Nothing where the database can't be read: that it can't is what the page shows then."""
-        waiting = self.queues.waiting()
-        try:
-            return await self.activity.last_day(waiting)
-        except StoreRefusal:
-            return (), Today(0, 0, None, waiting)
 
     async def _store_refuses(self) -> list[Problem]:
         if (state := await self.activity.store.health.look()) == "ok":
