@@ -15,11 +15,14 @@ import pytest
 from authlib.common.errors import AuthlibBaseError
 from authlib.integrations.httpx_client import AsyncOAuth2Client
 
-from tests.doubles import synapse
+from tests.doubles import postgres, synapse
 from tests.doubles.mas import DEVICE_GRANT, Mas
 from tests.doubles.service import HOUSE, Service, service
 from tests.doubles.synapse import SERVER, Person, Synapse
+from tests.doubles.two import logged, made
 from tests.test_matrix_whole import CONFIG, account, answered, ask, joined
+
+SHARED = CONFIG[CONFIG.index("[[bots]]") :]
 
 
 @pytest.fixture
@@ -129,6 +132,50 @@ async def test_a_homeserver_without_passwords_is_signed_in_to_by_browser(
     await mas.allow("claude")
     assert (await told(begun))[0] == 0
     assert kept(folder)["device_id"] == first["device_id"]  # which has the keys
+
+
+async def test_who_is_signed_in_on_one_machine_is_so_on_the_one_that_takes_over(
+    mas: Mas, delegating: Synapse, tmp_path: Path
+) -> None:
+    """Into a database that no Moot has seen yet; and again, beside one that leads."""
+    if not postgres.installed():
+        pytest.skip("there is no PostgreSQL here")
+    mas.lifetime_s = 2.0
+    bot, config = f"@claude:{SERVER}", SHARED.format(url=delegating.url)
+    with postgres.server() as server:
+        url = await postgres.new_database(server)
+        first, second = (made(tmp_path / name, config, url, 0, {}) for name in ("one", "two"))
+        try:
+            await signed_in(first, mas)
+            await first.start()
+            await second.begin()
+            await logged(second, "gateway.stands_by")
+            andi = SignedIn(delegating, "andi", await mas.token("andi", "ANDI"))
+            room = await andi.room(bot, name="general")
+            await joined(andi, room, bot)
+            asked = [await ask(andi, room, bot, 1)]
+            await answered(andi, room, bot, asked, 30)
+            await asyncio.sleep(2)  # its token is renewed meanwhile
+            await first.kill()
+            asked.append(await ask(andi, room, bot, 2))
+            await second.serving()
+            await answered(andi, room, bot, asked, 30)
+            for number, machine in ((3, first), (4, second)):
+                await signed_in(machine, mas)
+                asked.append(await ask(andi, room, bot, number))
+                await answered(andi, room, bot, asked, 30)
+            assert not list(first.folder.rglob("account.json*"))
+            assert "Traceback" not in first.log() + second.log()
+        finally:
+            await second.stop()
+            await first.stop()
+
+
+async def signed_in(moot: Service, mas: Mas) -> None:
+    begun = await login(moot.folder)
+    await mas.allow("claude")
+    returned, said = await told(begun)
+    assert returned == 0, said
 
 
 async def test_a_sign_in_that_is_refused_says_so(
