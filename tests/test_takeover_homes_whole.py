@@ -49,6 +49,11 @@ class Kept:
     async def names(self) -> list[str]:
         return sorted(await self.store.list("homes"))
 
+    async def words(self) -> str:
+        """All that there is."""
+        packed = [await self.store.get(name) for name in await self.names()]
+        return " ".join(_unpacked(one).decode() for one in packed if one)
+
     async def one(self, holds: str = "") -> str:
         """The files of the one record there is, put together, once a word is in it."""
         async with asyncio.timeout(20):
@@ -189,7 +194,7 @@ async def test_claude_code_goes_on_with_its_conversation_where_the_second_leads(
 
 
 async def test_what_ends_or_is_forgotten_goes_from_the_bucket(tmp_path: Path) -> None:
-    gateway = '[gateway]\nlisten = "127.0.0.1:0"\n'
+    gateway = '[gateway]\nlisten = "127.0.0.1:0"\n[sessions]\nmost = 1\n'
     persona(tmp_path)
     with shared("s3", tmp_path) as (kept, records):
         async with service(tmp_path, gateway + kept.config + CONFIG, **KEYS) as moot:
@@ -201,9 +206,12 @@ async def test_what_ends_or_is_forgotten_goes_from_the_bucket(tmp_path: Path) ->
                     await asyncio.sleep(0.1)
             await ask(moot, "echo the second word")
             assert '"question": "echo the first' not in await records.one("second word")
-            await ask(moot, "echo stays", "ben")
+            asked = (("echo the third word", "ana"), ("echo stays", "ben"))  # for one place
+            await asyncio.gather(*(ask(moot, *one) for one in asked))
             async with asyncio.timeout(20):
-                while len(await records.names()) < 2:
+                told = ""
+                while "the third word" not in told or "stays" not in told:
+                    told = await records.words()
                     await asyncio.sleep(0.1)
             told = await ask(moot, "!forget all")
             assert told.endswith("Its own record of it is gone, too.")

@@ -203,9 +203,8 @@ class SessionPool:
             live.kept = session_id
             await self._ledger.keep_session(*used)
 
-    def posted(self, key: SessionKey) -> None:
-        if (live := self._live.get(key)) is not None and not live.retire:
-            self.opener.keep_record(live)
+    def posted(self, live: LiveSession) -> None:
+        self.opener.keep_record(live)
 
     async def interrupt(self, key: SessionKey) -> bool:
         if (opening := self._opening.get(key)) is not None:

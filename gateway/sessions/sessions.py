@@ -220,8 +220,9 @@ class Sessions(Protocol):
     async def keep(self, live: LiveSession) -> None:
         """Remember that it was used, and the agent's session id, to resume it after a restart."""
 
-    def posted(self, key: SessionKey) -> None:
-        """An answer of its was posted: whoever goes on with it elsewhere is to know of it."""
+    def posted(self, live: LiveSession) -> None:
+        """An answer of its was posted, since when it may have ended: whoever goes on with it
+        elsewhere is to know of it."""
 
     async def known(self, persona: Persona, key: SessionKey, room: Room) -> bool:
         """True if there is a session to go on with, living or suspended."""

@@ -42,10 +42,12 @@ CRASHED = phrase("⚠️ Something broke on my side. The administrator finds tur
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """An answered turn, and what the memory may learn from it: nothing, when it failed."""
+    """An answered turn, and what the memory may learn from it: nothing, when it failed. session:
+    that answered."""
 
     turn: Turn
     lesson: AnsweredTurn | None = None
+    session: LiveSession | None = None
 
 
 class AgentCaller:
@@ -109,7 +111,8 @@ class AgentCaller:
             **reply.recorded(),
         }
         outcome = _answered(replace(turn, record=record), answer, fault)
-        return Outcome(outcome, None if fault else _lesson(turn, asked, session, answer))
+        lesson = None if fault else _lesson(turn, asked, session, answer)
+        return Outcome(outcome, lesson, session)
 
     def _as_asked(self, turn: Turn) -> Turn:
         """The turn, without the attempt that isn't made: what an earlier process asked is answered
@@ -240,7 +243,8 @@ class TurnRunner:
             return ()
         with waiting("all"):  # an answer that is there is not thrown away
             more = await self._delivery.answer(replace(run, turn=outcome.turn), keeps_times=True)
-        self._sessions.posted(turn.key)
+        if outcome.session is not None:
+            self._sessions.posted(outcome.session)
         if outcome.lesson is not None:
             self._remember(outcome.lesson)
         return more

@@ -279,3 +279,6 @@ def test_what_is_too_large_or_no_plain_file_is_not_packed(tmp_path: Path) -> Non
     record.unlink()
     os.mkfifo(record)
     assert pack(tmp_path, KEEPS, "id") == b""
+    record.unlink()
+    record.symlink_to(record)  # in a circle
+    assert pack(tmp_path, KEEPS, "id") == b""

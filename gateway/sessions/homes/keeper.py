@@ -68,9 +68,9 @@ class HomeKeeper:
         """Keep nothing of a scope; returns the place where it is still to go. Raises
         StoreRefusal."""
         one = digest(scope)
-        for session in {*self._due, *self._putting, *self._own}:
-            if session.partition(".")[0] == one:
-                self._let_go(session)
+        of_it = [s for s in {*self._due, *self._putting, *self._own} if s.startswith(f"{one}.")]
+        if ending := [task for session in of_it if (task := self._let_go(session))]:
+            await asyncio.wait(ending)
         await self._records.forget([one])
         try:
             async with asyncio.timeout(FORGET_S):
@@ -81,11 +81,13 @@ class HomeKeeper:
             return (self._place,)
         return ()
 
-    def _let_go(self, session: str) -> None:
+    def _let_go(self, session: str) -> asyncio.Task[bool] | None:
+        """Put it no more; the task that did, which is being ended."""
         self._due.pop(session, None)
         self._own.pop(session, None)
         if (task := self._putting.get(session)) is not None:
             task.cancel()
+        return task
 
     def _want(self) -> None:
         self._settled.clear()
@@ -128,7 +130,7 @@ class HomeKeeper:
             if self._collects:
                 await self._records.collect()
                 self._collects = False
-        except (MootError, TimeoutError) as error:
+        except (MootError, OSError, TimeoutError) as error:
             return self._failed(error)
         return True
 
@@ -148,8 +150,12 @@ class HomeKeeper:
     async def _put(self, session: str, live: LiveSession) -> bool:
         """False: the store does not take it; it is due again."""
         keeps, agent_session = live.context.program.keeps, live.agent.session_id
-        data = await asyncio.to_thread(pack, live.folder / "home", keeps, agent_session)
-        if not data:
+        try:
+            data = await asyncio.to_thread(pack, live.folder / "home", keeps, agent_session)
+        except OSError as error:
+            log.warning("home.not_packed", error=type(error).__name__)
+            return True
+        if not data or live.retire:
             return True
         own = self._own.get(session)
         word = own or secrets.token_hex(8)

@@ -33,7 +33,7 @@ class _Packed(io.BytesIO):
 
 def pack(home: Path, keeps: Sequence[str], session_id: str | None) -> bytes:
     """The files of a HOME that a program's globs name, up to their last whole lines: it may be at
-    work. b"": there are none, or it is too much."""
+    work. b"": there are none, or it is too much. Raises OSError."""
     if session_id is None:
         return b""
     packed = _Packed()
@@ -71,8 +71,11 @@ def _kept(home: Path, keeps: Sequence[str], session_id: str) -> Iterator[tuple[s
 
 def _is_own(path: Path, home: Path) -> bool:
     """True for a file that lies where it says: an agent may have made links of anything."""
-    inside = path.resolve().is_relative_to(home.resolve())
-    return inside and path.is_file() and not path.is_symlink()
+    try:
+        plain = path.is_file() and not path.is_symlink()
+        return plain and path.resolve().is_relative_to(home.resolve())
+    except (OSError, RuntimeError):  # links in a circle
+        return False
 
 
 def unpack(data: bytes, home: Path, keeps: Sequence[str], *, newest: bool = False) -> None:
