@@ -13,11 +13,14 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from sqlalchemy import select
 
 from gateway.files.store import FileStore
 from gateway.workers.credentials import GATEWAY, gateway_key
 from gateway.workers.file_store import BrokerBucket
 from gateway.workers.link import HOMES, Link
+from store.database import Store
+from store.gateway_schema import session_records
 from tests.doubles.bucket import KEYS, Bucket, bucket
 from tests.doubles.credentials import program_at
 from tests.doubles.matrix import sampled
@@ -91,6 +94,14 @@ def shared(store: str, folder: Path) -> Iterator[tuple[Bucket | SharedBroker, Ke
         broker.kill()
 
 
+async def noted(url: str) -> None:
+    """Wait until the database knows where the newest record is: it is told behind the first put."""
+    query = select(session_records.c.word)
+    async with Store.open(url, read_only=True) as store, asyncio.timeout(20):
+        while not await store.read(lambda c: c.execute(query).scalar()):
+            await asyncio.sleep(0.1)
+
+
 def persona(folder: Path, agent: str = "demo") -> None:
     (folder / "personas").mkdir(exist_ok=True)
     (folder / "personas" / "ash.md").write_text(f"---\nagent: {agent}\n---\nYou are ash.\n")
@@ -131,6 +142,7 @@ async def test_a_conversation_goes_on_where_the_second_leads(tmp_path: Path, sto
             (home / ".credentials.json").write_text(CANARY)
             await ask(house.first, "echo the second word")
             assert CANARY not in await records.one("second word")
+            await noted(house.url)
             await house.take_over()
             told = await ask(house.second, "history")
             assert "the first word" in told
@@ -150,6 +162,7 @@ async def test_a_gateway_that_was_stopped_goes_on_with_what_was_said_meanwhile(
         async with two(tmp_path, kept.config + CONFIG, persona, **KEYS) as house:
             await ask(house.first, "echo the first word")
             await records.one("first word")
+            await noted(house.url)
             house.first.send(signal.SIGSTOP)
             await house.second.serving()
             await ask(house.second, "echo the second word")
@@ -184,6 +197,7 @@ async def test_claude_code_goes_on_with_its_conversation_where_the_second_leads(
             async with two(tmp_path, config, prepare, **environment) as house:
                 assert await ask(house.first, "the word is cobalt") == "I'll keep it in mind."
                 assert KEY not in await records.one("I'll keep it in mind.")
+                await noted(house.url)
                 await house.first.kill()
                 shutil.rmtree(house.first.folder / "data")
                 await house.second.serving()
