@@ -16,8 +16,8 @@ from typing import Any
 import structlog
 from pydantic import ValidationError
 from pydantic_core import to_json
-from sqlalchemy import bindparam, select
 
+from bots.kit.cursor import States
 from contract.errors import ConfigError
 from contract.refusals import why
 from gateway.access.access import Access
@@ -25,38 +25,32 @@ from gateway.settings.access import AccessTable
 from gateway.settings.editing.agreeing import agreed_in, judge, note_agreed
 from gateway.settings.editing.files import read, with_copy, write_all
 from gateway.settings.editing.merging import changed
-from gateway.settings.personas.files import digest
-from store.database import Store, insert_of
-from store.gateway_schema import bot_states
+from gateway.settings.personas.files import text_mark
 
 log = structlog.stdlib.get_logger("moot.access")
 
 AGREED = "access.json"  # in the data directory
 _NAME = "access"
-_OWN = {"bot": "", "name": _NAME}  # of no bot: the gateway's
-_C = bot_states.c
-_READ = select(_C.value).where(_C.bot == bindparam("bot"), _C.name == bindparam("name"))
 
 
 class AccessFollower:
-    """Brings [access] here and in the database together. Where the database is only read, another
-    gateway leads: then nothing is put into it."""
+    """Brings [access] here and in the database together. Nothing is put into the database where
+    another gateway leads."""
 
-    def __init__(self, access: Access, store: Store, *, file: Path, data_dir: Path) -> None:
-        """file: moot.toml, which need not be there."""
+    def __init__(
+        self, access: Access, states: States, *, leads: bool, file: Path, data_dir: Path
+    ) -> None:
+        """states: the gateway's own in the database. file: moot.toml, which need not be there."""
         self._access = access
-        self._store = store
+        self._states = states
+        self._leads = leads
         self._file = file
         self._agreed = data_dir / AGREED
         self._told = ""
-        new = insert_of(store)(bot_states)
-        self._put = new.on_conflict_do_update(
-            index_elements=[_C.bot, _C.name], set_={"value": new.excluded.value}
-        )
 
     async def follow(self) -> None:
         """Look once. Raises StoreRefusal."""
-        theirs = await self._store.read(lambda c: c.execute(_READ, _OWN).scalar())
+        theirs = await self._states.read(_NAME)
         try:
             await self._follow(theirs)
         except ConfigError as error:
@@ -70,21 +64,21 @@ class AccessFollower:
         now, agreed = await asyncio.to_thread(self._look)
         table = AccessTable.model_validate(tomllib.loads(now or "").get(_NAME, {}))
         ours, before = written(table), table
-        holds = judge(_mark(ours), agreed, theirs and _mark(theirs))
+        holds = judge(text_mark(ours), agreed, theirs and text_mark(theirs))
         if holds == "ours":
-            if self._store.read_only:  # it counts from when this one leads
+            if not self._leads:  # it counts from when this one does
                 return
-            await self._store.write(lambda c: c.execute(self._put, {**_OWN, "value": ours}))
+            await self._states.write(_NAME, ours)
         elif theirs is not None:
             table, ours = AccessTable.model_validate_json(theirs), theirs
         if table != self._access.table:
             self._access.take(table)
-        if _mark(ours) == agreed:
+        if text_mark(ours) == agreed:
             return
         if holds == "theirs":
             await asyncio.to_thread(self._write, now, _values(_plain(before), _plain(table)))
             log.info("access.followed", file=str(self._file))
-        await asyncio.to_thread(note_agreed, self._agreed, {_NAME: _mark(ours)})
+        await asyncio.to_thread(note_agreed, self._agreed, {_NAME: text_mark(ours)})
 
     def _look(self) -> tuple[str | None, str | None]:
         """The file, and the form agreed on."""
@@ -103,10 +97,6 @@ class AccessFollower:
 def written(table: AccessTable) -> str:
     """A table in one form, whatever the order in which its people stand."""
     return to_json(_plain(table)).decode()
-
-
-def _mark(text: str) -> str:
-    return digest(text.encode())
 
 
 def _plain(table: AccessTable) -> dict[str, Any]:

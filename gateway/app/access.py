@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from gateway.access.admissions import Admissions
 from gateway.access.pairings import Start
+from gateway.app.bot_states import GATEWAY
 from gateway.app.context import Context
+from gateway.app.platforms import states_of
 from gateway.core.clock import clock
 from gateway.core.events import AccessChanged
 from gateway.limits.accounting import Accounting
@@ -45,8 +47,15 @@ def make_access_follower(context: Context) -> AccessFollower | None:
         return None
     from gateway.access.following import AccessFollower  # it brings tomlkit
 
-    data_dir = config.gateway.data_dir
-    return AccessFollower(context.access, context.store, file=config.file, data_dir=data_dir)
+    states = states_of(config)
+    states.open(context.store)
+    return AccessFollower(
+        context.access,
+        states.of(GATEWAY),
+        leads=not context.store.read_only,
+        file=config.file,
+        data_dir=config.gateway.data_dir,
+    )
 
 
 def make_questions(context: Context) -> Questions:

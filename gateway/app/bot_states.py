@@ -30,6 +30,7 @@ MOVED = ".moved"
 _C = bot_states.c
 _READ = select(_C.value).where(_C.bot == bindparam("of"), _C.name == bindparam("named"))
 
+GATEWAY = ""  # the bot of what is no bot's state
 OWN, SECRET = "", "secret"  # the device, and the kind, of what is no device's key
 
 _K = bot_keys.c

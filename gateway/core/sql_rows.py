@@ -16,7 +16,7 @@ from store.database import Store, insert_of
 from store.gateway_schema import figures
 from store.schema import decisions, messages, posts, rooms, sessions, turns
 from store.timestamps import micros
-from store.together import Written, execute_together
+from store.together import Written
 from store.turn_metrics import STEPS
 
 TURNS = (
@@ -232,7 +232,7 @@ def entered(turn: Turn, state: State, now: datetime) -> Turn:
 
 def save(connection: Connection, turn: Turn) -> None:
     """Write its row."""
-    execute_together(connection, saved(turn))
+    connection.execute(*saved(turn))
 
 
 def saved(turn: Turn) -> Written:

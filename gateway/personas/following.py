@@ -17,10 +17,10 @@ import structlog
 
 from contract.errors import ConfigError
 from contract.refusals import why
-from gateway.personas.versions import CurrentVersion, Versions, text_mark
+from gateway.personas.versions import CurrentVersion, Versions
 from gateway.settings.editing.agreeing import agreed_in, judge, note_agreed
 from gateway.settings.personas.check import NAME
-from gateway.settings.personas.files import keep_aside, read_text, remove, write_text
+from gateway.settings.personas.files import keep_aside, read_text, remove, text_mark, write_text
 from gateway.settings.personas.personas import Personas
 from gateway.settings.personas.shipped import AGREED, is_as_shipped
 from store.database import Store

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, func, select
 
 from contract.chat import Speaker
 from contract.values import dataclass
-from gateway.settings.personas.files import digest
+from gateway.settings.personas.files import text_mark
 from store.database import Store, insert_of
 from store.gateway_schema import persona_files, persona_versions
 from store.timestamps import micros, moment
@@ -51,11 +51,6 @@ class CurrentVersion:
 
     number: int
     digest: str
-
-
-def text_mark(text: str | None) -> str:
-    """The digest of a file's text; "": there is no file."""
-    return "" if text is None else digest(text.encode("utf-8"))
 
 
 class Versions:

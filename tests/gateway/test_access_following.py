@@ -9,10 +9,9 @@ from structlog.testing import capture_logs
 from gateway.access import following
 from gateway.access.access import Access
 from gateway.access.following import AccessFollower, written
+from gateway.app.bot_states import GATEWAY, BotStates
 from gateway.settings.access import AccessTable, GrantTable
 from store.database import Store
-
-OWN = {"bot": "", "name": "access"}
 
 
 @pytest.fixture
@@ -30,8 +29,11 @@ class Machine:
 
     def start(self) -> None:
         self.access = Access(AccessTable())
+        states = BotStates(self.data_dir)
+        states.open(self.store)
+        self.states = states.of(GATEWAY)
         self.follower = AccessFollower(
-            self.access, self.store, file=self.file, data_dir=self.data_dir
+            self.access, self.states, leads=True, file=self.file, data_dir=self.data_dir
         )
 
     async def people(self) -> set[str]:
@@ -78,7 +80,7 @@ async def test_a_table_of_a_newer_version_is_told_of_and_not_taken(
     first = Machine(store, file, tmp_path / "one")
     await first.people()
     unknown = written(AccessTable(people=frozenset({"fake:ben"}))).replace("}", ',"news":1}')
-    await store.write(lambda c: c.execute(first.follower._put, {**OWN, "value": unknown}))
+    await first.states.write("access", unknown)
     with capture_logs() as logs:
         assert await first.people() == {"fake:ann"}
     assert [line["event"] for line in logs] == ["access.not_followed"]

@@ -52,8 +52,10 @@ class File:
 def with_copy(path: Path, text: str, before: str | None) -> list[File]:
     """The file, and beside it a copy of what it was."""
     mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o644
-    copies = [File(path.with_name(f"{path.name}.bak"), before, None, mode)] if before else []
-    return [*copies, File(path, text, before, mode)]
+    file = File(path, text, before, mode)
+    if before is None:
+        return [file]
+    return [File(path.with_name(f"{path.name}.bak"), before, None, mode), file]
 
 
 def read(path: Path) -> str | None:

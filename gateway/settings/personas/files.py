@@ -67,6 +67,11 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:32]
 
 
+def text_mark(text: str | None) -> str:
+    """The digest of a file's text; "": there is no file."""
+    return "" if text is None else digest(text.encode("utf-8"))
+
+
 def check_name(name: str) -> str:
     """The name, if a persona may have it. Raises ConfigError: nothing else becomes a path."""
     if not NAME.fullmatch(name):

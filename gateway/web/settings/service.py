@@ -23,7 +23,7 @@ from gateway.settings.config import Config, faults_of, parse_config
 from gateway.settings.editing.files import File, read, with_copy, write_all
 from gateway.settings.editing.merging import changed
 from gateway.settings.env_file import env_file, set_values
-from gateway.settings.personas.files import digest
+from gateway.settings.personas.files import text_mark
 from gateway.settings.personas.personas import Personas
 from gateway.web.settings.bots import bot_views, platform_views, secrets_of, table_of
 from gateway.web.settings.values import (
@@ -96,7 +96,7 @@ class SettingsService:
             file=str(self.at.file),
             exists=text is not None,
             writable=_is_writable(self.at.file),
-            base=_base(text),
+            base=text_mark(text),
             fault=fault,
             access=config.access.model_dump(mode="json", include=set(ACCESS_KEYS)),
             limits=config.limits.model_dump(mode="json", exclude_none=True),
@@ -147,8 +147,8 @@ class SettingsService:
             by,
             room=HERE,
             keys=", ".join(_keys(change)),
-            before=_base(draft.before),
-            after=_base(draft.text),
+            before=text_mark(draft.before),
+            after=text_mark(draft.text),
         )
         return self.view()
 
@@ -164,7 +164,7 @@ class SettingsService:
     def _draft(self, change: Change, base: str, by: Speaker | None) -> DraftedChange:
         """The change on the file as it is, checked. Raises Unfit, Changed, ConfigError."""
         before = read(self.at.file)
-        if _base(before) != base:
+        if text_mark(before) != base:
             raise Changed(self.at.file.name)
         draft = self._drafted(change, before)
         if by is not None:
@@ -251,11 +251,6 @@ class SettingsService:
             and not access.is_named(one.id)
             for one in people
         )
-
-
-def _base(text: str | None) -> str:
-    """The mark of one form of the file; "": there is none."""
-    return "" if text is None else digest(text.encode())
 
 
 def _is_writable(file: Path) -> bool:
