@@ -50,29 +50,35 @@ class AccessFollower:
 
     async def follow(self) -> None:
         """Look once. Raises StoreRefusal."""
-        theirs = await self._states.read(_NAME)
         try:
-            await self._follow(theirs)
+            text = await self._states.read(_NAME)
+            await self._follow(text, AccessTable.model_validate_json(text) if text else None)
         except ConfigError as error:
             self._tell(error.say)
         except OSError as error:
             self._tell(why(error))
         except ValidationError as error:
             self._tell(f"[access]: {error.errors()[0]['msg']}")
+        except tomllib.TOMLDecodeError as error:
+            self._tell(f"it can't be read as TOML: {error}")
 
-    async def _follow(self, theirs: str | None) -> None:
-        now, agreed = await asyncio.to_thread(self._look)
-        table = AccessTable.model_validate(tomllib.loads(now or "").get(_NAME, {}))
+    async def _follow(self, theirs: str | None, held: AccessTable | None) -> None:
+        """held: theirs as a table, which holds also beside a file that can't be read."""
+        try:
+            now, agreed, table = await asyncio.to_thread(self._look)
+        except (ConfigError, ValueError):
+            if held is not None:
+                self._take(held)
+            raise
         ours, before = written(table), table
         holds = judge(text_mark(ours), agreed, theirs and text_mark(theirs))
         if holds == "ours":
             if not self._leads:  # it counts from when this one does
                 return
             await self._states.write(_NAME, ours)
-        elif theirs is not None:
-            table, ours = AccessTable.model_validate_json(theirs), theirs
-        if table != self._access.table:
-            self._access.take(table)
+        elif theirs is not None and held is not None:
+            table, ours = held, theirs
+        self._take(table)
         if text_mark(ours) == agreed:
             return
         if holds == "theirs":
@@ -80,9 +86,16 @@ class AccessFollower:
             log.info("access.followed", file=str(self._file))
         await asyncio.to_thread(note_agreed, self._agreed, {_NAME: text_mark(ours)})
 
-    def _look(self) -> tuple[str | None, str | None]:
-        """The file, and the form agreed on."""
-        return read(self._file), agreed_in(self._agreed).get(_NAME)
+    def _take(self, table: AccessTable) -> None:
+        if table != self._access.table:
+            self._access.take(table)
+
+    def _look(self) -> tuple[str | None, str | None, AccessTable]:
+        """The file, the form agreed on, and the file's table. Raises ConfigError, OSError,
+        ValueError."""
+        text = read(self._file)
+        table = AccessTable.model_validate(tomllib.loads(text or "").get(_NAME, {}))
+        return text, agreed_in(self._agreed).get(_NAME), table
 
     def _write(self, now: str | None, values: Mapping[str, Any]) -> None:
         write_all(with_copy(self._file, changed(now, {_NAME: values}), now))

@@ -95,3 +95,18 @@ def test_the_order_of_people_makes_no_other_table() -> None:
         for people in (["fake:a", "fake:b", "fake:c"], ["fake:c", "fake:b", "fake:a"])
     )
     assert written(one) == written(other)
+
+
+@pytest.mark.parametrize("broken", ["[access\n", "[access]\npeople = 3\n", "[access]\nnews = 1\n"])
+async def test_beside_a_broken_file_the_databases_table_holds_and_the_file_is_left_alone(
+    store: Store, file: Path, tmp_path: Path, broken: str
+) -> None:
+    file.write_text('[access]\npeople = ["fake:ann"]\n')
+    await Machine(store, file, tmp_path / "one").people()
+    (other := tmp_path / "other.toml").write_text(broken)
+    second = Machine(store, other, tmp_path / "two")
+    with capture_logs() as logs:
+        for _ in range(2):
+            assert await second.people() == {"fake:ann"}
+    assert [line["event"] for line in logs] == ["access.not_followed"]
+    assert other.read_text() == broken
