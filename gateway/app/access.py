@@ -22,7 +22,7 @@ from gateway.web.signin.secret import owner_secret
 from gateway.web.signin.visitors import Visitors, visitors_of
 
 if TYPE_CHECKING:
-    from gateway.access.following import AccessFollower
+    from gateway.settings.editing.following import AccessFollower
     from gateway.settings.oidc import OidcTable
     from gateway.web.signin.oidc_api import Oidc
 
@@ -45,7 +45,7 @@ def make_access_follower(context: Context) -> AccessFollower | None:
     config = context.config
     if context.store.dialect == "sqlite" or config.file is None:
         return None
-    from gateway.access.following import AccessFollower  # it brings tomlkit
+    from gateway.settings.editing.following import AccessFollower  # it brings tomlkit
 
     states = states_of(config)
     states.open(context.store)

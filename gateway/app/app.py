@@ -56,7 +56,7 @@ from gateway.web.signin.own_token import PageSecrets
 if TYPE_CHECKING:  # the page is loaded behind the bots, see `behind`
     from aiohttp import web
 
-    from gateway.access.following import AccessFollower
+    from gateway.settings.editing.following import AccessFollower
     from gateway.setup.connecting import Connecting
     from gateway.web.services import Services
     from gateway.web.settings.values import ChangeChecks

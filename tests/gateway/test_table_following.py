@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from gateway.access import following
 from gateway.access.access import Access
-from gateway.access.following import AccessFollower, written
 from gateway.app.bot_states import GATEWAY, BotStates
 from gateway.settings.access import AccessTable, GrantTable
+from gateway.settings.editing import following
+from gateway.settings.editing.following import AccessFollower, written
 from store.database import Store
 
 

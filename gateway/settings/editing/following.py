@@ -11,7 +11,7 @@ import asyncio
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import structlog
 from pydantic import ValidationError
@@ -20,12 +20,14 @@ from pydantic_core import to_json
 from bots.kit.cursor import States
 from contract.errors import ConfigError
 from contract.refusals import why
-from gateway.access.access import Access
 from gateway.settings.access import AccessTable
 from gateway.settings.editing.agreeing import agreed_in, judge, note_agreed
 from gateway.settings.editing.files import read, with_copy, write_all
 from gateway.settings.editing.merging import changed
 from gateway.settings.personas.files import text_mark
+
+if TYPE_CHECKING:
+    from gateway.access.access import Access
 
 log = structlog.stdlib.get_logger("moot.access")
 
