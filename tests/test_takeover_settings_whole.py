@@ -1,4 +1,4 @@
-"""Roles that were changed on the page where the first leads hold at the second, too."""
+"""What was changed in moot.toml on the page where the first leads holds at the second, too."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from tests.doubles.credentials import program_at, served
 from tests.doubles.service import Service
 from tests.doubles.two import Two, two
-from tests.test_api_whole import get
+from tests.test_api_whole import get, say
 
 ACCESS = """
 [access] # who may ask
@@ -25,17 +25,17 @@ AT = "/api/settings"
 BY = {"id": "web:ana", "name": "Ana"}
 
 
-async def change(at: Service, **values: object) -> None:
-    """Save other roles on its page."""
+async def change(at: Service, **tables: object) -> None:
+    """Save other settings on its page."""
     base = (await get(at.url, AT))["base"]
-    body = {"change": {"access": values}, "base": base, "by": BY}
+    body = {"change": tables, "base": base, "by": BY}
     async with program_at(at.url) as client, client.put(AT, json=body) as response:
         assert response.status == 200, await response.text()
 
 
-def written(at: Service) -> Any:
-    """[access] in its file."""
-    return tomllib.loads((at.folder / "moot.toml").read_text(encoding="utf-8"))["access"]
+def written(at: Service, table: str = "access") -> Any:
+    """That table in its file."""
+    return tomllib.loads((at.folder / "moot.toml").read_text(encoding="utf-8"))[table]
 
 
 async def roles_of(url: str, person: str) -> list[str]:
@@ -58,7 +58,7 @@ async def test_who_was_taken_away_on_the_page_is_refused_by_the_one_that_takes_o
         first, second = both.first, both.second
         page = standby(both)
         assert await roles_of(page, "fake:ben")
-        await change(first, people=["fake:ann"], owners=["fake:ola"])
+        await change(first, access={"people": ["fake:ann"], "owners": ["fake:ola"]})
         await asyncio.sleep(1)
         assert await roles_of(page, "fake:ben") == []
         assert await roles_of(page, "fake:ola") == ["owner"]
@@ -71,7 +71,7 @@ async def test_who_was_taken_away_on_the_page_is_refused_by_the_one_that_takes_o
         assert "fake:ben" in (second.folder / "moot.toml.bak").read_text(encoding="utf-8")
         await both.take_over()
         assert await roles_of(second.url, "fake:ben") == []
-        await change(second, owners=["fake:ola", "fake:pia"])
+        await change(second, access={"owners": ["fake:ola", "fake:pia"]})
         await first.begin()
         await second.kill()
         await first.serving()
@@ -98,3 +98,36 @@ async def test_what_was_edited_by_hand_counts_from_when_that_machine_leads(tmp_p
         await second.kill()
         await first.serving()
         assert written(first)["people"] == ["fake:ann", "fake:bob"]
+
+
+async def test_a_question_beyond_a_limit_of_the_page_is_refused_by_the_one_that_takes_over(
+    tmp_path: Path,
+) -> None:
+    async def answer(at: Service, number: int, room: str) -> str:
+        told = await say(at.url, number, f"@demo question {number}", room)
+        return " ".join(one["text"] for one in told["replies"])
+
+    def a_day(questions: int) -> dict[str, object]:
+        return {"person": {"questions_a_day": questions}}
+
+    async with two(tmp_path, '[limits]\nowners = "all"\n') as both:
+        first, second = both.first, both.second
+        page = standby(both)
+        assert "is reached" not in await answer(first, 1, "web:one")
+        await change(first, limits=a_day(1))
+        assert "limit of 1 questions a day is reached" in await answer(first, 2, "web:one")
+        await asyncio.sleep(1)
+        assert written(second, "limits") == {"owners": "all", **a_day(1)}
+        assert (await get(page, AT))["limits"]["person"] == {"questions_a_day": 1}
+        await both.take_over()
+        assert (await get(second.url, AT))["restart"] == []
+        assert "limit of 1 questions a day is reached" in await answer(second, 3, "web:two")
+        await change(second, limits=a_day(2))
+        assert "is reached" not in await answer(second, 4, "web:two")
+        await first.begin()
+        await second.kill()
+        await first.serving()
+        assert "limit of 2 questions a day is reached" in await answer(first, 5, "web:one")
+        assert written(first, "limits") == {"owners": "all", **a_day(2)}
+        for at in (first, second):
+            assert "Traceback" not in at.log()

@@ -16,13 +16,14 @@ from gateway.limits.accounting import Accounting
 from gateway.limits.limits import Limits
 from gateway.limits.usage import UsageBook
 from gateway.questions.questions import Questions
-from gateway.settings.limits import LimitsTable
 from gateway.web.signin.own_token import PageSecrets
 from gateway.web.signin.secret import owner_secret
 from gateway.web.signin.visitors import Visitors, visitors_of
+from store.database import Store
 
 if TYPE_CHECKING:
-    from gateway.settings.editing.following import AccessFollower
+    from gateway.settings.config import Config
+    from gateway.settings.editing.following import TableFollower
     from gateway.settings.oidc import OidcTable
     from gateway.web.signin.oidc_api import Oidc
 
@@ -40,22 +41,16 @@ def make_admissions(context: Context, start: Start) -> Admissions:
     )
 
 
-def make_access_follower(context: Context) -> AccessFollower | None:
+def make_table_follower(config: Config, store: Store) -> TableFollower | None:
     """Of a database on which several gateways may lead."""
-    config = context.config
-    if context.store.dialect == "sqlite" or config.file is None:
+    if store.dialect == "sqlite" or config.file is None:
         return None
-    from gateway.settings.editing.following import AccessFollower  # it brings tomlkit
+    from gateway.settings.editing.following import TableFollower  # it brings tomlkit
 
     states = states_of(config)
-    states.open(context.store)
-    return AccessFollower(
-        context.access,
-        states.of(GATEWAY),
-        leads=not context.store.read_only,
-        file=config.file,
-        data_dir=config.gateway.data_dir,
-    )
+    states.open(store)
+    leads, data_dir = not store.read_only, config.gateway.data_dir
+    return TableFollower(states.of(GATEWAY), leads=leads, file=config.file, data_dir=data_dir)
 
 
 def make_questions(context: Context) -> Questions:
@@ -75,19 +70,16 @@ def make_questions(context: Context) -> Questions:
 def make_accounting(context: Context) -> Accounting:
     """The audit log, the usage and the limits."""
     config = context.config
-    limits = None
-    if config.limits != LimitsTable():
-        limits = Limits(
+    return Accounting(
+        audit=context.audit,
+        usage=UsageBook(context.store, clock, context.zone, config.prices),
+        limits=Limits(
             config.limits,
             store=context.store,
             access=context.access,
             clock=clock,
             zone=context.zone,
-        )
-    return Accounting(
-        audit=context.audit,
-        usage=UsageBook(context.store, clock, context.zone, config.prices),
-        limits=limits,
+        ),
         ledger=context.ledger,
         count=context.metrics.usage.took,
         clock=clock,

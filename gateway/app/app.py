@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
@@ -15,10 +15,10 @@ from gateway.access.claims import Claim
 from gateway.access.permits import Permits
 from gateway.alerts.troubles import FailedBackup
 from gateway.app.access import (
-    make_access_follower,
     make_accounting,
     make_admissions,
     make_questions,
+    make_table_follower,
     make_visitors,
 )
 from gateway.app.alerts import make_alerts
@@ -44,7 +44,7 @@ from gateway.app.turns import (
     make_schedules,
     make_visibility,
 )
-from gateway.core.events import Stopping
+from gateway.core.events import AccessChanged, Stopping
 from gateway.remembering.memories import Backends
 from gateway.sessions.sandbox import Sandboxing
 from gateway.sessions.sessions import AgentProgram
@@ -52,11 +52,13 @@ from gateway.turns.commands import CommandRunner, Commands, Handler
 from gateway.turns.turn import TurnRunner
 from gateway.web.signin.names import SHELL
 from gateway.web.signin.own_token import PageSecrets
+from store.health import StoreRefusal
 
 if TYPE_CHECKING:  # the page is loaded behind the bots, see `behind`
     from aiohttp import web
 
-    from gateway.settings.editing.following import AccessFollower
+    from gateway.settings.config import Config
+    from gateway.settings.editing.following import TableFollower
     from gateway.setup.connecting import Connecting
     from gateway.web.services import Services
     from gateway.web.settings.values import ChangeChecks
@@ -69,6 +71,7 @@ Started = Callable[[str, str], None]
 """Told the page's address when it is served, and a link that signs its owner in, once."""
 
 BOTS_S = 5.0  # a platform that is away holds up nothing
+LOOK_S = 0.5  # at moot.toml and the database, beside the gateway that leads
 
 log = structlog.stdlib.get_logger("moot.app")
 
@@ -191,7 +194,7 @@ class App:
             ),
             visitors=self.visitors,
             settings=page.make_settings(
-                self.context, self._environment, self._checks, self._follow_access
+                self.context, self._environment, self._checks, self.settings_changed
             ),
             connecting=self._connecting,
         )
@@ -314,7 +317,9 @@ class App:
         from gateway.web.front.standby import Standby
 
         self.context.spawn(self.persona_service.watch(), "personas follow")
-        async with serve_reads(self.context, self.services, Standby(leader, self._load)) as url:
+        self.context.spawn(self._watch_tables(), "tables follow")
+        standby = Standby(leader, self._load_beside)
+        async with serve_reads(self.context, self.services, standby) as url:
             yield url
 
     def _afterwards(self) -> tuple[str, ...]:
@@ -346,21 +351,41 @@ class App:
             self.context.spawn(self.memories.sources.begin(), "memory sources")
 
     @cached_property
-    def _access_follower(self) -> AccessFollower | None:
-        return make_access_follower(self.context)
+    def _tables(self) -> TableFollower | None:
+        return make_table_follower(self.context.config, self.context.store)
 
-    async def _follow_access(self) -> None:
-        """Go by the roles that hold on each machine."""
-        if self._access_follower is not None:
-            await self._access_follower.follow()
+    async def settings_changed(self, config: Config) -> None:
+        """The page wrote moot.toml, which says this now."""
+        self.accounting.limits.change(config.limits)
+        if self._tables is not None:
+            await self._tables.follow()
+        self.bus.publish(AccessChanged())
+
+    async def _follow(self) -> None:
+        """Go by the tables that hold where another gateway leads."""
+        if self._tables is not None:
+            table = (await self._tables.follow()).get("access", self.access.table)
+            if table != self.access.table:
+                self.access.take(table)
+
+    async def _watch_tables(self) -> None:
+        """Follow until it is cancelled."""
+        while self._tables is not None:
+            await asyncio.sleep(LOOK_S)
+            with suppress(StoreRefusal):  # the store tells of it
+                await self._follow()
 
     async def _load(self) -> PageState:
         """Read what is kept in memory of who may do what, and of what was chosen."""
-        await self._follow_access()
         await self.admissions.load()
         await self.context.settings.load()
         await self.context.tombstones.load()
         return await self.visitors.load()
+
+    async def _load_beside(self) -> None:
+        """The same beside the gateway that leads."""
+        await self._follow()
+        await self._load()
 
     async def _take_up(self) -> None:
         """Take up what an earlier process left, and what the configuration says now."""

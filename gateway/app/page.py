@@ -16,7 +16,6 @@ from gateway.alerts.alerts import Alerts
 from gateway.app.context import Context
 from gateway.app.supervisor import Supervisor
 from gateway.core.clock import clock
-from gateway.core.events import AccessChanged
 from gateway.core.lock import reached, tell_address, telling_address
 from gateway.core.private_folders import FILES
 from gateway.files.attached import AttachedFiles
@@ -32,6 +31,7 @@ from gateway.schedules.schedules import Schedules
 from gateway.schedules.service import ScheduleService
 from gateway.sessions.pool import SessionPool
 from gateway.sessions.sandbox import unconfined
+from gateway.settings.config import Config
 from gateway.setup.connecting import Connecting
 from gateway.turns.intake import Intake
 from gateway.turns.prompt import Prompts
@@ -119,10 +119,10 @@ def make_settings(
     context: Context,
     environment: Mapping[str, str] | None,
     checks: ChangeChecks | None,
-    follow: Callable[[], Awaitable[None]],
+    told: Callable[[Config], Awaitable[None]],
 ) -> SettingsService | None:
     """The editor of moot.toml, where there is one to edit. environment: with the secrets of
-    moot.env. follow: see SettingsService."""
+    moot.env. told: see SettingsService."""
     if environment is None or checks is None:
         return None
     return SettingsService(
@@ -131,8 +131,7 @@ def make_settings(
         context.personas,
         context.transcript,
         context.audit,
-        told=lambda: context.bus.publish(AccessChanged()),
-        follow=follow,
+        told,
     )
 
 

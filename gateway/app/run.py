@@ -19,6 +19,7 @@ from composer.headings import HEADINGS
 from contract.errors import ConfigError
 from contract.language import speak
 from gateway.access.access import Access
+from gateway.app.access import make_table_follower
 from gateway.app.app import App, Confirms, Started
 from gateway.app.context import Context, Instruments
 from gateway.app.ending import Ends, tasks_of_block
@@ -152,6 +153,9 @@ async def _run(
         open_transcriber(config.transcribe, environment) as transcriber,
     ):
         redactor.learn_one(hooks.secret)
+        if (tables := make_table_follower(config, store)) is not None:
+            config = config.model_copy(update=dict(await tables.follow()))
+            access.take(config.access)
         if (follower := make_persona_follower(config, personas, store)) is not None:
             await follower.follow()
         await erasures.carry_out()  # what came while it stood by

@@ -21,11 +21,11 @@ from store.rows import StoredMessage
 
 @dataclass(frozen=True, slots=True)
 class Accounting:
-    """The audit log, the usage and the limits, as turns need them. limits: None: there are none."""
+    """The audit log, the usage and the limits, as turns need them."""
 
     audit: Audit
     usage: UsageBook
-    limits: Limits | None
+    limits: Limits
     ledger: SqlLedger
     count: Callable[[TurnUsage], None]
     clock: Callable[[], datetime]
@@ -36,7 +36,7 @@ class Accounting:
         self, by: Speaker, room: Room, wanted: Sequence[TurnRequest]
     ) -> list[TurnRequest]:
         """The turns that somebody's limits allow, and one line for the rest."""
-        if self.limits is None:
+        if not self.limits.any:
             return list(wanted)
         await self.limits.ready()
         asked = [want for want in wanted if want.answer is None]
@@ -54,7 +54,7 @@ class Accounting:
 
     def give_back(self, by: Speaker, room: Room, wanted: Sequence[TurnRequest]) -> None:
         """The message was there before."""
-        if self.limits is None:
+        if not self.limits.any:
             return
         personas = [want.persona for want in wanted if want.answer is None]
         self.limits.give_back(by, room, personas)
@@ -93,13 +93,13 @@ class Accounting:
                 usage=told,
             )
         )
-        if self.limits is not None:
+        if self.limits.any:
             self.limits.took(took)
         self.count(took)
 
     async def hand_over(self, turn: Turn, wanted: Sequence[TurnRequest]) -> list[TurnRequest]:
         """The turns that an answer asks for and its chain's beginner may still ask."""
-        if self.limits is None or not wanted:
+        if not (self.limits.any and wanted):
             return list(wanted)
         person = await self.ledger.beginner(turn)
         if person is None:

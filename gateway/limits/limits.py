@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, tzinfo
+from functools import cached_property
 from typing import Any
 
 import structlog
@@ -36,7 +37,8 @@ _AMOUNTS: Mapping[What, Any] = {
 
 
 class Limits:
-    """Counts in memory; what was taken before the start is read from the table `usage`."""
+    """Counts in memory, where anything is limited; what was taken before is read from the table
+    `usage`."""
 
     def __init__(
         self,
@@ -55,16 +57,27 @@ class Limits:
         self._counters = Counters(zone)
         self._told: dict[tuple[str, str, str], int] = {}  # until when, in microseconds
         self._is_ready = False
-        insert = insert_of(store)(refusals)
-        self._put = insert.on_conflict_do_update(
+        self.any = table != LimitsTable()
+
+    def change(self, table: LimitsTable) -> None:
+        """Go by another table from now on."""
+        if not self.any:  # nothing was counted meanwhile
+            self._is_ready = False
+        self._table, self.any = table, table != LimitsTable()
+
+    @cached_property
+    def _put(self) -> Any:
+        insert = insert_of(self._store)(refusals)
+        return insert.on_conflict_do_update(
             index_elements=["room_id", "person_id", "reason"],
             set_={"until": insert.excluded.until, "at": insert.excluded.at},
         )
 
     async def ready(self) -> None:
-        """Take in what was counted and told before the start; at once from the second call on."""
+        """Take in what was counted and told before; at once from the second call on."""
         if self._is_ready:
             return
+        await self._store.flush()
         now = self._clock()
         counters, told = await self._store.read(lambda c: (_counted(c, now, self._zone), _told(c)))
         if not self._is_ready:
@@ -135,9 +148,10 @@ class Limits:
     # ── What is said ────────────────────────────────────────────────────────────────────
 
     def line(self, over: Over, by: Speaker, room: Room) -> str | None:
-        """The line to post, in Markdown; None: this room was told of this limit already."""
+        """The line to post, in Markdown; None: this room was told of this limit, with this
+        amount, already."""
         word = "rate" if over.is_rate else "budget"
-        reason = f"{word}:{over.subject.kind}:{over.what}:{over.window}"
+        reason = f"{word}:{over.subject.kind}:{over.what}:{over.window}:{over.most}"
         key, now = (room.id, by.id, reason), micros(self._clock())
         if self._told.get(key, 0) > now or by.kind == "bot":
             return None

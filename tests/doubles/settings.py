@@ -22,4 +22,5 @@ def settings_of(moot: Opened, file: Path) -> SettingsService:
         house.personas,
         house.transcript,
         house.audit,
+        house.settings_changed,
     )

@@ -149,6 +149,25 @@ async def test_a_question_too_many_is_stored_and_its_sender_told_once(tmp_path: 
         assert moot.programs.prompts == []
 
 
+async def test_other_limits_count_at_once_with_what_was_asked_before(tmp_path: Path) -> None:
+    async with gateway(tmp_path) as moot:
+        change = moot.house.accounting.limits.change
+        await ask(moot, 2)
+        change(limits(questions_a_day=2))
+        await ask(moot)
+        assert "limit of 2 questions a day is reached" in moot.texts()[-1]
+        change(limits(questions_a_day=3))
+        await ask(moot, 3)
+        assert len(moot.programs.prompts) == 3
+        assert "limit of 3 questions a day is reached" in moot.texts()[-1]
+        change(LimitsTable())
+        await ask(moot, 2)
+        change(limits(questions_a_day=5))
+        await ask(moot)
+        assert len(moot.programs.prompts) == 5
+        assert "limit of 5 questions a day is reached" in moot.texts()[-1]
+
+
 async def test_commands_and_what_asks_nobody_are_never_limited(tmp_path: Path) -> None:
     async with gateway(tmp_path, limits=limits(questions_a_day=0)) as moot:
         await moot.hear(said("just saying"))

@@ -137,15 +137,22 @@ async def test_a_saved_access_holds_at_once_and_keeps_what_stands_beside_it(desk
     assert told["restart"] == []
 
 
-async def test_what_only_a_restart_takes_up_is_said(desk: Desk) -> None:
-    change: dict[str, Any] = {"limits": {"person": {"questions_a_day": 5}}}
+async def test_saved_limits_hold_at_once(desk: Desk) -> None:
+    change: dict[str, Any] = {"limits": {"person": {"questions_a_day": 1}}}
     preview = await desk.ask("POST", f"{AT}/preview", await desk.body(**change))
-    assert (preview["at_once"], preview["restart"], preview["effects"]) == ([], ["limits"], [])
+    assert (preview["at_once"], preview["restart"], preview["effects"]) == (["limits"], [], [])
     told = await desk.save(**change)
-    assert (told["restart"], told["limits"]["person"]) == (["limits"], {"questions_a_day": 5})
-    back = await desk.save(limits={"person": {"questions_a_day": None}})
-    assert back["restart"] == []
-    assert desk.file.read_text().rstrip() == TOML.rstrip()
+    assert (told["restart"], told["limits"]["person"]) == ([], {"questions_a_day": 1})
+    await desk.save(access={"rooms": "open"})
+    for _ in range(2):
+        await desk.moot.hear(said("@ada hi"))
+        await desk.moot.settle()
+    assert "limit of 1 questions a day is reached" in desk.moot.texts()[-1]
+    await desk.save(access={"rooms": None}, limits={"person": {"questions_a_day": None}})
+    assert (
+        desk.file.read_text().rstrip()
+        == TOML.replace('rooms = "closed" # until June\n', "").rstrip()
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,140 +1,166 @@
-"""The roles of moot.toml follow the lead: each machine has a file, and all know one database.
+"""Tables of moot.toml follow the lead: each machine has a file, and all know one database.
 
-The database has the table that holds. A change on the page is put into it at once, one by hand at
-the next start, by the machine that leads. Everywhere else it is taken from there, also into the
-file; where that can't be written, it holds all the same.
+The database has the tables that hold. A change on the page is put into it at once, one by hand at
+the next start, by the machine that leads. Everywhere else they are taken from there, also into the
+file; where that can't be written, they hold all the same.
 """
 
 from __future__ import annotations
 
 import asyncio
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import structlog
 from pydantic import ValidationError
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 
 from bots.kit.cursor import States
 from contract.errors import ConfigError
 from contract.refusals import why
-from gateway.settings.access import AccessTable
-from gateway.settings.editing.agreeing import agreed_in, judge, note_agreed
+from contract.values import dataclass
+from gateway.settings.editing.agreeing import Holds, agreed_in, judge, note_agreed
 from gateway.settings.editing.files import read, with_copy, write_all
-from gateway.settings.editing.merging import changed
+from gateway.settings.editing.forms import form_of, table_in, with_table
 from gateway.settings.personas.files import text_mark
 
-if TYPE_CHECKING:
-    from gateway.access.access import Access
+log = structlog.stdlib.get_logger("moot.settings")
 
-log = structlog.stdlib.get_logger("moot.access")
+FOLLOWED = ("access", "limits")
+"""The tables that Moot itself changes. All others are each machine's own."""
 
-AGREED = "access.json"  # in the data directory
-_NAME = "access"
+AGREED = "tables.json"  # in the data directory
+_ROW = "moot.toml"
 
 
-class AccessFollower:
-    """Brings [access] here and in the database together. Nothing is put into the database where
+@dataclass(frozen=True, slots=True)
+class Side:
+    """The followed tables of one side, by name, and their forms. faults: why others can't be
+    read."""
+
+    tables: dict[str, Any] = field(default_factory=dict)
+    forms: dict[str, str] = field(default_factory=dict)
+    faults: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any], names: Iterable[str]) -> Side:
+        """These tables, as they stand there."""
+        side = cls()
+        for name in names:
+            try:
+                side.tables[name] = table = table_in(values, name)
+                side.forms[name] = form_of(table)
+            except ValidationError as error:
+                side.faults[name] = f"[{name}]: {error.errors()[0]['msg']}"
+        return side
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """What this machine has. text: of moot.toml; None: there is no file. agreed: marks of forms."""
+
+    text: str | None
+    side: Side
+    agreed: Mapping[str, str]
+
+
+class TableFollower:
+    """Brings moot.toml here and the database together. Nothing is put into the database where
     another gateway leads."""
 
-    def __init__(
-        self, access: Access, states: States, *, leads: bool, file: Path, data_dir: Path
-    ) -> None:
+    def __init__(self, states: States, *, leads: bool, file: Path, data_dir: Path) -> None:
         """states: the gateway's own in the database. file: moot.toml, which need not be there."""
-        self._access = access
         self._states = states
         self._leads = leads
         self._file = file
         self._agreed = data_dir / AGREED
         self._told = ""
+        self._lock = asyncio.Lock()
 
-    async def follow(self) -> None:
-        """Look once. Raises StoreRefusal."""
+    async def follow(self) -> Mapping[str, Any]:
+        """Look once; the tables that hold, of those that can be read. Raises StoreRefusal."""
+        async with self._lock:
+            there = await self._there()
+            theirs = Side.of(there, [name for name in FOLLOWED if name in there])
+            here = await asyncio.to_thread(self._here)
+            holds = _judged(here, theirs)
+            edited = [name for name, side in holds.items() if self._leads and side == "ours"]
+            if edited:
+                await self._put(there, here.side, edited)
+            same = [name for name, side in holds.items() if side == "both"]
+            behind = [name for name, side in holds.items() if side == "theirs"]
+            reasons = await asyncio.to_thread(self._bring, here, theirs, [*same, *edited], behind)
+            self._tell([*here.side.faults.values(), *theirs.faults.values(), *reasons])
+            kept = {name: table for name, table in theirs.tables.items() if name not in edited}
+            return here.side.tables | kept
+
+    # ── The database ────────────────────────────────────────────────────────────────────
+
+    async def _there(self) -> dict[str, Any]:
+        kept = await self._states.read(_ROW)
+        return dict(from_json(kept)) if kept else {}
+
+    async def _put(self, there: Mapping[str, Any], ours: Side, names: Collection[str]) -> None:
+        new = {name: from_json(ours.forms[name]) for name in names}
+        await self._states.write(_ROW, to_json({**there, **new}).decode())
+
+    # ── This machine ────────────────────────────────────────────────────────────────────
+
+    def _here(self) -> Here:
         try:
-            text = await self._states.read(_NAME)
-            await self._follow(text, AccessTable.model_validate_json(text) if text else None)
-        except ConfigError as error:
-            self._tell(error.say)
+            agreed = agreed_in(self._agreed)
+            text = read(self._file)
+            return Here(text, Side.of(tomllib.loads(text or ""), FOLLOWED), agreed)
+        except (ConfigError, OSError, ValueError) as error:
+            return Here(None, Side(faults={"": _reason(error)}), {})
+
+    def _bring(
+        self, here: Here, theirs: Side, same: Collection[str], behind: Collection[str]
+    ) -> list[str]:
+        """Bring the tables that are behind into the file, and note which forms it has now as the
+        database has them; why that could not be done."""
+        reasons: list[str] = []
+        text, agreed = here.text, {name: text_mark(here.side.forms[name]) for name in same}
+        try:
+            for name in behind:
+                text = with_table(text, name, theirs.forms[name])
+            if behind and text is not None:
+                write_all(with_copy(self._file, text, here.text))
+                log.info("settings.followed", file=str(self._file), tables=[*behind])
+            agreed |= {name: text_mark(theirs.forms[name]) for name in behind}
+        except (ConfigError, OSError) as error:
+            reasons.append(_reason(error))
+        try:
+            if (now := {**here.agreed, **agreed}) != here.agreed:
+                note_agreed(self._agreed, now)
         except OSError as error:
-            self._tell(why(error))
-        except ValidationError as error:
-            self._tell(f"[access]: {error.errors()[0]['msg']}")
-        except tomllib.TOMLDecodeError as error:
-            self._tell(f"it can't be read as TOML: {error}")
+            reasons.append(_reason(error))
+        return reasons
 
-    async def _follow(self, theirs: str | None, held: AccessTable | None) -> None:
-        """held: theirs as a table, which holds also beside a file that can't be read."""
-        try:
-            now, agreed, table = await asyncio.to_thread(self._look)
-        except (ConfigError, ValueError):
-            if held is not None:
-                self._take(held)
-            raise
-        ours, before = written(table), table
-        holds = judge(text_mark(ours), agreed, theirs and text_mark(theirs))
-        if holds == "ours":
-            if not self._leads:  # it counts from when this one does
-                return
-            await self._states.write(_NAME, ours)
-        elif theirs is not None and held is not None:
-            table, ours = held, theirs
-        self._take(table)
-        if text_mark(ours) == agreed:
-            return
-        if holds == "theirs":
-            await asyncio.to_thread(self._write, now, _values(_plain(before), _plain(table)))
-            log.info("access.followed", file=str(self._file))
-        await asyncio.to_thread(note_agreed, self._agreed, {_NAME: text_mark(ours)})
-
-    def _take(self, table: AccessTable) -> None:
-        if table != self._access.table:
-            self._access.take(table)
-
-    def _look(self) -> tuple[str | None, str | None, AccessTable]:
-        """The file, the form agreed on, and the file's table. Raises ConfigError, OSError,
-        ValueError."""
-        text = read(self._file)
-        table = AccessTable.model_validate(tomllib.loads(text or "").get(_NAME, {}))
-        return text, agreed_in(self._agreed).get(_NAME), table
-
-    def _write(self, now: str | None, values: Mapping[str, Any]) -> None:
-        write_all(with_copy(self._file, changed(now, {_NAME: values}), now))
-
-    def _tell(self, reason: str) -> None:
+    def _tell(self, reasons: Collection[str]) -> None:
         """Once each."""
-        if reason != self._told:
-            self._told = reason
-            log.warning("access.not_followed", file=str(self._file), reason=reason)
+        reason = "; ".join(dict.fromkeys(reasons))
+        if reason and reason != self._told:
+            log.warning("settings.not_followed", file=str(self._file), reason=reason)
+        self._told = reason
 
 
-def written(table: AccessTable) -> str:
-    """A table in one form, whatever the order in which its people stand."""
-    return to_json(_plain(table)).decode()
+def _judged(here: Here, theirs: Side) -> dict[str, Holds]:
+    """The side that holds of each table that both can be read of."""
+    ours = here.side.forms
+    found: dict[str, Holds] = {}
+    for name in ours.keys() - theirs.faults.keys():
+        form = theirs.forms.get(name)
+        found[name] = judge(text_mark(ours[name]), here.agreed.get(name), form and text_mark(form))
+    return found
 
 
-def _plain(table: AccessTable) -> dict[str, Any]:
-    return {
-        key: _sorted(value)
-        for key, value in sorted(table.model_dump(mode="json", exclude_defaults=True).items())
-    }
-
-
-def _sorted(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _sorted(one) for key, one in sorted(value.items())}
-    if isinstance(value, list):
-        texts = all(isinstance(one, str) for one in value)
-        return sorted(value) if texts else [_sorted(one) for one in value]
-    return value
-
-
-def _values(before: dict[str, Any], table: dict[str, Any]) -> dict[str, Any]:
-    """The changes of the file: None for what is there no more."""
-    return {
-        key: _values(old, new) if isinstance(old, dict) and isinstance(new, dict) else new
-        for key in before | table
-        for old, new in [(before.get(key), table.get(key))]
-        if old != new
-    }
+def _reason(error: ConfigError | OSError | ValueError) -> str:
+    if isinstance(error, ConfigError):
+        return error.say
+    if isinstance(error, OSError):
+        return why(error)
+    return f"it can't be read as TOML: {error}"

@@ -87,14 +87,15 @@ def _add(table: MutableMapping[str, Any], key: str, value: Any) -> None:
 
 
 def _merge_table(table: MutableMapping[str, Any], key: str, value: Values) -> None:
-    """Change keys of an inner table, which is made when it is needed and goes when it is empty."""
-    if all(one in (None, []) for one in value.values()) and key not in table:
+    """Change keys of an inner table, which is made when it is needed and goes when its last key
+    does. Without any key to change it is there, be it empty."""
+    if value and all(one in (None, []) for one in value.values()) and key not in table:
         return
     if key not in table:
         table[key] = tomlkit.table()
     inner = table[key]
     _merge(inner, value)
-    if not inner and key in table:
+    if value and not inner and key in table:
         del table[key]
 
 

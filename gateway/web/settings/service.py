@@ -43,12 +43,12 @@ from gateway.web.settings.values import (
 from store.transcript import Transcript
 
 HERE = Room("web:settings", "settings")  # where the audit log says that it was done
-AT_ONCE = ("access",)
+AT_ONCE = ("access", "limits")
 SECRET_MODE = 0o600
 
 
-async def nothing() -> None:
-    """There are no other machines."""
+async def nothing(config: Config) -> None:
+    """Nobody else goes by moot.toml."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,16 +73,15 @@ class Installed:
 
 @dataclass(frozen=True, slots=True)
 class SettingsService:
-    """One change at a time. Whoever reaches it is an owner. told: called after a change. follow:
-    tells other machines of it."""
+    """One change at a time. Whoever reaches it is an owner. told: called with what moot.toml says
+    after a change."""
 
     at: Installed
     access: Access
     personas: Personas
     transcript: Transcript
     audit: Audit
-    told: Callable[[], object] = lambda: None
-    follow: Callable[[], Awaitable[None]] = nothing
+    told: Callable[[Config], Awaitable[None]] = nothing
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def view(self) -> SettingsView:
@@ -140,8 +139,7 @@ class SettingsService:
             self.at.learn(draft.secrets.values())
             await asyncio.to_thread(write_all, self._files(draft))
             self.access.take(draft.config.access)
-            await self.follow()
-        self.told()
+            await self.told(draft.config)
         await self.audit.note(
             "settings",
             by,
