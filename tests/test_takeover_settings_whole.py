@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import tomllib
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from tests.doubles.credentials import program_at, served
+from tests.doubles.rocketchat import CLAUDE, RocketChatDouble
 from tests.doubles.service import Service
-from tests.doubles.two import Two, two
+from tests.doubles.two import Two, logged, two
 from tests.test_api_whole import get, say
+from tests.test_commands import moot
+from tests.test_rocketchat_whole import SECRETS, answered, answers
 
 ACCESS = """
 [access] # who may ask
@@ -20,6 +24,13 @@ role = "member"
 people = ["fake:cay"]
 [access.personas.demo]
 invoke = "member"
+"""
+OPEN = """
+[access]
+rooms = "open"
+[agents.demo]
+profile = "demo"
+env = { MOOT_DEMO_PACE = "0" }
 """
 AT = "/api/settings"
 BY = {"id": "web:ana", "name": "Ana"}
@@ -131,3 +142,42 @@ async def test_a_question_beyond_a_limit_of_the_page_is_refused_by_the_one_that_
         assert written(first, "limits") == {"owners": "all", **a_day(2)}
         for at in (first, second):
             assert "Traceback" not in at.log()
+
+
+async def test_a_bot_that_was_added_on_the_page_is_connected_where_the_second_leads(
+    tmp_path: Path,
+) -> None:
+    token = SECRETS["ROCKETCHAT_TOKEN"]
+    async with RocketChatDouble.open() as rocketchat, two(tmp_path, OPEN) as both:
+        first, second = both.first, both.second
+        bot = {
+            "platform": "rocketchat", "name": "team", "personas": ["demo"],
+            "url": rocketchat.base, "secrets": SECRETS,
+        }  # fmt: skip
+        await change(first, new_bot=bot)
+        await asyncio.sleep(1)
+        assert [one["name"] for one in written(second, "bots")] == ["team"]
+        secrets = second.folder / "moot.env"
+        assert secrets.stat().st_mode & 0o777 == 0o600
+        assert f"ROCKETCHAT_TOKEN_TEAM={token}\n" in secrets.read_text()
+        await both.take_over()
+        await rocketchat.sockets.listening(CLAUDE)
+        rocketchat.say("@claude echo word 1")
+        await answered(rocketchat, {"word 1"})
+        assert (await get(second.url, AT))["restart"] == []
+        await first.begin()
+        await logged(first, "gateway.stands_by")
+        await change(second, bots={"team": {"require_mention": False}})
+        assert (await get(second.url, AT))["restart"] == ["bots"]
+        await second.kill()
+        await first.serving()
+        await rocketchat.sockets.listening(CLAUDE)
+        rocketchat.say("echo word 2")
+        await answered(rocketchat, {"word 1", "word 2"})
+        assert answers(rocketchat) == Counter({"word 1": 1, "word 2": 1})
+        for at in (first, second):
+            assert "Traceback" not in at.log()
+            assert token not in at.log() + (at.folder / "moot.toml").read_text()
+        told = await asyncio.to_thread(moot, "audit", "show", cwd=first.folder)
+        assert "bots.team (new)" in told.stdout
+        assert token not in told.stdout

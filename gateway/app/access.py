@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 
 from gateway.access.admissions import Admissions
 from gateway.access.pairings import Start
-from gateway.app.bot_states import GATEWAY
 from gateway.app.context import Context
-from gateway.app.platforms import states_of
 from gateway.core.clock import clock
 from gateway.core.events import AccessChanged
 from gateway.limits.accounting import Accounting
@@ -19,11 +17,8 @@ from gateway.questions.questions import Questions
 from gateway.web.signin.own_token import PageSecrets
 from gateway.web.signin.secret import owner_secret
 from gateway.web.signin.visitors import Visitors, visitors_of
-from store.database import Store
 
 if TYPE_CHECKING:
-    from gateway.settings.config import Config
-    from gateway.settings.editing.following import TableFollower
     from gateway.settings.oidc import OidcTable
     from gateway.web.signin.oidc_api import Oidc
 
@@ -39,18 +34,6 @@ def make_admissions(context: Context, start: Start) -> Admissions:
         start=start,
         changed=lambda: context.bus.publish(AccessChanged()),
     )
-
-
-def make_table_follower(config: Config, store: Store) -> TableFollower | None:
-    """Of a database on which several gateways may lead."""
-    if store.dialect == "sqlite" or config.file is None:
-        return None
-    from gateway.settings.editing.following import TableFollower  # it brings tomlkit
-
-    states = states_of(config)
-    states.open(store)
-    leads, data_dir = not store.read_only, config.gateway.data_dir
-    return TableFollower(states.of(GATEWAY), leads=leads, file=config.file, data_dir=data_dir)
 
 
 def make_questions(context: Context) -> Questions:

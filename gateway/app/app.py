@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,6 @@ from gateway.app.access import (
     make_accounting,
     make_admissions,
     make_questions,
-    make_table_follower,
     make_visitors,
 )
 from gateway.app.alerts import make_alerts
@@ -27,6 +26,7 @@ from gateway.app.context import Context
 from gateway.app.ending import Ends, finish
 from gateway.app.jobs import begin_jobs, make_supervisor
 from gateway.app.memory import make_idle, make_memories
+from gateway.app.platforms import make_table_follower
 from gateway.app.service_manager import Notify, keep_alive, nobody
 from gateway.app.sessions import (
     make_keeper,
@@ -52,13 +52,12 @@ from gateway.turns.commands import CommandRunner, Commands, Handler
 from gateway.turns.turn import TurnRunner
 from gateway.web.signin.names import SHELL
 from gateway.web.signin.own_token import PageSecrets
-from store.health import StoreRefusal
 
 if TYPE_CHECKING:  # the page is loaded behind the bots, see `behind`
     from aiohttp import web
 
     from gateway.settings.config import Config
-    from gateway.settings.editing.following import TableFollower
+    from gateway.settings.editing.following import TableFollower, Tables
     from gateway.setup.connecting import Connecting
     from gateway.web.services import Services
     from gateway.web.settings.values import ChangeChecks
@@ -71,7 +70,6 @@ Started = Callable[[str, str], None]
 """Told the page's address when it is served, and a link that signs its owner in, once."""
 
 BOTS_S = 5.0  # a platform that is away holds up nothing
-LOOK_S = 0.5  # at moot.toml and the database, beside the gateway that leads
 
 log = structlog.stdlib.get_logger("moot.app")
 
@@ -118,6 +116,7 @@ class App:
         self.visitors = make_visitors(context, self.admissions, page_secrets)
         self.questions.name_of = self.visitors.people.name
         self._hooks, self._environment, self._checks = hooks, environment, checks
+        self._tables = self._make_tables(environment)
 
     @cached_property
     def _connecting(self) -> Connecting | None:
@@ -158,6 +157,8 @@ class App:
         """The database was away, and is back."""
         self.queues.take_up()
         self.supervisor.read_again()
+        if self._tables is not None:
+            self.context.spawn(self._tables.catch_up(), "tables follow")
 
     @cached_property
     def services(self) -> Services:
@@ -317,7 +318,8 @@ class App:
         from gateway.web.front.standby import Standby
 
         self.context.spawn(self.persona_service.watch(), "personas follow")
-        self.context.spawn(self._watch_tables(), "tables follow")
+        if self._tables is not None:
+            self.context.spawn(self._tables.watch(self._go_by), "tables follow")
         standby = Standby(leader, self._load_beside)
         async with serve_reads(self.context, self.services, standby) as url:
             yield url
@@ -350,30 +352,26 @@ class App:
         if self.memories.sources is not None:
             self.context.spawn(self.memories.sources.begin(), "memory sources")
 
-    @cached_property
-    def _tables(self) -> TableFollower | None:
-        return make_table_follower(self.context.config, self.context.store)
+    def _make_tables(self, environment: MutableMapping[str, str] | None) -> TableFollower | None:
+        context = self.context
+        if environment is None:
+            return None
+        known = context.personas if context.store.read_only else None
+        return make_table_follower(
+            context.config, context.store, environment, context.redactor, known
+        )
 
     async def settings_changed(self, config: Config) -> None:
         """The page wrote moot.toml, which says this now."""
         self.accounting.limits.change(config.limits)
+        self.bus.publish(AccessChanged())
         if self._tables is not None:
             await self._tables.follow()
-        self.bus.publish(AccessChanged())
 
-    async def _follow(self) -> None:
+    def _go_by(self, tables: Tables) -> None:
         """Go by the tables that hold where another gateway leads."""
-        if self._tables is not None:
-            table = (await self._tables.follow()).get("access", self.access.table)
-            if table != self.access.table:
-                self.access.take(table)
-
-    async def _watch_tables(self) -> None:
-        """Follow until it is cancelled."""
-        while self._tables is not None:
-            await asyncio.sleep(LOOK_S)
-            with suppress(StoreRefusal):  # the store tells of it
-                await self._follow()
+        if (table := tables.get("access", self.access.table)) != self.access.table:
+            self.access.take(table)
 
     async def _load(self) -> PageState:
         """Read what is kept in memory of who may do what, and of what was chosen."""
@@ -384,7 +382,8 @@ class App:
 
     async def _load_beside(self) -> None:
         """The same beside the gateway that leads."""
-        await self._follow()
+        if self._tables is not None:
+            self._go_by(await self._tables.follow())
         await self._load()
 
     async def _take_up(self) -> None:

@@ -125,8 +125,9 @@ def make_settings(
     moot.env. told: see SettingsService."""
     if environment is None or checks is None:
         return None
+    running = checks.config.model_copy(update={"bots": context.config.bots})
     return SettingsService(
-        Installed(environment, checks, context.redactor.learn),
+        Installed(environment, checks, running, context.redactor.learn),
         context.access,
         context.personas,
         context.transcript,

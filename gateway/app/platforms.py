@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from bots.bot import Bot, SecretSink, forget
 from bots.kit.platform_bot import BotSetup
@@ -14,15 +16,21 @@ from contract.chat import Room, Speaker
 from contract.errors import ConfigError
 from contract.values import dataclass
 from gateway.access.access import Access
-from gateway.app.bot_states import BotKeys, BotStates
+from gateway.app.bot_states import GATEWAY, BotKeys, BotStates
 from gateway.commands.model import DEFAULT
 from gateway.core.addressing import named
 from gateway.core.command_spec import Argument
 from gateway.core.command_table import TABLE
+from gateway.core.redaction import Redactor
 from gateway.settings.access import EVERYBODY
 from gateway.settings.config import Config, located, own_key, own_secret, secret
+from gateway.settings.env_file import env_file
 from gateway.settings.personas.personas import Persona, Personas
+from store.database import Store
 from store.opening import parsed_address
+
+if TYPE_CHECKING:
+    from gateway.settings.editing.following import TableFollower
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +135,46 @@ def states_of(config: Config) -> BotStates:
     folder = config.gateway.data_dir / "bots"
     alone = parsed_address(config.store_url).get_backend_name() == "sqlite"
     return BotStates(folder, None if alone else BotKeys(config.store_url, folder))
+
+
+def make_table_follower(
+    config: Config,
+    store: Store,
+    environment: MutableMapping[str, str],
+    redactor: Redactor,
+    personas: Personas | None = None,
+) -> TableFollower | None:
+    """Of a database on which several gateways may lead. environment: what bots are made with.
+    personas: see `make_bots`; None: the bots run already."""
+    states = states_of(config)
+    if states.keys is None or config.file is None:
+        return None
+    from gateway.settings.editing.following import TableFollower, no_fault  # they bring tomlkit
+    from gateway.settings.editing.secrets import Known, SecretFollower
+
+    def fault(tables: Mapping[str, Any], known: Personas) -> str:
+        try:
+            make_bots(config.model_copy(update=dict(tables)), environment, known)
+        except ConfigError as error:
+            return error.say
+        return ""
+
+    states.open(store)
+    leads, data_dir = not store.read_only, config.gateway.data_dir
+    return TableFollower(
+        states.of(GATEWAY),
+        SecretFollower(
+            states.keys.of(GATEWAY),
+            Known(environment, redactor.learn),
+            leads=leads,
+            file=env_file(config.file, config.file.parent),
+            data_dir=data_dir,
+        ),
+        leads=leads,
+        file=config.file,
+        data_dir=data_dir,
+        fault=no_fault if personas is None else partial(fault, known=personas),
+    )
 
 
 async def sign_in(

@@ -19,12 +19,11 @@ from composer.headings import HEADINGS
 from contract.errors import ConfigError
 from contract.language import speak
 from gateway.access.access import Access
-from gateway.app.access import make_table_follower
 from gateway.app.app import App, Confirms, Started
 from gateway.app.context import Context, Instruments
 from gateway.app.ending import Ends, tasks_of_block
 from gateway.app.file_store import open_files
-from gateway.app.platforms import make_bots, states_of
+from gateway.app.platforms import make_bots, make_table_follower, states_of
 from gateway.app.service_manager import Notify, nobody
 from gateway.app.sessions import make_persona_follower
 from gateway.app.standby import MakeReading, StoppedWaiting, leading
@@ -153,9 +152,11 @@ async def _run(
         open_transcriber(config.transcribe, environment) as transcriber,
     ):
         redactor.learn_one(hooks.secret)
-        if (tables := make_table_follower(config, store)) is not None:
+        tables = make_table_follower(config, store, environment, redactor, personas)
+        if tables is not None:
             config = config.model_copy(update=dict(await tables.follow()))
             access.take(config.access)
+            bots = make_bots(config, environment, personas, access, redactor.learn_one, states)
         if (follower := make_persona_follower(config, personas, store)) is not None:
             await follower.follow()
         await erasures.carry_out()  # what came while it stood by

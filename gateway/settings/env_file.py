@@ -90,9 +90,10 @@ def _words(value: str) -> list[str] | None:
         return None
 
 
-def set_values(text: str, values: Mapping[str, str]) -> str:
-    """The text with these values; what it says beside them stays where it is."""
-    left = dict(values)
+def set_values(text: str, values: Mapping[str, str | None]) -> str:
+    """The text with these values, and without those that are None; what it says beside them stays
+    where it is."""
+    left = {key: value for key, value in values.items() if value is not None}
     lines = []
     for line in text.splitlines():
         match = _LINE.fullmatch(line)

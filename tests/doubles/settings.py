@@ -17,7 +17,7 @@ def settings_of(moot: Opened, file: Path) -> SettingsService:
     house = moot.house
     learn = house.context.redactor.learn
     return SettingsService(
-        Installed(os.environ, trial, learn),
+        Installed(os.environ, trial, trial.config, learn),
         house.access,
         house.personas,
         house.transcript,

@@ -1,17 +1,23 @@
 """moot.toml of each machine, and the tables that all of them go by."""
 
 import errno
+import stat
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
 
-from gateway.app.bot_states import GATEWAY, BotStates
+from gateway.app.bot_states import GATEWAY, BotKeys, BotStates
+from gateway.core.redaction import Redactor
 from gateway.settings.access import AccessTable, GrantTable
 from gateway.settings.config import load_config
 from gateway.settings.editing import following
 from gateway.settings.editing.following import TableFollower
 from gateway.settings.editing.forms import form_of
+from gateway.settings.editing.secrets import Known, SecretFollower
+from gateway.settings.env_file import parse_env, with_secrets
 from gateway.settings.limits import LimitsTable, LimitTable
 from store.database import Store
 
@@ -24,18 +30,52 @@ def file(tmp_path: Path) -> Path:
 class Machine:
     """One that starts on a database, with a file."""
 
+    own: Mapping[str, str] = {}  # what its environment says
+
     def __init__(self, store: Store, file: Path, data_dir: Path) -> None:
         data_dir.mkdir(exist_ok=True)
         self.store, self.file, self.data_dir = store, file, data_dir
         self.start()
 
     def start(self, *, leads: bool = True) -> None:
-        states = BotStates(self.data_dir)
+        keys = BotKeys("", self.data_dir)
+        states = BotStates(self.data_dir, keys)
         states.open(self.store)
-        self.states = states.of(GATEWAY)
+        self.states, self.keys = states.of(GATEWAY), keys.of(GATEWAY)
+        self.environment = dict(with_secrets(self.own, self.file, base=self.data_dir))
         self.follower = TableFollower(
-            self.states, leads=leads, file=self.file, data_dir=self.data_dir
+            self.states,
+            SecretFollower(
+                self.keys,
+                Known(self.environment, Redactor().learn),
+                leads=leads,
+                file=self.env,
+                data_dir=self.data_dir,
+            ),
+            leads=leads,
+            file=self.file,
+            data_dir=self.data_dir,
+            fault=self.fault,
         )
+
+    @property
+    def env(self) -> Path:
+        return self.file.with_name("moot.env")
+
+    def keep(self, text: str) -> None:
+        """Write moot.env."""
+        self.env.write_text(text)
+        self.env.chmod(0o600)
+
+    def fault(self, tables: Mapping[str, Any]) -> str:
+        """A bot needs a token."""
+        missing = [bot for bot in tables["bots"] if not self.environment.get("DISCORD_TOKEN")]
+        return "set DISCORD_TOKEN" if missing else ""
+
+    async def bots(self) -> list[str]:
+        """Its bots, with whom they have."""
+        held = (await self.follower.follow())["bots"]
+        return [f"{bot.name or bot.platform}: {' '.join(bot.personas)}" for bot in held]
 
     async def people(self) -> set[str]:
         """Those whom it lets in, once it has looked."""
@@ -157,3 +197,148 @@ async def test_beside_the_one_that_leads_an_edit_does_not_count_yet(
     assert "fake:bob" in other.read_text()
     second.start()
     assert await second.people() == {"fake:bob"}
+
+
+# ── Bots and their secrets ──────────────────────────────────────────────────────────────
+
+BOT = """\
+# ours
+[[bots]] # the guild's
+platform = "discord"
+personas = ["ada"]
+require_mention = true # as by default
+"""
+
+
+def written(machine: Machine) -> dict[str, str]:
+    """The variables of its moot.env, which nobody else may read."""
+    assert stat.S_IMODE(machine.env.stat().st_mode) == 0o600
+    return parse_env(machine.env.read_text(), "moot.env")
+
+
+@pytest.fixture
+def machines(store: Store, tmp_path: Path) -> tuple[Machine, Machine]:
+    made = []
+    for name in ("one", "two"):
+        (folder := tmp_path / name).mkdir()
+        made.append(Machine(store, folder / "moot.toml", folder / "data"))
+    return made[0], made[1]
+
+
+async def test_a_bot_comes_with_its_secret_and_goes_with_it(
+    machines: tuple[Machine, Machine],
+) -> None:
+    first, second = machines
+    first.file.write_text(BOT)
+    first.keep("DISCORD_TOKEN=a-token\nANTHROPIC_API_KEY=ours-alone\n")
+    second.keep("# theirs\nOTHER=1\n")
+    first.start()
+    second.start(leads=False)
+    for machine in machines:
+        assert await machine.bots() == ["discord: ada"]
+    assert written(second) == {"OTHER": "1", "DISCORD_TOKEN": "a-token"}
+    assert second.environment["DISCORD_TOKEN"] == "a-token"
+    first.file.write_text(BOT + '[[bots]]\nplatform = "discord"\nname = "b"\npersonas = ["bob"]\n')
+    first.keep("DISCORD_TOKEN_B=b-token\nDISCORD_TOKEN=another\n")
+    first.start()
+    for machine in machines:
+        assert sorted(await machine.bots()) == ["b: bob", "discord: ada"]
+    assert written(second) == {
+        "OTHER": "1", "DISCORD_TOKEN": "another", "DISCORD_TOKEN_B": "b-token",
+    }  # fmt: skip
+    first.file.write_text("# ours\n")
+    first.keep("")
+    first.start()
+    for machine in machines:
+        assert await machine.bots() == []
+    assert second.env.read_text() == "# theirs\nOTHER=1\n"
+    assert "DISCORD_TOKEN" not in second.environment
+
+
+async def test_a_bot_that_is_as_it_was_stays_as_it_is_written(
+    machines: tuple[Machine, Machine],
+) -> None:
+    for machine in machines:
+        machine.file.write_text(BOT)
+        machine.keep("DISCORD_TOKEN=a-token\n")
+        machine.start()
+        await machine.bots()
+    first, second = machines
+    first.file.write_text(BOT + '[[bots]]\nplatform = "discord"\nname = "b"\npersonas = ["bob"]\n')
+    for machine in machines:
+        await machine.bots()
+    assert second.file.read_text().startswith(BOT)
+
+
+async def test_a_bot_without_its_secret_is_told_of_and_left_out_until_it_is_there(
+    machines: tuple[Machine, Machine],
+) -> None:
+    first, second = machines
+    first.own = {"DISCORD_TOKEN": "of-the-service"}
+    first.file.write_text(BOT)
+    first.start()
+    second.start(leads=False)
+    assert await first.bots() == ["discord: ada"]
+    with capture_logs() as logs:
+        for _ in range(2):
+            assert await second.bots() == []
+    assert [(line["event"], line["reason"]) for line in logs] == [
+        ("settings.not_followed", "set DISCORD_TOKEN")
+    ]
+    assert not second.file.exists()
+    second.keep("DISCORD_TOKEN=by-hand\n")
+    second.start(leads=False)
+    assert await second.bots() == ["discord: ada"]
+    assert second.file.exists()
+
+
+async def test_what_the_environment_says_is_each_machines_own(
+    machines: tuple[Machine, Machine],
+) -> None:
+    first, second = machines
+    for machine in machines:
+        machine.file.write_text(BOT)
+    first.keep("DISCORD_TOKEN=a-token\n")
+    second.own = {"DISCORD_TOKEN": "of-the-service"}
+    first.start()
+    await first.bots()
+    second.start()
+    assert await second.bots() == ["discord: ada"]
+    assert second.environment["DISCORD_TOKEN"] == "of-the-service"
+    assert not second.env.exists()
+    assert dict(await first.keys.load(""))["variable", "DISCORD_TOKEN"] == "a-token"
+
+
+async def test_a_database_that_lost_its_secrets_takes_none_away(
+    machines: tuple[Machine, Machine],
+) -> None:
+    first, second = machines
+    first.file.write_text(BOT)
+    first.keep("DISCORD_TOKEN=a-token\n")
+    first.start()
+    second.start(leads=False)
+    for machine in machines:
+        await machine.bots()
+    rows = [name for name, _ in await first.keys.load("")]
+    await first.keys.save("", dict.fromkeys(rows))
+    await second.bots()
+    assert written(second)["DISCORD_TOKEN"] == "a-token"
+    second.start()
+    await second.bots()
+    assert dict(await first.keys.load(""))["variable", "DISCORD_TOKEN"] == "a-token"
+
+
+async def test_a_moot_env_with_a_mistake_is_told_of_and_left_alone(
+    machines: tuple[Machine, Machine],
+) -> None:
+    first, second = machines
+    first.file.write_text(BOT)
+    first.keep("DISCORD_TOKEN=a-token\n")
+    first.start()
+    await first.bots()
+    second.keep("no line of it\n")
+    with capture_logs() as logs:
+        assert await second.bots() == []
+    assert [line["event"] for line in logs] == ["settings.not_followed"]
+    assert "a-token" not in str(logs)
+    assert second.env.read_text() == "no line of it\n"

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import tomllib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import field
 from pathlib import Path
 from typing import Any
@@ -25,14 +26,17 @@ from contract.values import dataclass
 from gateway.settings.editing.agreeing import Holds, agreed_in, judge, note_agreed
 from gateway.settings.editing.files import read, with_copy, write_all
 from gateway.settings.editing.forms import form_of, table_in, with_table
+from gateway.settings.editing.secrets import SecretFollower
 from gateway.settings.personas.files import text_mark
+from store.health import StoreRefusal
 
 log = structlog.stdlib.get_logger("moot.settings")
 
-FOLLOWED = ("access", "limits")
+FOLLOWED = ("access", "limits", "bots")
 """The tables that Moot itself changes. All others are each machine's own."""
 
 AGREED = "tables.json"  # in the data directory
+LOOK_S = 0.5
 _ROW = "moot.toml"
 
 
@@ -67,35 +71,99 @@ class Here:
     agreed: Mapping[str, str]
 
 
-class TableFollower:
-    """Brings moot.toml here and the database together. Nothing is put into the database where
-    another gateway leads."""
+Tables = Mapping[str, Any]
+"""Tables by name, as fields of Config."""
 
-    def __init__(self, states: States, *, leads: bool, file: Path, data_dir: Path) -> None:
-        """states: the gateway's own in the database. file: moot.toml, which need not be there."""
+
+def no_fault(tables: Tables) -> str:
+    """They run already."""
+    return ""
+
+
+class TableFollower:
+    """Brings moot.toml here and the database together, and before it the secrets of bots. Nothing
+    is put into the database where another gateway leads."""
+
+    def __init__(
+        self,
+        states: States,
+        secrets: SecretFollower,
+        *,
+        leads: bool,
+        file: Path,
+        data_dir: Path,
+        fault: Callable[[Tables], str] = no_fault,
+    ) -> None:
+        """states: the gateway's own in the database. file: moot.toml, which need not be there.
+        fault: why bots of such tables can't run here; "": they can."""
         self._states = states
+        self._secrets = secrets
+        self._fault = fault
+        self._tried: tuple[str, str] | None = None  # a form of bots, and its fault
         self._leads = leads
         self._file = file
         self._agreed = data_dir / AGREED
         self._told = ""
+        self._is_cut_off = False  # the last look, by a database that was away
         self._lock = asyncio.Lock()
 
-    async def follow(self) -> Mapping[str, Any]:
+    async def follow(self) -> Tables:
         """Look once; the tables that hold, of those that can be read. Raises StoreRefusal."""
         async with self._lock:
+            self._is_cut_off = True
             there = await self._there()
             theirs = Side.of(there, [name for name in FOLLOWED if name in there])
+            trouble = await self._follow_secrets()
             here = await asyncio.to_thread(self._here)
             holds = _judged(here, theirs)
+            self._check_bots(here.side, theirs, holds)
             edited = [name for name, side in holds.items() if self._leads and side == "ours"]
             if edited:
                 await self._put(there, here.side, edited)
             same = [name for name, side in holds.items() if side == "both"]
             behind = [name for name, side in holds.items() if side == "theirs"]
             reasons = await asyncio.to_thread(self._bring, here, theirs, [*same, *edited], behind)
-            self._tell([*here.side.faults.values(), *theirs.faults.values(), *reasons])
+            self._is_cut_off = False
+            self._tell([*trouble, *here.side.faults.values(), *theirs.faults.values(), *reasons])
             kept = {name: table for name, table in theirs.tables.items() if name not in edited}
             return here.side.tables | kept
+
+    async def watch(self, take: Callable[[Tables], object]) -> None:
+        """Look until it is cancelled. take: given the tables that hold."""
+        while True:
+            await asyncio.sleep(LOOK_S)
+            with suppress(StoreRefusal):  # the store tells of it
+                take(await self.follow())
+
+    async def catch_up(self) -> None:
+        """Look again where a database that was away did not take what was changed."""
+        if self._is_cut_off:
+            with suppress(StoreRefusal):
+                await self.follow()
+
+    # ── Bots ────────────────────────────────────────────────────────────────────────────
+
+    async def _follow_secrets(self) -> list[str]:
+        try:
+            if await self._secrets.follow():
+                self._tried = None
+        except (ConfigError, OSError) as error:
+            return [_reason(error)]
+        return []
+
+    def _check_bots(self, ours: Side, theirs: Side, holds: dict[str, Holds]) -> None:
+        """Leave out the bots of the side that holds where they can't run here, e.g. without a
+        secret; the other side's stay."""
+        side = {"ours": ours if self._leads else None, "theirs": theirs}.get(holds.get("bots", ""))
+        if side is None:
+            return
+        tables = {**ours.tables, **theirs.tables, "bots": side.tables["bots"]}
+        form = side.forms["bots"]
+        if self._tried is None or self._tried[0] != form:
+            self._tried = (form, self._fault(tables))
+        if fault := self._tried[1]:
+            side.faults["bots"] = fault
+            del side.tables["bots"], side.forms["bots"], holds["bots"]
 
     # ── The database ────────────────────────────────────────────────────────────────────
 

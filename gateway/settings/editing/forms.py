@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic_core import from_json, to_json
 
+from bots.kit.platform_spec import BotTable
 from contract.errors import ConfigError
 from gateway.settings.config import Config
 from gateway.settings.editing.merging import changed
@@ -21,9 +22,16 @@ def table_in(values: Mapping[str, Any], name: str) -> Any:
 
 
 def form_of(table: Any) -> str:
-    """A table as JSON, without what is as by default, whatever the order in which its keys and its
-    people stand."""
+    """A table as JSON, without what is as by default, whatever the order in which its keys, its
+    people and the bots stand."""
+    if isinstance(table, tuple) and all(isinstance(one, BotTable) for one in table):
+        table = sorted(table, key=name_of)
     return to_json(_plain(table)).decode()
+
+
+def name_of(bot: BotTable) -> str:
+    """The name of a bot; each has its own."""
+    return bot.name or bot.platform
 
 
 def _plain(value: Any) -> Any:
@@ -41,7 +49,10 @@ def with_table(text: str | None, name: str, form: str) -> str:
 
     Raises ConfigError where it is written so that only a person can change it, and ValueError.
     """
-    before, wanted = _values(text, name), from_json(form)
+    raw, wanted = tomllib.loads(text or ""), from_json(form)
+    before = from_json(form_of(table_in(raw, name)))
+    if isinstance(wanted, list):
+        wanted = _as_written(wanted, raw.get(name, []))
     for begun, values in ((text, _changes(before, wanted)), (_without(text, name), wanted)):
         made = changed(begun, {name: values})
         if form_of(table_in(tomllib.loads(made), name)) == form:
@@ -49,8 +60,10 @@ def with_table(text: str | None, name: str, form: str) -> str:
     raise ConfigError(f"moot.toml: [{name}] can't be changed from here; edit the file itself")
 
 
-def _values(text: str | None, name: str) -> Any:
-    return from_json(form_of(table_in(tomllib.loads(text or ""), name)))
+def _as_written(bots: list[Any], raw: list[Any]) -> list[Any]:
+    """Each bot as the file says it, where that means the same."""
+    said = {form_of(table_in({"bots": [one]}, "bots")): one for one in raw}
+    return [said.get(form_of(table_in({"bots": [one]}, "bots")), one) for one in bots]
 
 
 def _without(text: str | None, name: str) -> str:

@@ -21,6 +21,7 @@ from gateway.audit.audit import Audit
 from gateway.settings.access import AccessTable
 from gateway.settings.config import Config, faults_of, parse_config
 from gateway.settings.editing.files import File, read, with_copy, write_all
+from gateway.settings.editing.forms import form_of
 from gateway.settings.editing.merging import changed
 from gateway.settings.env_file import env_file, set_values
 from gateway.settings.personas.files import text_mark
@@ -54,21 +55,17 @@ async def nothing(config: Config) -> None:
 @dataclass(frozen=True, slots=True)
 class Installed:
     """The installation whose moot.toml is edited. environment: with the secrets of moot.env.
-    learn: told what is never to be shown."""
+    config: what Moot goes by. learn: told what is never to be shown."""
 
     environment: Mapping[str, str]
     checks: ChangeChecks
+    config: Config
     learn: Callable[[Iterable[str]], None]
 
     @property
     def file(self) -> Path:
         """It need not be there."""
         return self.checks.file
-
-    @property
-    def config(self) -> Config:
-        """What it said when Moot started."""
-        return self.checks.config
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +227,7 @@ class SettingsService:
         return [
             key
             for key in Config.model_fields
-            if key not in AT_ONCE and getattr(config, key) != getattr(self.at.config, key)
+            if key not in AT_ONCE and _differ(getattr(config, key), getattr(self.at.config, key))
         ]
 
     def _refuse_lockout(self, table: AccessTable, by: Speaker) -> None:
@@ -249,6 +246,11 @@ class SettingsService:
             and not access.is_named(one.id)
             for one in people
         )
+
+
+def _differ(one: Any, other: Any) -> bool:
+    """True for tables that say something else; in which order bots stand says nothing."""
+    return bool(one != other) and form_of(one) != form_of(other)
 
 
 def _is_writable(file: Path) -> bool:
