@@ -8,10 +8,16 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pytest
+from sqlalchemy import select
+
+from store.database import Store
+from store.gateway_schema import bot_states
+from tests.doubles import postgres
 from tests.doubles.credentials import program_at, served
 from tests.doubles.rocketchat import CLAUDE, RocketChatDouble
 from tests.doubles.service import Service
-from tests.doubles.two import Two, logged, two
+from tests.doubles.two import Two, logged, made, two
 from tests.test_api_whole import get, say
 from tests.test_commands import moot
 from tests.test_rocketchat_whole import SECRETS, answered, answers
@@ -102,6 +108,8 @@ async def test_what_was_edited_by_hand_counts_from_when_that_machine_leads(tmp_p
         await asyncio.sleep(1)
         assert await roles_of(page, "fake:bob") == []
         assert "fake:bob" not in str(written(first))
+        told = await asyncio.to_thread(moot, "doctor", "--offline", cwd=second.folder)
+        assert "[access] of this moot.toml is not as it is where Moot leads" in told.stdout
         await both.take_over()
         assert await roles_of(second.url, "fake:bob")
         assert await roles_of(second.url, "fake:ben") == []
@@ -181,3 +189,58 @@ async def test_a_bot_that_was_added_on_the_page_is_connected_where_the_second_le
         told = await asyncio.to_thread(moot, "audit", "show", cwd=first.folder)
         assert "bots.team (new)" in told.stdout
         assert token not in told.stdout
+
+
+async def test_a_bot_whose_token_the_second_lacks_is_left_out_and_told_of(tmp_path: Path) -> None:
+    async with RocketChatDouble.open() as rocketchat, two(tmp_path, OPEN) as both:
+        first, second = both.first, both.second
+        await first.stop()
+        await second.serving()
+        first.environment.update(SECRETS)
+        table = (
+            f'[[bots]]\nplatform = "rocketchat"\npersonas = ["demo"]\nurl = "{rocketchat.base}"\n'
+        )
+        file = first.folder / "moot.toml"
+        file.write_text(file.read_text() + table)
+        await first.begin()
+        await second.stop()
+        await first.serving()
+        await rocketchat.sockets.listening(CLAUDE)
+        await second.begin()
+        await logged(second, "settings.not_followed")
+        assert "set ROCKETCHAT_TOKEN" in second.log()
+        assert "bots" not in tomllib.loads((second.folder / "moot.toml").read_text())
+        told = await asyncio.to_thread(moot, "doctor", "--offline", cwd=second.folder)
+        assert "[bots] of this moot.toml is not as it is where Moot leads" in told.stdout
+        assert "ROCKETCHAT_TOKEN" in told.stdout
+        await both.take_over()
+        assert (await say(second.url, 1, "@demo echo word 1"))["replies"]
+        assert "Traceback" not in second.log()
+
+
+async def test_what_was_changed_while_the_database_was_away_is_in_it_afterwards(
+    tmp_path: Path,
+) -> None:
+    if not postgres.installed():
+        pytest.skip("there is no PostgreSQL here")
+    with postgres.stopped_server() as folder:
+        server = postgres.Server(folder)
+        server.start()
+        url = await postgres.new_database(folder)
+        one = made(tmp_path / "only", "", url, 0, {})
+        try:
+            await one.start()
+            base = (await get(one.url, AT))["base"]
+            server.kill()
+            body = {"change": {"access": {"people": ["fake:ann"]}}, "base": base, "by": BY}
+            async with program_at(one.url) as client, client.put(AT, json=body) as response:
+                assert response.status == 503, await response.text()
+            server.start()
+            query = select(bot_states.c.value).where(bot_states.c.name == "moot.toml")
+            async with Store.open(url, read_only=True) as store, asyncio.timeout(20):
+                while "fake:ann" not in str(await store.read(lambda c: c.execute(query).scalar())):
+                    await asyncio.sleep(0.1)
+            assert "Traceback" not in one.log()
+        finally:
+            await one.stop()
+            server.stop()

@@ -20,6 +20,7 @@ from gateway.cli.diagnosis.finding import Finding, Installation
 from gateway.cli.diagnosis.machine import check_clocks, check_machine, check_page, check_port
 from gateway.cli.diagnosis.personas import check_followed
 from gateway.cli.diagnosis.platforms import check_platforms
+from gateway.cli.diagnosis.settings import check_tables
 from gateway.cli.diagnosis.sources import check_sources
 from gateway.cli.diagnosis.store import check_store
 from gateway.cli.diagnosis.workers import check_workers
@@ -47,6 +48,7 @@ EVERYTHING: Sequence[Check] = (
     check_configuration,
     check_file,
     check_followed,
+    check_tables,
     check_sandbox,
     check_page,
     check_platforms,

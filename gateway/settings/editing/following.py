@@ -141,6 +141,18 @@ class TableFollower:
             with suppress(StoreRefusal):
                 await self.follow()
 
+    async def apart(self) -> dict[str, str]:
+        """The tables here that are not as the database's, by name, each with the reason why that
+        one can't be used here; "": it can. Nothing is changed. Raises StoreRefusal."""
+        there = await self._there()
+        theirs = Side.of(there, [name for name in FOLLOWED if name in there])
+        ours = (await asyncio.to_thread(self._here)).side
+        return {
+            name: self._fault({**ours.tables, **theirs.tables}) if name == "bots" else ""
+            for name, form in ours.forms.items()
+            if theirs.forms.get(name, form) != form
+        }
+
     # ── Bots ────────────────────────────────────────────────────────────────────────────
 
     async def _follow_secrets(self) -> list[str]:
