@@ -29,10 +29,10 @@ class LearningPace:
         self._line = asyncio.Lock()  # first come, first served
         self._next_at = 0.0
 
-    async def begin(self) -> None:
+    async def begin(self, *, rested: bool = False) -> None:
         """Return when it is this room's time: at the latest when its patience is over, and those
-        before it have had theirs."""
-        await asyncio.sleep(self._after_s)
+        before it have had theirs. rested: it has waited for turns that follow already."""
+        await asyncio.sleep(0.0 if rested else self._after_s)
         loop = asyncio.get_running_loop()
         until = loop.time() + self._patience_s
         async with self._line:

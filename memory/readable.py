@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 from unicodedata import normalize
 
-from sqlalchemy import Connection, Row, bindparam, exists, select
+from sqlalchemy import Connection, Row, bindparam, exists, func, select
 
 from contract.chat import Speaker, unaddressed
 from contract.private import private_spans
@@ -21,6 +21,7 @@ from store.database import Store
 from store.schema import messages, rooms, turns
 from store.timestamps import moment
 
+SMALL_ROWS, SMALL_CHARS = 20, 2_000  # what is read in a millisecond or two, with what it becomes
 PRIVATE_FROM = 500  # how many messages are looked through for private parts
 
 
@@ -38,12 +39,20 @@ class ReadableMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class UnreadMessage:
+    """A message behind the place of a layer. hides: in its scope something is private, which is
+    looked for in every other message as well."""
+
+    chars: int
+    hides: bool
+
+
+@dataclass(frozen=True, slots=True)
 class MessageRange:
     """Messages of one scope in their order, and the range of seqs that was looked at.
 
     last_seq: where to go on next time, also when every message in between was left out. hidden:
-    private texts of this scope, taken out wherever they are repeated. looked_at: how many
-    messages, with those that were left out.
+    private texts of this scope, taken out wherever they are repeated.
     """
 
     scope: str
@@ -51,7 +60,12 @@ class MessageRange:
     last_seq: int
     spoken: tuple[ReadableMessage, ...]
     hidden: tuple[str, ...] = ()
-    looked_at: int = 0
+
+    @property
+    def small(self) -> bool:
+        """True if it is read again in a millisecond or two."""
+        chars = sum(len(item.text) for item in self.spoken)
+        return len(self.spoken) <= SMALL_ROWS and chars <= SMALL_CHARS and not self.hidden
 
     @property
     def speakers(self) -> tuple[Speaker, ...]:
@@ -77,6 +91,7 @@ _M = messages.c
 _ASKED = messages.alias("asked")
 _TOLD = turns.alias("told")  # a message with a command, or with pins, has a turn that says so
 _HIDDEN = messages.alias("hidden")
+_HIDES = exists().where(_HIDDEN.c.scope == bindparam("scope"), _HIDDEN.c.private.is_not(None))
 _KEPT = _M.include_in_memory & rooms.c.include_in_memory & _M.private.is_distinct_from("all")
 _SLICE = (
     select(
@@ -98,9 +113,7 @@ _SLICE = (
         (
             _ASKED.c.deleted_at.is_(None) & _ASKED.c.include_in_memory & _ASKED.c.private.is_(None)
         ).label("asked_kept"),
-        exists()
-        .where(_HIDDEN.c.scope == bindparam("scope"), _HIDDEN.c.private.is_not(None))
-        .label("hides"),
+        _HIDES.label("hides"),
     )
     .select_from(
         messages.join(rooms, rooms.c.id == _M.room_id)
@@ -113,6 +126,12 @@ _SLICE = (
 )
 _BETWEEN = _SLICE.where(_M.seq > bindparam("after"), _M.seq <= bindparam("until"))
 _UNREAD = _SLICE.where(UNREAD)
+_UNREAD_SIZES = (
+    select(func.length(_M.content).label("chars"), _HIDES.label("hides"))
+    .where(_M.scope == bindparam("scope"), UNREAD)
+    .order_by(_M.seq)
+    .limit(bindparam("size"))
+)
 _PRIVATE = (
     select(_M.content, _M.original, _M.private)
     .where(_M.scope == bindparam("scope"), _M.seq <= bindparam("until"), _M.private.is_not(None))
@@ -165,6 +184,13 @@ class ReadableMessages:
 
     def unread(
         self, connection: Connection, layer: str, scope: str, size: int
+    ) -> list[UnreadMessage]:
+        """The first `size` messages behind the place of a layer: how much there is to read."""
+        where = {"scope": scope, "layer": layer, "size": size}
+        return [UnreadMessage(*row) for row in connection.execute(_UNREAD_SIZES, where)]
+
+    def read_unread(
+        self, connection: Connection, layer: str, scope: str, size: int
     ) -> MessageRange | None:
         """The messages behind the place of a layer, `size` at most; None when there is none."""
         where = {"scope": scope, "layer": layer, "size": size}
@@ -183,11 +209,11 @@ class ReadableMessages:
             if self._may_be_remembered(row) and (said := self._clean(public(row.content, spans)))
             for at in (moment(row.sent_at),)
         ]
-        return MessageRange(scope, rows[0].seq, last, tuple(spoken), spans, len(rows))
+        return MessageRange(scope, rows[0].seq, last, tuple(spoken), spans)
 
     def still_readable(self, connection: Connection, part: MessageRange) -> bool:
         """False if a message of a slice was deleted, forgotten or hidden since it was read: what
-        was made of it meanwhile must not be kept."""
+        was made of it meanwhile must not be kept. Takes as long as reading it did."""
         size = part.last_seq - part.first_seq + 1
         now = self.read(connection, part.scope, part.first_seq - 1, until=part.last_seq, size=size)
         left = {item.seq for item in now.spoken} if now is not None else set[int]()

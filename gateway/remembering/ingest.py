@@ -10,6 +10,7 @@ import structlog
 
 from memory.extraction.plain import MessageFacts
 from memory.layers import Spawn
+from memory.pace import LearningPace
 from memory.recall.recall import Recall
 from store.rows import StoredMessage
 
@@ -18,11 +19,12 @@ if TYPE_CHECKING:
 
 log = structlog.stdlib.get_logger("moot.memory")
 
-HEARD_S = 10.0  # what people say among themselves is taken in so much later at most, all at once
+HEARD_S = 10.0  # what people say among themselves is taken in so much later, room after room
 
 
 class MemoryIngest:
-    """Feeds the layers in the background. extraction, recall: None when there is none.
+    """Feeds the layers in the background. extraction, recall: None when there is none. pace: rooms
+    take in what was said one after the other, when there is time; None: each at once.
 
     waiting: the scopes in which something was said that is not taken in yet.
     """
@@ -34,12 +36,14 @@ class MemoryIngest:
         recall: Recall | None,
         spawn: Spawn,
         *,
+        pace: LearningPace | None = None,
         heard_s: float = HEARD_S,
     ) -> None:
         self._messages = messages
         self._extraction = extraction
         self._recall = recall
         self._spawn = spawn
+        self._pace = pace
         self._heard_s = heard_s
         self.waiting = set[str]()
         self._hears = asyncio.Event()
@@ -57,7 +61,7 @@ class MemoryIngest:
         self._hears.set()
 
     async def run(self) -> None:
-        """Take in what was heard, for ever: all rooms' a while after the first of it."""
+        """Take in what was heard, for ever: every room's a while after the first of it."""
         while True:
             await self._hears.wait()
             await asyncio.sleep(self._heard_s)
@@ -72,6 +76,8 @@ class MemoryIngest:
         self._spawn(_guarded(work), f"memory follows message {message.seq}")
 
     async def _take_in(self, scope: str) -> None:
+        if self._pace is not None:
+            await self._pace.begin(rested=True)
         if self._messages.learns:
             await self._messages.run(scope)
         if self._extraction is not None:

@@ -114,13 +114,20 @@ class Memories:
         )
         self.extraction = self._extraction(table, clock)
         self.episodes = self._episodes(parts)
-        self.layers = self._layers(table, parts, learning)
+        after_s = learning.learn_after_s
+        pace = LearningPace(learning.busy, after_s) if after_s else None
+        self.layers = self._layers(table, parts, learning, pace)
 
         self._parts = parts
 
         # Who follows the chat
         self.hearing = MemoryIngest(
-            self.messages, self.extraction, self.recall, learning.spawn, heard_s=learning.heard_s
+            self.messages,
+            self.extraction,
+            self.recall,
+            learning.spawn,
+            pace=pace,
+            heard_s=learning.heard_s,
         )
         # Agents ask by their tools
         self.tools = MemoryTools(WorkLog(store), self.recall, parts.zone)
@@ -143,7 +150,11 @@ class Memories:
         return MemoryCommands(self.store, self.slices, self.recall, clock, settled)
 
     def _layers(
-        self, table: MemoryTable, parts: MemoryParts, learning: BackgroundLearning
+        self,
+        table: MemoryTable,
+        parts: MemoryParts,
+        learning: BackgroundLearning,
+        pace: LearningPace | None,
     ) -> Layers:
         """The layers that give something before a turn, and those that learn from it, in order."""
         store, clock = parts.store, parts.clock
@@ -160,7 +171,6 @@ class Memories:
         learners: list[Learner | None] = [
             messages, self.extraction, insights, self.episodes, observer,
         ]  # fmt: skip
-        after_s = learning.learn_after_s
         return Layers(
             store,
             _present(sources),
@@ -169,7 +179,7 @@ class Memories:
             learning.spawn,
             learning.learned,
             about=learning.about,
-            pace=LearningPace(learning.busy, after_s) if after_s else None,
+            pace=pace,
         )
 
     def _extraction(self, table: MemoryTable, clock: Callable[[], datetime]) -> Extraction | None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
+from functools import partial
+from itertools import accumulate
 
 from sqlalchemy import Connection, Select, bindparam, select
 
@@ -14,7 +17,7 @@ from memory.cursors import advance, read_cursor
 from memory.erasure.quoted_copies import remove_private
 from memory.layers import AnsweredTurn, EndedSession, ends_a_run
 from memory.private import public
-from memory.readable import MessageRange, ReadableMessages
+from memory.readable import SMALL_CHARS, MessageRange, ReadableMessages, UnreadMessage
 from memory.recall.facts import (
     NewFact,
     add_facts,
@@ -41,7 +44,7 @@ _STATES = re.compile(  # three words of which the middle one says what the first
     re.IGNORECASE,
 )
 MOST_CHARS = 1_000  # the header shows 300 of them; the index finds it by all
-ROWS = 100  # of one transaction: turns wait for the same writer
+ROWS = 10  # of one transaction: turns wait for the same writer
 KIND = "message"
 _BETWEEN = re.compile(r"(?<=[.!?؟])\s+|(?<=[。！？])|\n+")  # sentences
 _ASKS = re.compile(  # in writings that need no question mark, by the word at the end
@@ -97,9 +100,14 @@ class MessageFacts:
     async def run(self, scope: str) -> int:
         """Make facts of the messages behind the pointer; return how many."""
         count = 0
-        more = True
-        while more:
-            made, more = await self._store.write(lambda c: self._read_on(c, scope))
+        unread = partial(self._slices.unread, layer=self.name, scope=scope, size=ROWS)
+        while left := await self._store.read(unread, small=True):
+            size, small = _at_once(left)
+            made = await self._store.write(
+                partial(self._read_on, scope=scope, size=size), small=small
+            )
+            if made is None:
+                break
             count += made
         if count:
             await self._found()
@@ -119,15 +127,15 @@ class MessageFacts:
 
     # ── Within a connection ─────────────────────────────────────────────────────────────
 
-    def _read_on(self, connection: Connection, scope: str) -> tuple[int, bool]:
-        """Up to ROWS messages further: how many facts that made, and whether there are more."""
-        slice_ = self._slices.unread(connection, self.name, scope, ROWS)
+    def _read_on(self, connection: Connection, scope: str, size: int) -> int | None:
+        """`size` messages further: how many facts that made; None where none is left."""
+        slice_ = self._slices.read_unread(connection, self.name, scope, size)
         if slice_ is None:
-            return 0, False
+            return None
         made = self._remember(connection, slice_)
         advance(connection, self.name, scope, slice_.last_seq, self._clock())
         self._read_to[scope] = slice_.last_seq
-        return made, slice_.looked_at == ROWS
+        return made
 
     def _follow(self, connection: Connection, scope: str, seq: int) -> tuple[list[str], int]:
         before = list(connection.execute(_made_from(scope, seq)).scalars())
@@ -173,6 +181,13 @@ class MessageFacts:
             for item, text in told
         ]
         return len(add_facts(connection, new, self._clock()))
+
+
+def _at_once(unread: Sequence[UnreadMessage]) -> tuple[int, bool]:
+    """The number of messages that one transaction takes in, and whether that is little to do."""
+    chars = list(accumulate(one.chars for one in unread))
+    size = max(bisect_right(chars, SMALL_CHARS), 1)
+    return size, chars[0] <= SMALL_CHARS and not unread[0].hides
 
 
 def is_telling(text: str) -> bool:

@@ -102,8 +102,8 @@ def _fact(row: Row[Any]) -> StoredFact:
 # Functions of a connection: they run inside Store.read or Store.write.
 
 _F = facts.c
-_ADD = insert(facts).returning(facts)
-_ADD_SPEAKER = insert(fact_speakers)
+_ADD = insert(facts).returning(facts, sort_by_parameter_order=True)
+_ADD_SPEAKERS = insert(fact_speakers)
 _ALL = select(facts).order_by(_F.seq)
 _BY_IDS = select(facts).where(_F.id.in_(bindparam("ids", expanding=True)))
 _NOT_INDEXED = _ALL.where(_F.indexed_by.is_(None), _F.replaced_by.is_(None)).limit(
@@ -124,12 +124,22 @@ _KIN = select(_F.id).where(
 
 def add_facts(connection: Connection, new: Sequence[NewFact], now: datetime) -> list[StoredFact]:
     """Store facts in their order; return them as they lie there."""
-    return [_add(connection, item, now) for item in new]
+    if not new:
+        return []
+    added = [_fact(row) for row in connection.execute(_ADD, [_values(one, now) for one in new])]
+    spoke = [
+        {"fact_seq": fact.seq, "sender_id": speaker}
+        for fact, one in zip(added, new, strict=True)
+        for speaker in dict.fromkeys(one.speakers)
+    ]
+    if spoke:
+        connection.execute(_ADD_SPEAKERS, spoke)
+    return added
 
 
-def _add(connection: Connection, new: NewFact, now: datetime) -> StoredFact:
+def _values(new: NewFact, now: datetime) -> dict[str, Any]:
     check_scope(new.scope)
-    values = {
+    return {
         "id": new.id or uuid4().hex,
         "scope": new.scope,
         "kind": new.kind,
@@ -149,10 +159,6 @@ def _add(connection: Connection, new: NewFact, now: datetime) -> StoredFact:
         "replaced_by": None,
         "indexed_by": None,
     }
-    fact = _fact(connection.execute(_ADD, values).one())
-    for speaker in dict.fromkeys(new.speakers):
-        connection.execute(_ADD_SPEAKER, {"fact_seq": fact.seq, "sender_id": speaker})
-    return fact
 
 
 def facts_by_id(connection: Connection, ids: Sequence[str]) -> dict[str, StoredFact]:

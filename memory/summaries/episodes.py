@@ -243,7 +243,7 @@ class Episodes:
             if self._slices.still_readable(connection, part):  # else the next step reads it again
                 add_episode(connection, known.after, new, now)
 
-        await self._store.write(work)
+        await self._store.write(work, small=part.small)
         return True
 
     async def _text(self, scope: str, before: str, said: Sequence[ReadableMessage]) -> str:
