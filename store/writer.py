@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import field
+from functools import partial
 from typing import Any, TypeVar
 from uuid import uuid4
 
 import structlog
 from sqlalchemy import Connection
 
+from contract.turnstile import Turnstile
 from contract.values import dataclass
 from store.health import StoreHealth, StoreRefusal
 from store.patience import Patience, patience, wait_s
@@ -90,7 +91,7 @@ class Writer:
         self._jobs: asyncio.Queue[_Job] = asyncio.Queue()
         self._held: list[_Commit] = []
         self._later: list[_Job] = []
-        self._untold: deque[tuple[_Job, Any]] = deque()  # on disk, and not told yet
+        self._told = Turnstile(TOLD_AT_ONCE)
         self._hurrying: asyncio.TimerHandle | None = None
         self._pause_s = FIRST_PAUSE_S
 
@@ -167,26 +168,14 @@ class Writer:
             return await self._failed(commit, error)
         self._pause_s = FIRST_PAUSE_S
         self._wrote()
-        self._tell(list(zip(commit.jobs, results, strict=True)))
+        for job, result in zip(commit.jobs, results, strict=True):
+            self._told.let(partial(self._tell, job, result))
         return True
 
-    def _tell(self, results: Sequence[tuple[_Job, Any]]) -> None:
-        """Callers go on in the order of their works, those of the next commit behind these."""
-        waiting = bool(self._untold)
-        self._untold.extend(results)
-        if not waiting:
-            self._tell_some()
-
-    def _tell_some(self) -> None:
-        """Some at a time: each goes on with a millisecond or two of work, and all of a commit's
-        together would hold up the loop."""
-        for _ in range(min(TOLD_AT_ONCE, len(self._untold))):
-            job, result = self._untold.popleft()
-            if not job.done.done():
-                job.done.set_result(result)
-            self._jobs.task_done()
-        if self._untold:
-            asyncio.get_running_loop().call_soon(self._tell_some)
+    def _tell(self, job: _Job, result: Any) -> None:
+        if not job.done.done():
+            job.done.set_result(result)
+        self._jobs.task_done()
 
     def _wrote(self) -> None:
         self._health.known_at = asyncio.get_running_loop().time()
