@@ -8,7 +8,6 @@ changes threads four times a statement: measured 60 times a turn, against once a
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Sequence
@@ -19,15 +18,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import structlog
-from sqlalchemy import Connection, Engine, RootTransaction
+from sqlalchemy import Connection, Engine
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from contract.errors import ConfigError, MootError
 from store.engines import (
+    SyncedLog,
     begun_at_once,
+    commit,
     engine_of,
+    identity_of,
     lone_engine,
     silent_connections,
 )
@@ -36,7 +38,7 @@ from store.leading import Lead, living_leader
 from store.opening import opening_fault, parsed_address
 from store.patience import patience, wait_s, waiting
 from store.versions import HEAD, LED, check_current, version_of
-from store.writer import CommitInDoubt, T, Work, Writer
+from store.writer import LATER_S, CommitInDoubt, T, Work, Writer
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
@@ -116,15 +118,12 @@ class Store(ABC):
 
     @abstractmethod
     def _transact(
-        self,
-        works: Sequence[Work[Any]],
-        number: str = "",
-        small: bool = False,
+        self, works: Sequence[Work[Any]], number: str = "", small: bool = False, synced: bool = True
     ) -> Awaitable[list[Any]]:
         """Run works one after the other in a transaction of their own; never two at a time.
 
-        number: the commit's, which a server keeps. small: all of them are, see `write`. Raises
-        CommitInDoubt, CommittedBefore.
+        number: the commit's, which a server keeps. small: all of them are, synced: one of them is,
+        see `write`. Raises CommitInDoubt, CommittedBefore.
         """
 
     @abstractmethod
@@ -135,20 +134,23 @@ class Store(ABC):
     async def _close(self) -> None:
         """Let go of every connection."""
 
-    def write(self, work: Work[T], *, small: bool = False) -> asyncio.Future[T]:
+    def write(
+        self, work: Work[T], *, small: bool = False, synced: bool = True
+    ) -> asyncio.Future[T]:
         """Run `work` in a transaction; gives its result once it is on disk.
 
         Works of callers that wait at the same time share one commit, in the order of their
         calls. `work` may run a second time, alone, when a neighbour's failed. small: a few rows by
-        an index, which SQLite changes sooner than it could change threads.
+        an index, which SQLite changes sooner than it could change threads. synced: False: SQLite
+        lets a power cut, and no less, take back what was written in the last half second.
         """
-        return self._writer.write(work, small=small)
+        return self._writer.write(work, small=small, synced=synced)
 
     def _know(self, url: URL) -> None:
         self._address = url
         if self.dialect == "sqlite" and url.database and Path(url.database).is_file():
             self._file = Path(url.database).absolute()
-            self._opened = _identity(self._file)
+            self._opened = identity_of(self._file)
 
     def _try(self) -> asyncio.Future[None]:
         attempt = try_reading if self.read_only else partial(try_writing, file=self._file)
@@ -179,13 +181,14 @@ class Store(ABC):
             reason = str(error).splitlines()[0]
             raise StoreError(f"the database can't be rewritten: {reason}") from error
 
-    def write_later(self, work: Work[T]) -> asyncio.Future[T]:
-        """Run `work` before the next `write`, in its commit; after LATER_S in one of its own.
+    def write_later(self, work: Work[T], *, within_s: float = LATER_S) -> asyncio.Future[T]:
+        """Run `work` before the next `write`, in its commit; after a while in one of its own, which
+        is not synced.
 
-        For what nobody waits for, and is small; the future is done when it is on disk. A failure
+        For what nobody waits for, and is small; the future is done when it is written. A failure
         is logged.
         """
-        return self._writer.write_later(work)
+        return self._writer.write_later(work, within_s)
 
 
 class ThreadStore(Store):
@@ -200,6 +203,7 @@ class ThreadStore(Store):
         self._written: Connection | None = None  # the writer thread's, taken from the pool once
         self._glanced: Connection | None = None  # the loop's own, likewise
         self._readers = ThreadPoolExecutor(READERS, "store-read")
+        self._log = SyncedLog(self._thread)
 
     async def _read(self, work: Work[T], *, small: bool = False, cursor: bool = False) -> T:
         def run() -> T:
@@ -215,16 +219,16 @@ class ThreadStore(Store):
         return await asyncio.get_running_loop().run_in_executor(self._readers, run)
 
     async def _transact(
-        self,
-        works: Sequence[Work[Any]],
-        number: str = "",
-        small: bool = False,
+        self, works: Sequence[Work[Any]], number: str = "", small: bool = False, synced: bool = True
     ) -> list[Any]:
-        if self._file is not None and _identity(self._file) != self._opened:
+        if self._file is not None and identity_of(self._file) != self._opened:
             raise StoreRefusal("away", f"{self._file} was moved, removed or replaced")
         in_thread = partial(asyncio.get_running_loop().run_in_executor, self._thread)
         connection = self._written
-        if connection is None or not small or not begun_at_once(connection):
+        if connection is None or not small:
+            return await in_thread(self._write, works)
+        self._log.sync_with(connection, each=synced)
+        if not begun_at_once(connection):
             return await in_thread(self._write, works)
         transaction, results = connection.begin(), []
         try:
@@ -237,11 +241,22 @@ class ThreadStore(Store):
         except BaseException:
             transaction.rollback()
             raise
-        await in_thread(_commit, transaction)
+        if synced:
+            await in_thread(commit, transaction)
+            self._log.synced()
+        else:
+            commit(transaction)
+            self._log.sync_soon(self._file)
         return results
+
+    async def flush(self) -> None:
+        await super().flush()
+        self._log.sync(self._file)
+        await asyncio.get_running_loop().run_in_executor(self._thread, lambda: None)
 
     def _write(self, works: Sequence[Work[Any]]) -> list[Any]:
         connection = self._written = self._written or self._engine.connect()
+        self._log.sync_with(connection, each=True)
         with connection.begin():
             return [work(connection) for work in works]
 
@@ -255,6 +270,7 @@ class ThreadStore(Store):
     async def _close(self) -> None:
         if self._glanced is not None:
             self._glanced.close()
+        self._log.sync(self._file)
         if self._written is not None:
             self._thread.submit(self._written.close)
         self._thread.shutdown()
@@ -279,10 +295,7 @@ class AsyncStore(Store):
                 return await made.run_sync(work)
 
     async def _transact(
-        self,
-        works: Sequence[Work[Any]],
-        number: str = "",
-        small: bool = False,
+        self, works: Sequence[Work[Any]], number: str = "", small: bool = False, synced: bool = True
     ) -> list[Any]:
         if self.read_only or self.dialect != "postgresql":
             number = ""
@@ -318,20 +331,6 @@ class AsyncStore(Store):
 
     async def _close(self) -> None:
         await self._engine.dispose()
-
-
-def _commit(transaction: RootTransaction) -> None:
-    """Commit; where that fails, roll back."""
-    with transaction:
-        pass
-
-
-def _identity(file: Path) -> tuple[int, int] | None:
-    try:
-        found = os.stat(file)
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
 
 
 def _scrub(connection: Connection) -> None:

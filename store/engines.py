@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import socket
 import sqlite3
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import Executor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Engine, create_engine, event
+import structlog
+from sqlalchemy import Connection, Engine, RootTransaction, create_engine, event
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import InvalidatePoolError
 
@@ -22,7 +26,10 @@ from store.leading import gateway_name
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
 
+log = structlog.stdlib.get_logger("moot.memory")
 
+SYNC_S = 0.5  # after a commit that need not be on disk at once
+_PAGES = 1_000  # in the log, before they are brought into the database
 _PATIENT = "PRAGMA busy_timeout=5000"  # as long as another process's transaction may take
 CONNECTIONS = 16  # kept open; a few more while many read at once
 CONNECT_S = 5.0  # a server that does not answer for so long is away
@@ -194,6 +201,72 @@ def begun_at_once(connection: Connection) -> bool:
     finally:
         raw.execute(_PATIENT)
     return True
+
+
+def commit(transaction: RootTransaction) -> None:
+    """Commit; where that fails, roll back."""
+    with transaction:
+        pass
+
+
+def identity_of(file: Path) -> tuple[int, int] | None:
+    """Device and number of a file; None: it isn't there."""
+    try:
+        found = os.stat(file)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+class SyncedLog:
+    """The log into which SQLite writes what is committed: by each commit it is synced, or soon
+    after those that need not be on disk at once. thread: the one that writes."""
+
+    def __init__(self, thread: Executor) -> None:
+        self._thread = thread
+        self._each = True  # commit
+        self._soon: asyncio.TimerHandle | None = None
+
+    def sync_with(self, connection: Connection, *, each: bool) -> None:
+        """From now on each commit syncs it, or none. Nor does SQLite then do what it does from time
+        to time after a commit, and takes much longer."""
+        if self._each == each:
+            return
+        raw = connection.connection.driver_connection
+        assert raw is not None
+        raw.execute(f"PRAGMA synchronous={'FULL' if each else 'NORMAL'}")
+        raw.execute(f"PRAGMA wal_autocheckpoint={_PAGES if each else 0}")
+        self._each = each
+
+    def sync_soon(self, database: Path | None) -> None:
+        """Something was committed without it. database: the file; None: there is none."""
+        if self._soon is None and database is not None:
+            self._soon = asyncio.get_running_loop().call_later(SYNC_S, self.sync, database)
+
+    def synced(self) -> None:
+        """A commit took along what was committed before."""
+        if self._soon is not None:
+            self._soon.cancel()
+            self._soon = None
+
+    def sync(self, database: Path | None) -> None:
+        """Begin to sync, where something needs it."""
+        if self._soon is not None and database is not None:
+            self.synced()
+            self._thread.submit(_sync, database.with_name(f"{database.name}-wal"))
+
+
+def _sync(log_file: Path) -> None:
+    try:
+        opened = os.open(log_file, os.O_RDONLY)
+    except FileNotFoundError:  # all of it is in the database
+        return
+    try:
+        os.fsync(opened)
+    except OSError as error:
+        log.error("store.not_synced", reason=error.strerror)
+    finally:
+        os.close(opened)
 
 
 def _pragmas(url: URL) -> Any:

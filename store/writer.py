@@ -22,7 +22,7 @@ log = structlog.stdlib.get_logger("moot.memory")
 T = TypeVar("T")
 Work = Callable[[Connection], T]
 
-LATER_S = 0.05
+LATER_S = 0.5  # most turns write something else before
 AT_ONCE = 256  # works in a commit
 TOLD_AT_ONCE = 6  # of their callers, in a turn of the loop
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 1.0  # between tries of what is held
@@ -46,6 +46,7 @@ class _Job:
     done: asyncio.Future[Any]
     later: bool = False  # nobody waits for it
     small: bool = False
+    synced: bool = True
     patience: Patience = field(default_factory=patience)
     until: float | None = None  # by the loop's clock: held so long; None: it wasn't tried yet
 
@@ -66,6 +67,10 @@ class _Commit:
     def small(self) -> bool:
         return all(job.small for job in self.jobs)
 
+    @property
+    def synced(self) -> bool:
+        return any(job.synced for job in self.jobs)
+
 
 class Writer:
     """Takes works in the order of their calls.
@@ -77,13 +82,14 @@ class Writer:
 
     def __init__(
         self,
-        transact: Callable[[Sequence[Work[Any]], str, bool], Awaitable[list[Any]]],
+        transact: Callable[[Sequence[Work[Any]], str, bool, bool], Awaitable[list[Any]]],
         health: StoreHealth,
         *,
         holds: bool,
     ) -> None:
         """transact: commits works under an id, never two at a time, and is told whether all are
-        small. holds: it holds works; what fails is else tried once again alone, and no longer."""
+        small, and whether one of them is to be synced. holds: it holds works; what fails is else
+        tried once again alone, and no longer."""
         self._transact = transact
         self._health = health
         self._holds = holds
@@ -95,20 +101,26 @@ class Writer:
         self._hurrying: asyncio.TimerHandle | None = None
         self._pause_s = FIRST_PAUSE_S
 
-    def write(self, work: Work[T], *, small: bool = False) -> asyncio.Future[T]:
+    def write(
+        self, work: Work[T], *, small: bool = False, synced: bool = True
+    ) -> asyncio.Future[T]:
         """See Store.write."""
         if self._later:
             self._hurry()
-        job = _Job(work, asyncio.get_running_loop().create_future(), small=small)
+        job = _Job(work, asyncio.get_running_loop().create_future(), small=small, synced=synced)
         self._jobs.put_nowait(job)
         return job.done
 
-    def write_later(self, work: Work[T]) -> asyncio.Future[T]:
+    def write_later(self, work: Work[T], within_s: float) -> asyncio.Future[T]:
         """See Store.write_later."""
         loop = asyncio.get_running_loop()
-        job = _Job(work, loop.create_future(), later=True, small=True)
+        job = _Job(work, loop.create_future(), later=True, small=True, synced=False)
         self._later.append(job)
-        self._hurrying = self._hurrying or loop.call_later(LATER_S, self._hurry)
+        before = self._hurrying
+        if before is None or before.when() > loop.time() + within_s:
+            if before is not None:
+                before.cancel()
+            self._hurrying = loop.call_later(within_s, self._hurry)
         return job.done
 
     def _hurry(self) -> None:
@@ -160,7 +172,7 @@ class Writer:
     async def _take(self, commit: _Commit) -> bool:
         """Commit; False: the database is away, and whoever has patience is held."""
         try:
-            results = await self._transact(commit.works, commit.id, commit.small)
+            results = await self._transact(commit.works, commit.id, commit.small, commit.synced)
         except CommittedBefore:
             assert commit.results is not None
             results = commit.results

@@ -30,6 +30,7 @@ MOVED = ".moved"
 _C = bot_states.c
 _READ = select(_C.value).where(_C.bot == bindparam("of"), _C.name == bindparam("named"))
 
+SOON_S = 0.05  # whoever saves one waits for it
 GATEWAY = ""  # the bot of what is no bot's state
 OWN, SECRET = "", "secret"  # the device, and the kind, of what is no device's key
 
@@ -95,7 +96,7 @@ class BotState:
         if (trouble := store.health.trouble) is not None:
             raise trouble
         row = {"bot": self._bot, "name": name, "value": value}
-        await store.write_later(methodcaller("execute", self._states.put, row))
+        await store.write_later(methodcaller("execute", self._states.put, row), within_s=SOON_S)
         if (file := self._files.pop(name, None)) is not None:
             await asyncio.to_thread(file.replace, file.with_name(file.name + MOVED))
             log.info("bot.state_moved", bot=self._bot, file=file)

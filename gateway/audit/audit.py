@@ -37,7 +37,7 @@ log = structlog.stdlib.get_logger("moot.audit")
 
 ROWS = 500  # at a time: a check of a long log must not hold it all
 LOG_EVERY = timedelta(hours=1)
-ANCHORED_S = 0.05  # after what nobody waits for: an answer goes out first, and many share one write
+ANCHORED_S = 0.25  # after what nobody waits for: an answer goes out first, and many share one write
 
 _C = audit.c
 

@@ -249,7 +249,8 @@ class SqlLedger(SqlSessions, SqlPosts):
             asked = _Asked(seq, micros(now), turn.scope, turn.room)
             return seq, self._queue(connection, asked, wanted, now)
 
-        seq, made = await self._store.write(work, small=True)
+        # what a power cut takes is found on the platform again, as after an answer
+        seq, made = await self._store.write(work, small=True, synced=False)
         return changed, seq, made
 
     def _message(self, turn: Turn, text: str, post: Post, by: Speaker, now: datetime) -> Written:
