@@ -12,7 +12,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from contract.errors import ConfigError, MootError
+from store.commits import numbered
 from store.engines import (
     SyncedLog,
     begun_at_once,
@@ -317,11 +318,9 @@ class AsyncStore(Store):
         self, works: Sequence[Work[Any]], number: str, made: list[Any], connection: Connection
     ) -> None:
         """number: "": it is kept nowhere. made: is given the results, but for the commit."""
-        if number:
-            from store.commits import begin_commit  # it brings the dialect, see `insert_of`
-
-            begin_commit(connection, number, self.lead.epoch if self.lead else None)
-        made += [work(connection) for work in works]
+        epoch = self.lead.epoch if self.lead else None
+        with numbered(connection, number, epoch) if number else nullcontext():
+            made += [work(connection) for work in works]
         connection.commit()
 
     async def _rewrite(self) -> None:

@@ -96,6 +96,8 @@ def _sqlite(url: URL) -> Engine | AsyncEngine:
 def _async_engine(url: URL, *, read_only: bool = False) -> AsyncEngine:
     from sqlalchemy.ext.asyncio import create_async_engine  # 60 ms of start-up that few need
 
+    from store.commits import with_number
+
     given: dict[str, Any] = {}
     if url.get_driver_name() == "asyncpg":
         settings = {"application_name": gateway_name(), **_GONE}
@@ -112,6 +114,7 @@ def _async_engine(url: URL, *, read_only: bool = False) -> AsyncEngine:
     if given:
         event.listen(engine.sync_engine, "connect", _notices)
         event.listen(engine.sync_engine, "checkout", _still_open)
+        event.listen(engine.sync_engine, "before_execute", with_number, retval=True)
     event.listen(engine.sync_engine, "before_cursor_execute", _storable, retval=True)
     event.listen(engine.sync_engine, "handle_error", without_values)
     return engine

@@ -44,7 +44,7 @@ _STATES = re.compile(  # three words of which the middle one says what the first
     re.IGNORECASE,
 )
 MOST_CHARS = 1_000  # the header shows 300 of them; the index finds it by all
-ROWS = 10  # of one transaction: turns wait for the same writer
+ROWS = 20  # of one transaction: turns wait for the same writer
 KIND = "message"
 _BETWEEN = re.compile(r"(?<=[.!?؟])\s+|(?<=[。！？])|\n+")  # sentences
 _ASKS = re.compile(  # in writings that need no question mark, by the word at the end
