@@ -268,6 +268,26 @@ async def test_a_bot_that_is_as_it_was_stays_as_it_is_written(
     for machine in machines:
         await machine.bots()
     assert second.file.read_text().startswith(BOT)
+    assert 'name = "b"' in second.file.read_text()
+
+
+async def test_a_bot_whose_address_has_another_name_here_follows_all_the_same(
+    machines: tuple[Machine, Machine],
+) -> None:
+    first, second = machines
+    bot = '[[bots]]\nplatform = "rocketchat"\npersonas = ["ada"]\n{} = "https://{}.example.org"\n'
+    for machine, key in zip(machines, ("url", "api_url"), strict=True):
+        machine.keep("DISCORD_TOKEN=a-token\n")
+        machine.file.write_text(bot.format(key, "one"))
+        machine.start()
+        await machine.bots()
+    first.file.write_text(bot.format("url", "two"))
+    first.start()
+    for machine in machines:
+        [held] = (await machine.follower.follow())["bots"]
+        assert held.url == "https://two.example.org"
+    [told] = load_config(second.file, base=second.data_dir).bots
+    assert told == held
 
 
 async def test_a_bot_without_its_secret_is_told_of_and_left_out_until_it_is_there(
@@ -336,9 +356,10 @@ async def test_a_moot_env_with_a_mistake_is_told_of_and_left_alone(
     first.keep("DISCORD_TOKEN=a-token\n")
     first.start()
     await first.bots()
+    await second.bots()
     second.keep("no line of it\n")
     with capture_logs() as logs:
-        assert await second.bots() == []
+        assert await second.bots() == ["discord: ada"]
     assert [line["event"] for line in logs] == ["settings.not_followed"]
     assert "a-token" not in str(logs)
     assert second.env.read_text() == "no line of it\n"

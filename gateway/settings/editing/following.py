@@ -105,28 +105,47 @@ class TableFollower:
         self._agreed = data_dir / AGREED
         self._told = ""
         self._is_cut_off = False  # the last look, by a database that was away
+        self._settled: tuple[str | None, str | None] | None = None  # both sides, as they agree
+        self._held: Tables = {}
         self._lock = asyncio.Lock()
 
     async def follow(self) -> Tables:
         """Look once; the tables that hold, of those that can be read. Raises StoreRefusal."""
         async with self._lock:
             self._is_cut_off = True
-            there = await self._there()
-            theirs = Side.of(there, [name for name in FOLLOWED if name in there])
+            kept = await self._states.read(_ROW)
             trouble = await self._follow_secrets()
-            here = await asyncio.to_thread(self._here)
-            holds = _judged(here, theirs)
-            self._check_bots(here.side, theirs, holds)
-            edited = [name for name, side in holds.items() if self._leads and side == "ours"]
-            if edited:
-                await self._put(there, here.side, edited)
-            same = [name for name, side in holds.items() if side == "both"]
-            behind = [name for name, side in holds.items() if side == "theirs"]
-            reasons = await asyncio.to_thread(self._bring, here, theirs, [*same, *edited], behind)
+            if trouble or not await asyncio.to_thread(self._is_as_it_was, kept):
+                self._settled = None
+                self._held = await self._compare(kept, trouble)
             self._is_cut_off = False
-            self._tell([*trouble, *here.side.faults.values(), *theirs.faults.values(), *reasons])
-            kept = {name: table for name, table in theirs.tables.items() if name not in edited}
-            return here.side.tables | kept
+            return self._held
+
+    async def _compare(self, kept: str | None, trouble: list[str]) -> Tables:
+        """Bring both sides together. trouble: with the secrets."""
+        there = _values(kept)
+        theirs = Side.of(there, [name for name in FOLLOWED if name in there])
+        here = await asyncio.to_thread(self._here)
+        holds = _judged(here, theirs)
+        self._check_bots(here.side, theirs, holds)
+        edited = [name for name, side in holds.items() if self._leads and side == "ours"]
+        if edited:
+            await self._put(there, here.side, edited)
+        same = [name for name, side in holds.items() if side == "both"]
+        behind = [name for name, side in holds.items() if side == "theirs"]
+        reasons = await asyncio.to_thread(self._bring, here, theirs, [*same, *edited], behind)
+        reasons = [*trouble, *here.side.faults.values(), *theirs.faults.values(), *reasons]
+        self._tell(reasons)
+        if len(same) == len(FOLLOWED) and not reasons:
+            self._settled = (kept, here.text)
+        taken = {name: table for name, table in theirs.tables.items() if name not in edited}
+        return here.side.tables | taken
+
+    def _is_as_it_was(self, kept: str | None) -> bool:
+        try:
+            return self._settled == (kept, read(self._file))
+        except ConfigError:
+            return False
 
     async def watch(self, take: Callable[[Tables], object]) -> None:
         """Look until it is cancelled. take: given the tables that hold."""
@@ -144,7 +163,7 @@ class TableFollower:
     async def apart(self) -> dict[str, str]:
         """The tables here that are not as the database's, by name, each with the reason why that
         one can't be used here; "": it can. Nothing is changed. Raises StoreRefusal."""
-        there = await self._there()
+        there = _values(await self._states.read(_ROW))
         theirs = Side.of(there, [name for name in FOLLOWED if name in there])
         ours = (await asyncio.to_thread(self._here)).side
         return {
@@ -178,10 +197,6 @@ class TableFollower:
             del side.tables["bots"], side.forms["bots"], holds["bots"]
 
     # ── The database ────────────────────────────────────────────────────────────────────
-
-    async def _there(self) -> dict[str, Any]:
-        kept = await self._states.read(_ROW)
-        return dict(from_json(kept)) if kept else {}
 
     async def _put(self, there: Mapping[str, Any], ours: Side, names: Collection[str]) -> None:
         new = {name: from_json(ours.forms[name]) for name in names}
@@ -226,6 +241,10 @@ class TableFollower:
         if reason and reason != self._told:
             log.warning("settings.not_followed", file=str(self._file), reason=reason)
         self._told = reason
+
+
+def _values(kept: str | None) -> dict[str, Any]:
+    return dict(from_json(kept)) if kept else {}
 
 
 def _judged(here: Here, theirs: Side) -> dict[str, Holds]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json, to_json
 
 from bots.kit.platform_spec import BotTable
@@ -47,27 +48,28 @@ def _plain(value: Any) -> Any:
 def with_table(text: str | None, name: str, form: str) -> str:
     """moot.toml with a table as that form says. text: None: there is no file yet.
 
-    Raises ConfigError where it is written so that only a person can change it, and ValueError.
+    Raises ConfigError where it is written so that only a person can change it.
     """
     raw, wanted = tomllib.loads(text or ""), from_json(form)
     before = from_json(form_of(table_in(raw, name)))
     if isinstance(wanted, list):
         wanted = _as_written(wanted, raw.get(name, []))
-    for begun, values in ((text, _changes(before, wanted)), (_without(text, name), wanted)):
-        made = changed(begun, {name: values})
-        if form_of(table_in(tomllib.loads(made), name)) == form:
-            return made
+    for anew in (False, True):
+        with suppress(ConfigError, ValidationError):  # the other way may do
+            begun = changed(text, {name: None}) if anew else text
+            made = changed(begun, {name: wanted if anew else _changes(before, wanted)})
+            if form_of(table_in(tomllib.loads(made), name)) == form:
+                return made
     raise ConfigError(f"moot.toml: [{name}] can't be changed from here; edit the file itself")
 
 
 def _as_written(bots: list[Any], raw: list[Any]) -> list[Any]:
-    """Each bot as the file says it, where that means the same."""
-    said = {form_of(table_in({"bots": [one]}, "bots")): one for one in raw}
-    return [said.get(form_of(table_in({"bots": [one]}, "bots")), one) for one in bots]
-
-
-def _without(text: str | None, name: str) -> str:
-    return changed(text, {name: None})
+    """The bots that the file says already, as it says them, and behind them those that are new or
+    other ones."""
+    said = [(form_of(table_in({"bots": [one]}, "bots")), one) for one in raw]
+    left = {form_of(table_in({"bots": [one]}, "bots")): one for one in bots}
+    stay = [one for form, one in said if left.pop(form, None) is not None]
+    return [*stay, *left.values()]
 
 
 def _changes(before: Any, wanted: Any) -> Any:
