@@ -14,6 +14,7 @@ from sqlalchemy import select
 from store.database import Store
 from store.gateway_schema import bot_states
 from tests.doubles import postgres
+from tests.doubles.api_stage import KEY, BareAPI
 from tests.doubles.credentials import program_at, served
 from tests.doubles.rocketchat import CLAUDE, RocketChatDouble
 from tests.doubles.service import Service
@@ -244,3 +245,28 @@ async def test_what_was_changed_while_the_database_was_away_is_in_it_afterwards(
         finally:
             await one.stop()
             server.stop()
+
+
+async def test_an_agent_that_was_connected_by_a_key_answers_where_the_second_leads(
+    tmp_path: Path,
+) -> None:
+    async with BareAPI.open() as api:
+        api.when("expiry", "It is 15 minutes.")
+        async with two(tmp_path, "", ANTHROPIC_BASE_URL=api.url) as both:
+            wish = {
+                "persona": "claude", "agent": "anthropic", "way": "key",
+                "key": "ANTHROPIC_API_KEY", "value": KEY, "by": BY,
+            }  # fmt: skip
+            async with (
+                program_at(both.first.url) as client,
+                client.post("/api/admin/connect", json=wish) as response,
+            ):
+                assert response.status == 200, await response.text()
+            await asyncio.sleep(1)
+            secrets = both.second.folder / "moot.env"
+            assert secrets.read_text() == f"ANTHROPIC_API_KEY={KEY}\n"
+            assert secrets.stat().st_mode & 0o777 == 0o600
+            await both.take_over()
+            told = await say(both.second.url, 1, "@claude what is the expiry?")
+            assert [one["text"] for one in told["replies"]] == ["It is 15 minutes."]
+            assert KEY not in both.first.log() + both.second.log()

@@ -125,7 +125,9 @@ class App:
         from gateway.setup.connecting import Connecting  # of the page, as `services` are
 
         config, learn = self.context.config, self.context.redactor.learn_one
-        return Connecting(config, self._environment, self._hooks, self.persona_service, learn)
+        return Connecting(
+            config, self._environment, self._hooks, self.persona_service, learn, self._tell_others
+        )
 
     def _make_way(self, programs: Callable[[str], AgentProgram]) -> None:
         """The way of a message: from the intake through a queue to a session, and back."""
@@ -353,18 +355,18 @@ class App:
             self.context.spawn(self.memories.sources.begin(), "memory sources")
 
     def _make_tables(self, environment: MutableMapping[str, str] | None) -> TableFollower | None:
-        context = self.context
-        if environment is None:
-            return None
-        known = context.personas if context.store.read_only else None
-        return make_table_follower(
-            context.config, context.store, environment, context.redactor, known
-        )
+        of = self.context
+        known = of.personas if of.store.read_only else None
+        return make_table_follower(of.config, of.store, environment, of.redactor, known)
 
     async def settings_changed(self, config: Config) -> None:
         """The page wrote moot.toml, which says this now."""
         self.accounting.limits.change(config.limits)
         self.bus.publish(AccessChanged())
+        await self._tell_others()
+
+    async def _tell_others(self) -> None:
+        """Give other machines what the page wrote into moot.toml and moot.env."""
         if self._tables is not None:
             await self._tables.follow()
 

@@ -140,17 +140,18 @@ def states_of(config: Config) -> BotStates:
 def make_table_follower(
     config: Config,
     store: Store,
-    environment: MutableMapping[str, str],
+    environment: MutableMapping[str, str] | None,
     redactor: Redactor,
     personas: Personas | None = None,
 ) -> TableFollower | None:
-    """Of a database on which several gateways may lead. environment: what bots are made with.
+    """Of a database on which several gateways may lead. environment: what bots and agents are
+    made with; None: nothing of that is made.
     personas: see `make_bots`; None: the bots run already."""
     states = states_of(config)
-    if states.keys is None or config.file is None:
+    if states.keys is None or config.file is None or environment is None:
         return None
     from gateway.settings.editing.following import TableFollower, no_fault  # they bring tomlkit
-    from gateway.settings.editing.secrets import Known, SecretFollower
+    from gateway.settings.editing.secrets import LoginEnvironment, SecretFollower
 
     def fault(tables: Mapping[str, Any], known: Personas) -> str:
         try:
@@ -165,7 +166,7 @@ def make_table_follower(
         states.of(GATEWAY),
         SecretFollower(
             states.keys.of(GATEWAY),
-            Known(environment, redactor.learn),
+            LoginEnvironment(environment, redactor.learn),
             leads=leads,
             file=env_file(config.file, config.file.parent),
             data_dir=data_dir,

@@ -15,6 +15,9 @@ from contract.errors import ConfigError
 from contract.refusals import why
 
 NAME = "moot.env"
+LOGIN_ENDS = ("_API_KEY", "_AUTH_TOKEN", "_OAUTH_TOKEN")
+"""The ends of variables by which agents log in."""
+
 _PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ")
 _LINE = re.compile(r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)=(.*)")
 _NAME = re.compile(r"(?:export\s+)?[A-Za-z_][A-Za-z0-9_]*")

@@ -14,6 +14,7 @@ from contract.values import dataclass
 from gateway.sessions.api_programs import API_PROGRAMS, HINT, KEY
 from gateway.sessions.programs import agent_names, make_profile
 from gateway.settings.config import Config
+from gateway.settings.env_file import LOGIN_ENDS
 from gateway.settings.tables import AgentTable
 
 SHARED_HOME = "~"
@@ -87,4 +88,4 @@ def login_keys(agent: str, config: Config) -> list[str]:
     if profile in API_PROGRAMS:
         return [KEY]
     passes = profiles()[profile].environment.passes if profile in profiles() else ()
-    return [key for key in passes if key.endswith(("_API_KEY", "_AUTH_TOKEN", "_OAUTH_TOKEN"))]
+    return [key for key in passes if key.endswith(LOGIN_ENDS)]

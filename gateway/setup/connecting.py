@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping
 from pathlib import Path
 from typing import Literal
 
@@ -52,7 +52,8 @@ class Wish:
 
 class Connecting:
     """environment: that agents are started with; a key that is kept is put into it, so that the
-    next session has it. learn: told what is never to be shown."""
+    next session has it. learn: told what is never to be shown. kept: called after that, for other
+    machines."""
 
     def __init__(
         self,
@@ -61,12 +62,14 @@ class Connecting:
         hooks: HookListener,
         personas: PersonaService,
         learn: Callable[[str], None],
+        kept: Callable[[], Awaitable[None]],
     ) -> None:
         self._config = config
         self._environment = environment
         self._hooks = hooks
         self._personas = personas
         self._learn = learn
+        self._kept = kept
         self._trial = asyncio.Lock()
 
     def agents(self) -> list[KnownAgent]:
@@ -105,6 +108,7 @@ class Connecting:
         text = connection.text(now)
         if connection.secrets:
             await asyncio.to_thread(self._keep, connection)
+            await self._kept()
         if text != now:
             await self._personas.save(wish.persona, text, base, by, room=room)
         return text

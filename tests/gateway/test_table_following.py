@@ -16,7 +16,7 @@ from gateway.settings.config import load_config
 from gateway.settings.editing import following
 from gateway.settings.editing.following import TableFollower
 from gateway.settings.editing.forms import form_of
-from gateway.settings.editing.secrets import Known, SecretFollower
+from gateway.settings.editing.secrets import LoginEnvironment, SecretFollower
 from gateway.settings.env_file import parse_env, with_secrets
 from gateway.settings.limits import LimitsTable, LimitTable
 from store.database import Store
@@ -47,7 +47,7 @@ class Machine:
             self.states,
             SecretFollower(
                 self.keys,
-                Known(self.environment, Redactor().learn),
+                LoginEnvironment(self.environment, Redactor().learn),
                 leads=leads,
                 file=self.env,
                 data_dir=self.data_dir,
@@ -230,13 +230,13 @@ async def test_a_bot_comes_with_its_secret_and_goes_with_it(
 ) -> None:
     first, second = machines
     first.file.write_text(BOT)
-    first.keep("DISCORD_TOKEN=a-token\nANTHROPIC_API_KEY=ours-alone\n")
+    first.keep("DISCORD_TOKEN=a-token\nMATTER=ours\nOPENAI_API_KEY=k\n")
     second.keep("# theirs\nOTHER=1\n")
     first.start()
     second.start(leads=False)
     for machine in machines:
         assert await machine.bots() == ["discord: ada"]
-    assert written(second) == {"OTHER": "1", "DISCORD_TOKEN": "a-token"}
+    assert written(second) == {"OTHER": "1", "DISCORD_TOKEN": "a-token", "OPENAI_API_KEY": "k"}
     assert second.environment["DISCORD_TOKEN"] == "a-token"
     first.file.write_text(BOT + '[[bots]]\nplatform = "discord"\nname = "b"\npersonas = ["bob"]\n')
     first.keep("DISCORD_TOKEN_B=b-token\nDISCORD_TOKEN=another\n")

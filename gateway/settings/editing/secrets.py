@@ -1,4 +1,4 @@
-"""The secrets of bots follow the lead: those that stand in moot.env, which the page writes.
+"""Secrets of bots and keys of agents follow the lead: those of moot.env, which the page writes.
 
 What the environment itself says goes before moot.env, and is each machine's own: it is neither put
 into the database nor taken from there.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
+from dataclasses import field
 from pathlib import Path
 
 import structlog
@@ -18,7 +19,7 @@ from contract.errors import ConfigError
 from contract.values import dataclass
 from gateway.settings.editing.agreeing import agreed_in, judge, note_agreed
 from gateway.settings.editing.files import File, read, write_all
-from gateway.settings.env_file import parse_env, set_values
+from gateway.settings.env_file import LOGIN_ENDS, parse_env, set_values
 from gateway.settings.personas.files import text_mark
 
 log = structlog.stdlib.get_logger("moot.settings")
@@ -30,7 +31,7 @@ _BEGUN = "", ""  # name and value of the row that says that the others are known
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class LoginEnvironment:
     """The environment of a Moot that runs, with what moot.env said; a secret that is taken is put
     into it. learn: told what is never to be shown."""
 
@@ -38,12 +39,22 @@ class Known:
     learn: Callable[[Iterable[str]], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Differing:
+    """Variables that differ, None: one that is gone. put: into the database; taken: from there.
+    after: the marks that are agreed on then, "" for one that is gone."""
+
+    after: dict[str, str]
+    put: dict[str, str | None] = field(default_factory=dict)
+    taken: dict[str, str | None] = field(default_factory=dict)
+
+
 class SecretFollower:
     """Brings moot.env here and the database together; nothing is put into the database where
     another gateway leads."""
 
     def __init__(
-        self, rows: KeyRows, known: Known, *, leads: bool, file: Path, data_dir: Path
+        self, rows: KeyRows, known: LoginEnvironment, *, leads: bool, file: Path, data_dir: Path
     ) -> None:
         """rows: the gateway's own in the database. file: moot.env, which need not be there."""
         self._rows = rows
@@ -58,9 +69,18 @@ class SecretFollower:
         """Look once; true if something was taken. Raises StoreRefusal, ConfigError, OSError."""
         theirs = await self._theirs()
         text, ours, agreed = await asyncio.to_thread(self._here)
-        known, after = theirs or {}, dict(agreed)
-        put: dict[str, str | None] = {}
-        taken: dict[str, str | None] = {}
+        found = self._judged(ours, theirs, agreed)
+        if self._leads and (found.put or theirs is None):
+            rows = {(_KIND, name): value for name, value in found.put.items()}
+            await self._rows.save(_DEVICE, {_BEGUN: "", **rows})
+        await asyncio.to_thread(self._bring, text, found, agreed)
+        self._use(found.taken)
+        return bool(found.taken)
+
+    def _judged(
+        self, ours: Mapping[str, str], theirs: Mapping[str, str] | None, agreed: Mapping[str, str]
+    ) -> Differing:
+        known, found = theirs or {}, Differing(after=dict(agreed))
         for name in {*ours, *known, *agreed}:
             gone = None if theirs is None or name not in agreed else ""
             there = text_mark(known[name]) if name in known else gone
@@ -68,26 +88,22 @@ class SecretFollower:
             side = judge(here, agreed.get(name), there)
             if side == "ours" and not self._leads:
                 continue
-            value = known.get(name) if side == "theirs" else ours.get(name)
+            value = (known if side == "theirs" else ours).get(name)
             if side != "both":
-                (taken if side == "theirs" else put)[name] = value
-            after[name] = "" if value is None else text_mark(value)
-        if self._leads and (put or theirs is None):
-            await self._rows.save(_DEVICE, {_BEGUN: "", **{(_KIND, n): v for n, v in put.items()}})
-        await asyncio.to_thread(self._bring, text, taken, agreed, after)
-        self._use(taken)
-        return bool(taken)
+                (found.taken if side == "theirs" else found.put)[name] = value
+            found.after[name] = "" if value is None else text_mark(value)
+        return found
 
     async def _theirs(self) -> dict[str, str] | None:
         """The database's; None: it never had any, or was restored without."""
         rows = dict(await self._rows.load(_DEVICE))
         if _BEGUN not in rows:
             return None
-        of_bots = {name: value for (kind, name), value in rows.items() if kind == _KIND}
-        return {name: of_bots[name] for name in self._followed(of_bots)}
+        kept = {name: value for (kind, name), value in rows.items() if kind == _KIND}
+        return {name: kept[name] for name in self._followed(kept)}
 
     def _here(self) -> tuple[str, dict[str, str], dict[str, str]]:
-        """The text of moot.env, its secrets of bots, and the marks agreed on."""
+        """The text of moot.env, those of its secrets that follow, and the marks agreed on."""
         text = read(self._file) or ""
         said, agreed = parse_env(text, str(self._file)), agreed_in(self._agreed)
         return (
@@ -97,22 +113,16 @@ class SecretFollower:
         )
 
     def _followed(self, names: Iterable[str]) -> list[str]:
-        """Those of platforms, SLACK_... and others, that the environment itself does not say."""
-        return [n for n in names if n.partition("_")[0].lower() in SPECS and n not in self._own]
+        """Those that the page may write and the environment itself does not say."""
+        return [name for name in names if _is_the_pages(name) and name not in self._own]
 
-    def _bring(
-        self,
-        text: str,
-        taken: Mapping[str, str | None],
-        agreed: Mapping[str, str],
-        after: Mapping[str, str],
-    ) -> None:
-        if taken:
-            new = set_values(text, taken)
+    def _bring(self, text: str, found: Differing, agreed: Mapping[str, str]) -> None:
+        if found.taken:
+            new = set_values(text, found.taken)
             write_all([File(self._file, new, text or None, mode=MODE)])
-            log.info("settings.secrets_followed", file=str(self._file), names=sorted(taken))
-        if after != agreed:
-            note_agreed(self._agreed, after)
+            log.info("settings.secrets_followed", file=str(self._file), names=sorted(found.taken))
+        if found.after != agreed:
+            note_agreed(self._agreed, found.after)
 
     def _use(self, taken: Mapping[str, str | None]) -> None:
         self._known.learn(value for value in taken.values() if value)
@@ -121,6 +131,11 @@ class SecretFollower:
                 self._known.environment.pop(name, None)
             else:
                 self._known.environment[name] = value
+
+
+def _is_the_pages(name: str) -> bool:
+    """True for a platform's, e.g. SLACK_BOT_TOKEN, and a key of an agent."""
+    return name.partition("_")[0].lower() in SPECS or name.endswith(LOGIN_ENDS)
 
 
 def _said(file: Path) -> Mapping[str, str]:
