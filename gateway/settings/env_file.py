@@ -18,6 +18,7 @@ NAME = "moot.env"
 LOGIN_ENDS = ("_API_KEY", "_AUTH_TOKEN", "_OAUTH_TOKEN")
 """The ends of variables by which agents log in."""
 
+AGREED = "variables.json"  # in the data directory: see gateway/settings/editing/secrets.py
 _PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ")
 _LINE = re.compile(r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)=(.*)")
 _NAME = re.compile(r"(?:export\s+)?[A-Za-z_][A-Za-z0-9_]*")

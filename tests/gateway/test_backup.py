@@ -529,6 +529,8 @@ async def test_a_back_up_without_secrets_has_none_of_moot_toml_and_of_the_bots(
         kept.mkdir(parents=True)
         (kept / "webhook_secret").write_text("canary-2-b7e6")
         (kept / "history.json").write_text('{"webhooks": ["http://here/canary-2-b7e6"], "at": 7}')
+        digests = tmp_path / "data" / "variables.json"
+        digests.write_text('{"DISCORD_TOKEN": "canary-3-c5d4"}')
         told = await moot(tmp_path, "backup", "bare.tar.gz")
         await moot(tmp_path, "backup", "--with-secrets", "all.tar.gz")
     with tarfile.open(tmp_path / "bare.tar.gz") as archive:

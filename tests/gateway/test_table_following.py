@@ -363,3 +363,20 @@ async def test_a_moot_env_with_a_mistake_is_told_of_and_left_alone(
     assert [line["event"] for line in logs] == ["settings.not_followed"]
     assert "a-token" not in str(logs)
     assert second.env.read_text() == "no line of it\n"
+
+
+async def test_a_file_that_was_lost_takes_nothing_away(machines: tuple[Machine, Machine]) -> None:
+    first, second = machines
+    first.file.write_text(BOT)
+    first.keep("DISCORD_TOKEN=a-token\n")
+    first.start()
+    second.start(leads=False)
+    for machine in machines:
+        await machine.bots()
+    second.env.unlink()
+    second.file.unlink()
+    second.start()
+    assert await second.bots() == ["discord: ada"]
+    assert written(second) == {"DISCORD_TOKEN": "a-token"}
+    assert second.file.exists()
+    assert await first.bots() == ["discord: ada"]

@@ -206,8 +206,8 @@ class TableFollower:
 
     def _here(self) -> Here:
         try:
-            agreed = agreed_in(self._agreed)
             text = read(self._file)
+            agreed = {} if text is None else agreed_in(self._agreed)  # a file that was lost
             return Here(text, Side.of(tomllib.loads(text or ""), FOLLOWED), agreed)
         except (ConfigError, OSError, ValueError) as error:
             return Here(None, Side(faults={"": _reason(error)}), {})

@@ -19,12 +19,11 @@ from contract.errors import ConfigError
 from contract.values import dataclass
 from gateway.settings.editing.agreeing import agreed_in, judge, note_agreed
 from gateway.settings.editing.files import File, read, write_all
-from gateway.settings.env_file import LOGIN_ENDS, parse_env, set_values
+from gateway.settings.env_file import AGREED, LOGIN_ENDS, parse_env, set_values
 from gateway.settings.personas.files import text_mark
 
 log = structlog.stdlib.get_logger("moot.settings")
 
-AGREED = "variables.json"  # in the data directory
 MODE = 0o600
 _DEVICE, _KIND = "", "variable"
 _BEGUN = "", ""  # name and value of the row that says that the others are known
@@ -104,8 +103,10 @@ class SecretFollower:
 
     def _here(self) -> tuple[str, dict[str, str], dict[str, str]]:
         """The text of moot.env, those of its secrets that follow, and the marks agreed on."""
-        text = read(self._file) or ""
-        said, agreed = parse_env(text, str(self._file)), agreed_in(self._agreed)
+        found = read(self._file)
+        text = found or ""
+        said = parse_env(text, str(self._file))
+        agreed = {} if found is None else agreed_in(self._agreed)  # a file that was lost
         return (
             text,
             {name: said[name] for name in self._followed(said) if said[name]},
