@@ -17,7 +17,8 @@ def find_in_states(connection: Connection, plan: ErasurePlan, ids: Iterable[str]
     what is known of their devices away."""
     names = frozenset(one.partition(":")[2] for one in ids)
     told = or_(*(bot_states.c.value.contains(one, autoescape=True) for one in sorted(names)))
-    for row in connection.execute(select(bot_states).where(told)):
+    of_bots = bot_states.c.bot != ""  # the gateway's own is a copy of its configuration
+    for row in connection.execute(select(bot_states).where(told, of_bots)):
         value = json.loads(row.value)
         if (left := _without(value, names)) != value:
             changed = {"value": json.dumps(left, separators=(",", ":"), ensure_ascii=False)}

@@ -231,6 +231,15 @@ async def test_what_bots_keep_of_a_person_goes_and_the_rest_can_be_read(store: S
     }
 
 
+async def test_the_copy_of_the_configuration_stays_as_it_is(store: Store) -> None:
+    kept = json.dumps({"bots": [{"personas": ["andi"]}], "access": {"people": [ANDI]}})
+    row = {"bot": "", "name": "moot.toml", "value": kept}
+    await store.write(lambda c: c.execute(insert(bot_states), row))
+    await erased(store)
+    [found] = await store.read(lambda c: c.execute(select(bot_states)).all())
+    assert found.value == kept
+
+
 def grep(folder: Path, words: list[str]) -> list[str]:
     every = b"\0".join(p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file())
     return [word for word in words if word.encode() in every]
