@@ -1,38 +1,70 @@
-"""Many who wait for the loop at once, let through a few at a time."""
+"""The terminals' share of each turn of the loop, so that what comes from outside has its own."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from time import thread_time
+from typing import Literal
+from weakref import WeakKeyDictionary
+
+SHARE_S = 0.003  # processor time of a turn; whoever begins within it may take a slice more
 
 
 class Turnstile:
-    """Lets `at_once` pass in a turn of the loop, in the order in which they came: each goes on with
-    a millisecond or two of work, and all together would hold up whoever else waits."""
+    """Lets the work of many terminals pass, for a few milliseconds in each turn of the loop.
 
-    def __init__(self, at_once: int) -> None:
-        self._at_once = at_once
-        self._passed = 0  # in this turn of the loop
-        self._waiting: deque[Callable[[], object]] = deque()
+    What a hundred of them do at the same moment would else all fall into one turn of it, and a
+    request that arrives meanwhile waits for them all. They pass in the order in which they came.
+    """
 
-    def let(self, go: Callable[[], object]) -> None:
-        """Call `go`, now or in a later turn of the loop."""
-        if self._passed == 0:
-            asyncio.get_running_loop().call_soon(self._turn)
-        if self._passed < self._at_once:
-            self._passed += 1
-            go()
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._until: float | None = None  # this turn's share; None: nobody has passed in it
+        self._waiting: deque[Callable[[], None]] = deque()
+
+    def call(self, work: Callable[[], None]) -> None:
+        """Do it now if there is time in this turn of the loop, else in one of the next."""
+        if not self._waiting and self._opens():
+            work()
         else:
-            self._waiting.append(go)
+            self._waiting.append(work)
 
-    async def wait(self) -> None:
-        """Pass."""
-        passed = asyncio.get_running_loop().create_future()
-        self.let(lambda: None if passed.done() else passed.set_result(None))
-        await passed
+    async def through(self) -> None:
+        """Wait for a turn of the loop in which there is time: all that is left of it."""
+        if not self._waiting and self._opens():
+            self._until = 0.0
+            return
+        waiting = self._loop.create_future()
 
-    def _turn(self) -> None:
-        self._passed = 0
-        for _ in range(min(self._at_once, len(self._waiting))):
-            self.let(self._waiting.popleft())
+        def wake() -> None:
+            if not waiting.done():  # else it was cancelled
+                waiting.set_result(None)
+                self._until = 0.0
+
+        self._waiting.append(wake)
+        await waiting
+
+    def _opens(self) -> bool:
+        now = thread_time()
+        if self._until is None:
+            self._until = now + SHARE_S
+            self._loop.call_soon(self._next)
+        return now < self._until
+
+    def _next(self) -> None:
+        """The next turn of the loop."""
+        self._until = None
+        while self._waiting and self._opens():
+            self._waiting.popleft()()
+
+
+_of: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, Turnstile]] = WeakKeyDictionary()
+
+
+def turnstile(kind: Literal["output", "screens"]) -> Turnstile:
+    """The running loop's: programs whose output is not read stand still, so that need not wait for
+    what is made of it."""
+    of_loop = _of.setdefault(asyncio.get_running_loop(), {})
+    return of_loop.get(kind) or of_loop.setdefault(kind, Turnstile())

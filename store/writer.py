@@ -12,7 +12,7 @@ from uuid import uuid4
 import structlog
 from sqlalchemy import Connection
 
-from contract.turnstile import Turnstile
+from contract.crowd import Turnstile
 from contract.values import dataclass
 from store.health import StoreHealth, StoreRefusal
 from store.patience import Patience, patience, wait_s

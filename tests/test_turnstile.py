@@ -1,44 +1,72 @@
-"""A turnstile lets a few through in each turn of the loop."""
-
-from __future__ import annotations
+"""Many that wake at the same moment leave room for what comes from outside."""
 
 import asyncio
+import time
 from functools import partial
 
-from contract.turnstile import Turnstile
+from contract.turnstile import SHARE_S, turnstile
 
 
-async def test_a_few_pass_in_each_turn_of_the_loop_in_their_order() -> None:
-    turnstile, passed, turns = Turnstile(3), list[int](), list[int]()
-    for number in range(8):
-        turnstile.let(partial(passed.append, number))
-    while len(passed) < 8:
-        turns.append(len(passed))
-        await asyncio.sleep(0)
-    assert passed == list(range(8))
-    assert turns == [3, 6]
+def work_for(seconds: float) -> None:
+    """Take so much of the processor."""
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
 
 
-async def test_whoever_comes_while_others_wait_passes_after_them() -> None:
-    turnstile, passed = Turnstile(1), list[str]()
+async def test_one_passes_in_each_turn_of_the_loop() -> None:
+    passed: list[str] = []
+    loop = asyncio.get_running_loop()
 
-    async def go(name: str) -> None:
-        await turnstile.wait()
+    async def pass_through(name: str) -> None:
+        await turnstile("screens").through()
         passed.append(name)
 
-    async with asyncio.timeout(30), asyncio.TaskGroup() as group:
-        for name in "abc":
-            group.create_task(go(name))
-        await asyncio.sleep(0)
-        group.create_task(go("d"))
-    assert passed == ["a", "b", "c", "d"]
+    def turn() -> None:
+        passed.append("|")
+        if len(passed) < 40:
+            loop.call_soon(turn)
 
-
-async def test_one_who_gave_up_keeps_nobody_waiting() -> None:
-    turnstile = Turnstile(1)
-    first, second, third = (asyncio.create_task(turnstile.wait()) for _ in range(3))
+    tasks = [asyncio.create_task(pass_through(name)) for name in "abcde"]
+    loop.call_soon(turn)
     await asyncio.sleep(0)
-    second.cancel()
-    async with asyncio.timeout(30):
-        await asyncio.gather(first, third)
-    assert second.cancelled()
+    tasks[2].cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    told = "".join(passed)
+    assert [name for name in told if name != "|"] == ["a", "b", "d", "e"]
+    assert all("|" in told[told.index(a) : told.index(b)] for a, b in ("ab", "bd", "de"))
+    await asyncio.gather(*map(pass_through, "fg"))
+    assert passed.index("f") < passed.index("g")
+
+
+async def test_work_that_takes_the_whole_share_leaves_the_turn_to_others() -> None:
+    done: list[str] = []
+    loop = asyncio.get_running_loop()
+
+    def work(name: str) -> None:
+        work_for(2 * SHARE_S)
+        done.append(name)
+
+    def turn() -> None:
+        done.append("|")
+        if "c" not in done:
+            loop.call_soon(turn)
+
+    loop.call_soon(turn)
+    await asyncio.sleep(0)
+    for name in "abc":
+        turnstile("screens").call(partial(work, name))
+    assert done == ["|", "a"]  # there is time: it need not wait
+    while "c" not in done:
+        await asyncio.sleep(0)
+    assert [name for name in done if name != "|"] == ["a", "b", "c"]
+    assert all("|" in done[done.index(one) + 1 : done.index(two)] for one, two in ("ab", "bc"))
+
+
+async def test_who_waits_is_before_who_comes() -> None:
+    done: list[str] = []
+    turnstile("screens").call(lambda: work_for(2 * SHARE_S))
+    turnstile("screens").call(lambda: done.append("waits"))
+    turnstile("screens").call(lambda: done.append("comes"))
+    await turnstile("screens").through()
+    assert done == ["waits", "comes"]

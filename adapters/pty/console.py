@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from adapters.pty.terminal import PtyClosed, Terminal
-from adapters.pty.turnstile import turnstile
 from adapters.screen.screen import Screen
 from adapters.screen.signals import Signal, Signals
 from adapters.turn_events import State
+from contract.turnstile import turnstile
 
 SLICE_BYTES = 4_096  # 1 to 3 ms of drawing, if it is the output of a sane program
 

@@ -26,7 +26,7 @@ import structlog
 
 from adapters.pty.open_files import OPEN_FILES
 from adapters.pty.process_tree import BECOME, PYTHON, ask_to_end, end_younger, kept, kill, lifeline
-from adapters.pty.turnstile import turnstile
+from contract.turnstile import turnstile
 from contract.values import dataclass
 
 

@@ -13,8 +13,8 @@ import structlog
 
 from bots.kit.recent import Recent
 from contract.chat import stands
+from contract.crowd import Turnstile
 from contract.language import speaking
-from contract.turnstile import Turnstile
 from contract.values import dataclass
 from contract.work import Work
 from gateway.core.ledger import SessionKey, Turn

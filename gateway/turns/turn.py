@@ -13,9 +13,9 @@ import structlog
 
 from composer.header import untyped
 from contract.agent import Answer
+from contract.crowd import Turnstile
 from contract.errors import AgentError, AgentFault, MachineLost
 from contract.language import later, phrase, say
-from contract.turnstile import Turnstile
 from contract.values import dataclass
 from gateway.access.visibility import Asked, Visibility
 from gateway.core.ledger import Turn
