@@ -1,4 +1,4 @@
-"""The terminals' share of each turn of the loop, so that what comes from outside has its own."""
+"""A share of each turn of the loop, so that what comes from outside has its own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SHARE_S = 0.003  # processor time of a turn; whoever begins within it may take a
 
 
 class Turnstile:
-    """Lets the work of many terminals pass, for a few milliseconds in each turn of the loop.
+    """Lets the work of many pass, for a few milliseconds in each turn of the loop.
 
     What a hundred of them do at the same moment would else all fall into one turn of it, and a
     request that arrives meanwhile waits for them all. They pass in the order in which they came.
@@ -31,20 +31,21 @@ class Turnstile:
         else:
             self._waiting.append(work)
 
+    def let(self, go: Callable[[], None]) -> None:
+        """Call what wakes somebody, in a turn of the loop in which there is time: all that is left
+        of it is for them."""
+
+        def work() -> None:
+            go()
+            self._until = 0.0
+
+        self.call(work)
+
     async def through(self) -> None:
         """Wait for a turn of the loop in which there is time: all that is left of it."""
-        if not self._waiting and self._opens():
-            self._until = 0.0
-            return
-        waiting = self._loop.create_future()
-
-        def wake() -> None:
-            if not waiting.done():  # else it was cancelled
-                waiting.set_result(None)
-                self._until = 0.0
-
-        self._waiting.append(wake)
-        await waiting
+        passed: asyncio.Future[None] = self._loop.create_future()
+        self.let(lambda: None if passed.done() else passed.set_result(None))
+        await passed
 
     def _opens(self) -> bool:
         now = thread_time()
@@ -63,7 +64,7 @@ class Turnstile:
 _of: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, Turnstile]] = WeakKeyDictionary()
 
 
-def turnstile(kind: Literal["output", "screens"]) -> Turnstile:
+def turnstile(kind: Literal["output", "screens", "turns"]) -> Turnstile:
     """The running loop's: programs whose output is not read stand still, so that need not wait for
     what is made of it."""
     of_loop = _of.setdefault(asyncio.get_running_loop(), {})

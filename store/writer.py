@@ -12,7 +12,7 @@ from uuid import uuid4
 import structlog
 from sqlalchemy import Connection
 
-from contract.crowd import Turnstile
+from contract.turnstile import turnstile
 from contract.values import dataclass
 from store.health import StoreHealth, StoreRefusal
 from store.patience import Patience, patience, wait_s
@@ -24,7 +24,6 @@ Work = Callable[[Connection], T]
 
 LATER_S = 0.5  # most turns write something else before
 AT_ONCE = 256  # works in a commit
-TOLD_AT_ONCE = 6  # of their callers, in a turn of the loop
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 1.0  # between tries of what is held
 
 
@@ -97,7 +96,6 @@ class Writer:
         self._jobs: asyncio.Queue[_Job] = asyncio.Queue()
         self._held: list[_Commit] = []
         self._later: list[_Job] = []
-        self._told = Turnstile(TOLD_AT_ONCE)
         self._hurrying: asyncio.TimerHandle | None = None
         self._pause_s = FIRST_PAUSE_S
 
@@ -181,7 +179,7 @@ class Writer:
         self._pause_s = FIRST_PAUSE_S
         self._wrote()
         for job, result in zip(commit.jobs, results, strict=True):
-            self._told.let(partial(self._tell, job, result))
+            turnstile("turns").let(partial(self._tell, job, result))
         return True
 
     def _tell(self, job: _Job, result: Any) -> None:

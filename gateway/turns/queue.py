@@ -13,8 +13,8 @@ import structlog
 
 from bots.kit.recent import Recent
 from contract.chat import stands
-from contract.crowd import Turnstile
 from contract.language import speaking
+from contract.turnstile import turnstile
 from contract.values import dataclass
 from contract.work import Work
 from gateway.core.ledger import SessionKey, Turn
@@ -34,7 +34,6 @@ log = structlog.stdlib.get_logger("moot.rooms")
 # While more messages than this are on their way to the disk, no turn begins for a while: platforms
 # want each acknowledged within seconds, and an agent takes its time anyway.
 _CROWD, _CROWD_S, _LOOK_S = 20, 1.5, 0.05
-BEGUN_AT_ONCE = 6  # sessions, in a turn of the loop
 _REMEMBERED = 1_000  # turns that ended
 
 
@@ -97,7 +96,6 @@ class TurnQueues:
         self._begun: set[str] = set()  # ids of turns that wait or run
         self._ended: Recent[str, None] = Recent(_REMEMBERED)
         self._taking_up = False
-        self._began = Turnstile(BEGUN_AT_ONCE)
         self.coming = 0  # messages on their way to the disk
         self.stopping = False  # no turn begins any more; what waits is on disk
 
@@ -164,7 +162,7 @@ class TurnQueues:
         """Take a session's turns one after the other until there are none."""
         if self.coming > _CROWD:
             await self._let_pass()
-        await self._began.wait()
+        await turnstile("turns").through()
         while queue.waiting and not self.stopping:
             queue.current = run = queue.waiting.popleft()
             with self._contexts.take(run.turn):

@@ -13,9 +13,9 @@ import structlog
 
 from composer.header import untyped
 from contract.agent import Answer
-from contract.crowd import Turnstile
 from contract.errors import AgentError, AgentFault, MachineLost
 from contract.language import later, phrase, say
+from contract.turnstile import turnstile
 from contract.values import dataclass
 from gateway.access.visibility import Asked, Visibility
 from gateway.core.ledger import Turn
@@ -38,7 +38,6 @@ FULL_HOUSE = phrase("waits for a free session")
 AGAIN = phrase("I was cut off. I begin again.")
 CUT_OFF = later("I was cut off twice while I worked on this: ask again if it is still wanted.")
 MOST_ATTEMPTS = 2
-ANSWERED_AT_ONCE = 6  # go on in a turn of the loop
 CRASHED = phrase("⚠️ Something broke on my side. The administrator finds turn {turn} in the log.")
 
 
@@ -76,7 +75,6 @@ class AgentCaller:
         self._delivery = delivery
         self._progress = progress
         self._timeout_s = timeout_s
-        self._answered = Turnstile(ANSWERED_AT_ONCE)
 
     async def call(
         self, run: TurnRun, persona: Persona, session: LiveSession, withdrawn: Collection[str]
@@ -178,7 +176,7 @@ class AgentCaller:
                         minutes=f"{self._timeout_s / 60:g}",
                     )
                     answer, fault = Answer(_failure(AgentError("timeout", line))), "timeout"
-                await self._answered.wait()
+                await turnstile("turns").through()
                 answer = self._delivery.redactor.clean(answer)
         seconds = time.perf_counter() - began_at
         self._accounting.took(turn, person, program.name, answer.usage, seconds)

@@ -16,7 +16,6 @@ from store.database import Store, StoreError
 from store.gateway_schema import metadata
 from store.schema import rooms
 from store.versions import HEAD
-from store.writer import TOLD_AT_ONCE
 from tests.conftest import NewUrl
 
 
@@ -98,7 +97,7 @@ async def test_small_writes_are_of_one_commit_although_others_have_their_turn(ur
         assert set(seen) <= {1, 6}
 
 
-async def test_those_who_share_a_commit_go_on_a_few_in_a_turn_of_the_loop(url: str) -> None:
+async def test_those_who_share_a_commit_go_on_one_in_a_turn_of_the_loop(url: str) -> None:
     turn, awake = 0, list[int]()
     loop = asyncio.get_running_loop()
 
@@ -117,7 +116,7 @@ async def test_those_who_share_a_commit_go_on_a_few_in_a_turn_of_the_loop(url: s
             group.create_task(write(store))
         count()
     assert len(awake) == 40
-    assert max(Counter(awake).values()) <= TOLD_AT_ONCE
+    assert max(Counter(awake).values()) == 1
 
 
 @pytest.mark.parametrize("small", [False, True])
