@@ -192,11 +192,11 @@ class SqlLedger(SqlSessions, SqlPosts):
     async def running(
         self, turn: Turn, header: str, record: dict[str, Any], now: datetime, *, later: bool
     ) -> Turn:
-        """The agent is about to be asked, which is on disk when this returns: who asks again after
+        """The agent is about to be asked, which is written when this returns: who asks again after
         a crash says so. later: only soon, but before anything else of the turn."""
         changed = entered(replace(turn, header=header, record=record), "running", now)
-        if not later:
-            await self._store.write(partial(save, turn=changed), small=True)
+        if not later:  # on disk half a second later, in which a program does little
+            await self._store.write(partial(save, turn=changed), small=True, synced=False)
             return changed
         self._begun[turn.id] = changed
         written = self._store.write_later(partial(self._save_begun, turn_id=turn.id))
