@@ -19,7 +19,10 @@ class Turnstile:
     request that arrives meanwhile waits for them all. They pass in the order in which they came.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, at_once: int = 1) -> None:
+        """at_once: so many are woken in a turn, who then go on."""
+        self._at_once = at_once
+        self._woken = 0  # in this turn
         self._loop = asyncio.get_running_loop()
         self._until: float | None = None  # this turn's share; None: nobody has passed in it
         self._waiting: deque[Callable[[], None]] = deque()
@@ -32,17 +35,19 @@ class Turnstile:
             self._waiting.append(work)
 
     def let(self, go: Callable[[], None]) -> None:
-        """Call what wakes somebody, in a turn of the loop in which there is time: all that is left
-        of it is for them."""
+        """Call what wakes somebody, in a turn of the loop in which there is time. Once as many are
+        woken as may be at once, all that is left of it is for them."""
 
         def work() -> None:
             go()
-            self._until = 0.0
+            self._woken += 1
+            if self._woken >= self._at_once:
+                self._until = 0.0
 
         self.call(work)
 
     async def through(self) -> None:
-        """Wait for a turn of the loop in which there is time: all that is left of it."""
+        """Wait for a turn of the loop in which there is time, to go on in it."""
         passed: asyncio.Future[None] = self._loop.create_future()
         self.let(lambda: None if passed.done() else passed.set_result(None))
         await passed
@@ -56,16 +61,18 @@ class Turnstile:
 
     def _next(self) -> None:
         """The next turn of the loop."""
-        self._until = None
+        self._until, self._woken = None, 0
         while self._waiting and self._opens():
             self._waiting.popleft()()
 
 
+Kind = Literal["output", "screens", "turns"]
+_AT_ONCE: dict[Kind, int] = {"turns": 6}  # they share their next commit
 _of: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, Turnstile]] = WeakKeyDictionary()
 
 
-def turnstile(kind: Literal["output", "screens", "turns"]) -> Turnstile:
+def turnstile(kind: Kind) -> Turnstile:
     """The running loop's: programs whose output is not read stand still, so that need not wait for
     what is made of it."""
     of_loop = _of.setdefault(asyncio.get_running_loop(), {})
-    return of_loop.get(kind) or of_loop.setdefault(kind, Turnstile())
+    return of_loop.get(kind) or of_loop.setdefault(kind, Turnstile(_AT_ONCE.get(kind, 1)))

@@ -97,7 +97,7 @@ async def test_small_writes_are_of_one_commit_although_others_have_their_turn(ur
         assert set(seen) <= {1, 6}
 
 
-async def test_those_who_share_a_commit_go_on_one_in_a_turn_of_the_loop(url: str) -> None:
+async def test_those_who_share_a_commit_go_on_a_few_in_a_turn_of_the_loop(url: str) -> None:
     turn, awake = 0, list[int]()
     loop = asyncio.get_running_loop()
 
@@ -116,7 +116,7 @@ async def test_those_who_share_a_commit_go_on_one_in_a_turn_of_the_loop(url: str
             group.create_task(write(store))
         count()
     assert len(awake) == 40
-    assert max(Counter(awake).values()) == 1
+    assert max(Counter(awake).values()) <= 6
 
 
 @pytest.mark.parametrize("small", [False, True])
