@@ -37,6 +37,7 @@ log = structlog.stdlib.get_logger("moot.turn")
 FULL_HOUSE = phrase("waits for a free session")
 AGAIN = phrase("I was cut off. I begin again.")
 CUT_OFF = later("I was cut off twice while I worked on this: ask again if it is still wanted.")
+WORDLESS = "(The agent ended its turn without a word.)"
 MOST_ATTEMPTS = 2
 CRASHED = phrase("⚠️ Something broke on my side. The administrator finds turn {turn} in the log.")
 
@@ -162,8 +163,7 @@ class AgentCaller:
                 try:
                     async with asyncio.timeout(self._timeout_s):
                         answer = await session.agent.ask(prompt.text, reply)
-                    text = untyped(answer.text) or "(The agent ended its turn without a word.)"
-                    answer = replace(answer, text=text)
+                    answer = replace(answer, text=untyped(answer.text) or WORDLESS)
                 except MachineLost as lost:
                     if turn.attempt < MOST_ATTEMPTS:
                         raise
