@@ -72,7 +72,7 @@ _of: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, Turnstile]] = WeakKe
 
 
 def turnstile(kind: Kind) -> Turnstile:
-    """The running loop's: programs whose output is not read stand still, so that need not wait for
-    what is made of it."""
+    """The running loop's. Programs whose output is not read stand still, so that need not wait for
+    what is made of it; "turns" is for whoever goes on with a turn."""
     of_loop = _of.setdefault(asyncio.get_running_loop(), {})
     return of_loop.get(kind) or of_loop.setdefault(kind, Turnstile(_AT_ONCE.get(kind, 1)))

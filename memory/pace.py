@@ -29,12 +29,12 @@ class LearningPace:
         self._line = asyncio.Lock()  # first come, first served
         self._next_at = 0.0
 
-    async def begin(self, *, rested: bool = False) -> None:
+    async def begin(self, since: float | None = None) -> None:
         """Return when it is this room's time: at the latest when its patience is over, and those
-        before it have had theirs. rested: it has waited for turns that follow already."""
-        await asyncio.sleep(0.0 if rested else self._after_s)
+        before it have had theirs. since: it has waited from then on, by the loop's clock."""
+        await asyncio.sleep(self._after_s)
         loop = asyncio.get_running_loop()
-        until = loop.time() + self._patience_s
+        until = (loop.time() if since is None else since) + self._patience_s
         async with self._line:
             await asyncio.sleep(max(self._next_at - loop.time(), 0.0))
             while self._busy() or await self._lags() or self._busy():

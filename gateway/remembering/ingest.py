@@ -26,7 +26,8 @@ class MemoryIngest:
     """Feeds the layers in the background. extraction, recall: None when there is none. pace: rooms
     take in what was said one after the other, when there is time; None: each at once.
 
-    waiting: the scopes in which something was said that is not taken in yet.
+    waiting: the scopes in which something was said that is not taken in yet, and since when by the
+    loop's clock.
     """
 
     def __init__(
@@ -45,7 +46,7 @@ class MemoryIngest:
         self._spawn = spawn
         self._pace = pace
         self._heard_s = heard_s
-        self.waiting = set[str]()
+        self.waiting = dict[str, float]()
         self._hears = asyncio.Event()
 
     def begin(self) -> None:
@@ -57,7 +58,7 @@ class MemoryIngest:
 
     def heard(self, scope: str) -> None:
         """Something was said: it is taken in a little later."""
-        self.waiting.add(scope)
+        self.waiting.setdefault(scope, asyncio.get_running_loop().time())
         self._hears.set()
 
     async def run(self) -> None:
@@ -67,7 +68,10 @@ class MemoryIngest:
             await asyncio.sleep(self._heard_s)
             self._hears.clear()
             while self.waiting:
-                scope = self.waiting.pop()
+                scope, since = next(iter(self.waiting.items()))
+                if self._pace is not None:
+                    await self._pace.begin(since + self._heard_s)
+                self.waiting.pop(scope, None)
                 self._spawn(_guarded(self._take_in(scope)), f"memory hears {scope}")
 
     def changed(self, message: StoredMessage) -> None:
@@ -76,8 +80,6 @@ class MemoryIngest:
         self._spawn(_guarded(work), f"memory follows message {message.seq}")
 
     async def _take_in(self, scope: str) -> None:
-        if self._pace is not None:
-            await self._pace.begin(rested=True)
         if self._messages.learns:
             await self._messages.run(scope)
         if self._extraction is not None:

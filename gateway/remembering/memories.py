@@ -114,9 +114,7 @@ class Memories:
         )
         self.extraction = self._extraction(table, clock)
         self.episodes = self._episodes(parts)
-        after_s = learning.learn_after_s
-        pace = LearningPace(learning.busy, after_s) if after_s else None
-        self.layers = self._layers(table, parts, learning, pace)
+        self.layers = self._layers(table, parts, learning)
 
         self._parts = parts
 
@@ -126,7 +124,7 @@ class Memories:
             self.extraction,
             self.recall,
             learning.spawn,
-            pace=pace,
+            pace=LearningPace(learning.busy) if learning.learn_after_s else None,
             heard_s=learning.heard_s,
         )
         # Agents ask by their tools
@@ -150,11 +148,7 @@ class Memories:
         return MemoryCommands(self.store, self.slices, self.recall, clock, settled)
 
     def _layers(
-        self,
-        table: MemoryTable,
-        parts: MemoryParts,
-        learning: BackgroundLearning,
-        pace: LearningPace | None,
+        self, table: MemoryTable, parts: MemoryParts, learning: BackgroundLearning
     ) -> Layers:
         """The layers that give something before a turn, and those that learn from it, in order."""
         store, clock = parts.store, parts.clock
@@ -171,6 +165,7 @@ class Memories:
         learners: list[Learner | None] = [
             messages, self.extraction, insights, self.episodes, observer,
         ]  # fmt: skip
+        after_s = learning.learn_after_s
         return Layers(
             store,
             _present(sources),
@@ -179,7 +174,7 @@ class Memories:
             learning.spawn,
             learning.learned,
             about=learning.about,
-            pace=pace,
+            pace=LearningPace(learning.busy, after_s) if after_s else None,
         )
 
     def _extraction(self, table: MemoryTable, clock: Callable[[], datetime]) -> Extraction | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from datetime import UTC
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,10 @@ import pytest
 from contract.briefing import Budget
 from contract.chat import Deleted, Edited
 from contract.errors import ModelError
+from gateway.remembering.ingest import MemoryIngest
 from gateway.remembering.memories import BackgroundLearning, Memories, MemoryParts
 from gateway.settings.tables import MemoryTable
+from memory.pace import LearningPace
 from memory.recall.facts import facts_in
 from tests.doubles.chat import open_chat
 from tests.doubles.index import WordIndex
@@ -141,6 +144,37 @@ async def test_what_people_say_among_themselves_is_taken_in_without_any_turn(
             await chat.say(f"{n}: staging can't have port 5432, which is taken")
             memories.hearing.heard(SCOPE)
         await until(lambda: len(index.entries) == 21)
+        hearing.cancel()
+
+
+async def test_rooms_wait_to_be_taken_in_while_questions_do_and_each_once(tmp_path: Path) -> None:
+    busy, began = True, list[str]()
+    async with open_chat(tmp_path) as chat, asyncio.TaskGroup() as group:
+        memories = Memories(
+            MemoryTable(),
+            MemoryParts(store=chat.store, clock=chat.clock, zone=UTC, budget=Budget()),
+            BackgroundLearning(spawn=lambda work, name: group.create_task(work, name=name)),
+        )
+
+        def spawn(work: Coroutine[Any, Any, None], name: str) -> None:
+            began.append(name)
+            group.create_task(work, name=name)
+
+        pace = LearningPace(lambda: busy, patience_s=3600.0)
+        ingest = MemoryIngest(memories.messages, None, None, spawn, pace=pace, heard_s=0.0)
+        hearing = group.create_task(ingest.run())
+        for _ in range(2):
+            for room in ("room:a", "room:b", SCOPE):
+                ingest.heard(room)
+            await asyncio.sleep(0.1)
+            assert began == []
+        await chat.say("staging can't have port 5432, which is taken")
+        busy = False
+        await until(lambda: len(began) == 3)
+        assert [name.partition(" hears ")[2] for name in began] == ["room:a", "room:b", SCOPE]
+        async with asyncio.timeout(30):
+            while not await chat.facts():
+                await asyncio.sleep(0.01)
         hearing.cancel()
 
 
