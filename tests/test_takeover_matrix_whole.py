@@ -35,7 +35,8 @@ def left(moot: Service) -> set[str]:
 async def kept(url: str) -> dict[tuple[str, str, str], Any]:
     """What the database has: by device, kind and name."""
     async with Store.open(url, read_only=True) as store:
-        rows = await store.read(lambda c: c.execute(select(bot_keys)).all())
+        of_bots = select(bot_keys).where(bot_keys.c.bot != "")
+        rows = await store.read(lambda c: c.execute(of_bots).all())
     return {(row.device, row.kind, row.name): row.value for row in rows}
 
 

@@ -237,6 +237,7 @@ async def test_what_was_changed_while_the_database_was_away_is_in_it_afterwards(
             async with program_at(one.url) as client, client.put(AT, json=body) as response:
                 assert response.status == 503, await response.text()
             server.start()
+            await postgres.new_database(folder)  # it waits until the server answers
             query = select(bot_states.c.value).where(bot_states.c.name == "moot.toml")
             async with Store.open(url, read_only=True) as store, asyncio.timeout(20):
                 while "fake:ann" not in str(await store.read(lambda c: c.execute(query).scalar())):

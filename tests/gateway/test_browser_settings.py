@@ -107,15 +107,17 @@ async def test_a_wrong_id_is_told_beside_its_field(seen: Seen) -> None:
     assert seen.file.read_text() == TOML
 
 
-async def test_a_limit_waits_for_a_restart_and_says_so(seen: Seen) -> None:
+async def test_a_limit_takes_effect_at_once_and_says_so(seen: Seen) -> None:
     page = seen.page
     form = page.get_by_role("form", name="Limits")
     await form.get_by_label("questions a day").first.fill("5")
     await form.get_by_role("button", name="Preview").click()
     dialog = page.get_by_role("dialog", name="What this changes")
-    await expect(dialog).to_contain_text("takes effect when Moot is started again: limits.")
+    await expect(dialog).to_contain_text("The limits take effect at once.")
+    await expect(dialog).not_to_contain_text("Moot is started again")
     await dialog.get_by_role("button", name="Save").click()
-    await expect(page.locator("#admin")).to_contain_text("Start Moot again")
+    await expect(dialog).to_have_count(0)
+    await expect(page.locator("#admin")).not_to_contain_text("Start Moot again")
     assert "questions_a_day = 5\n" in seen.file.read_text()
 
 

@@ -70,7 +70,7 @@ export function told(proposal) {
     "div",
     { class: "proposal" },
     changes.length ? h("ul", { class: "effects" }, ...changes) : null,
-    now.length && !changes.length ? note(t("Nobody may do more or less than before.")) : null,
+    now.includes("access") && !changes.length ? note(t("Nobody may do more or less than before.")) : null,
     everybody && others
       ? note(
           count(
@@ -80,7 +80,8 @@ export function told(proposal) {
           ),
         )
       : null,
-    now.length ? note(t("Who may do what takes effect at once.")) : null,
+    now.includes("access") ? note(t("Who may do what takes effect at once.")) : null,
+    now.includes("limits") ? note(t("The limits take effect at once.")) : null,
     restart.length
       ? note(t("This takes effect when Moot is started again: {parts}.", { parts: restart.join(", ") }))
       : null,
