@@ -35,9 +35,12 @@ Given = Mapping[str, Any]
 
 
 @contextmanager
-def numbered(connection: Connection, number: str, epoch: int | None) -> Iterator[None]:
+def numbered(
+    connection: Connection, number: str, epoch: int | None, *, again: bool = False
+) -> Iterator[None]:
     """The block is a transaction that is on disk once: its number is written with the first thing
-    that it writes, in one statement. epoch: in which alone it may be; None: in any.
+    that it writes, in one statement. epoch: in which alone it may be; None: in any. again: it may
+    be on disk, and nothing in the block runs before that is known.
 
     Raises CommittedBefore, LeadLost.
     """
@@ -45,6 +48,8 @@ def numbered(connection: Connection, number: str, epoch: int | None) -> Iterator
     info = connection.info  # also once the connection is lost
     info[_WAITS] = given if epoch is None else given | {_EPOCH.key: epoch}
     try:
+        if again:  # what reads first would find what it wrote itself
+            _write_alone(connection)
         yield
     except DBAPIError as error:
         if getattr(error.orig, "sqlstate", None) in _REFUSED:
@@ -65,12 +70,21 @@ def with_number(
     waits = connection.info.get(_WAITS)
     if waits is None or getattr(statement, "is_select", False):
         return statement, many, given
-    del connection.info[_WAITS]
-    new = _NEW_LEADING if _EPOCH.key in waits else _NEW
     if many or not isinstance(statement, UpdateBase):
-        connection.execute(new, waits)
+        _write_alone(connection)
         return statement, many, given
-    return _together(statement, new), (), {**given, **waits}
+    del connection.info[_WAITS]
+    return _together(statement, _new(waits)), (), {**given, **waits}
+
+
+def _write_alone(connection: Connection) -> None:
+    """Write the number that waits; a transaction that has the same is waited for."""
+    waits = connection.info.pop(_WAITS)
+    connection.execute(_new(waits), waits)
+
+
+def _new(waits: Given) -> Any:
+    return _NEW_LEADING if _EPOCH.key in waits else _NEW
 
 
 @lru_cache(64)  # of the statements that there are

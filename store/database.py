@@ -10,9 +10,9 @@ from __future__ import annotations
 import asyncio
 import time
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Awaitable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,13 +39,16 @@ from store.leading import Lead, living_leader
 from store.opening import opening_fault, parsed_address
 from store.patience import patience, wait_s, waiting
 from store.versions import HEAD, LED, check_current, version_of
-from store.writer import LATER_S, CommitInDoubt, T, Work, Writer
+from store.writer import LATER_S, CommitInDoubt, How, T, Work, Writer
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
 
 log = structlog.stdlib.get_logger("moot.memory")
 
+Numbers = Callable[[Connection], AbstractContextManager[object]]
+
+SURE = How()
 READERS = 2
 ON_LOOP_S = 0.002  # of small works, before others have their turn
 LOOK_S = 0.2  # between tries of a read that waits for the database
@@ -118,13 +121,10 @@ class Store(ABC):
         """Read, and raise what the driver raises."""
 
     @abstractmethod
-    def _transact(
-        self, works: Sequence[Work[Any]], number: str = "", small: bool = False, synced: bool = True
-    ) -> Awaitable[list[Any]]:
+    def _transact(self, works: Sequence[Work[Any]], how: How = SURE) -> Awaitable[list[Any]]:
         """Run works one after the other in a transaction of their own; never two at a time.
 
-        number: the commit's, which a server keeps. small: all of them are, synced: one of them is,
-        see `write`. Raises CommitInDoubt, CommittedBefore.
+        Raises CommitInDoubt, CommittedBefore.
         """
 
     @abstractmethod
@@ -219,16 +219,14 @@ class ThreadStore(Store):
                 connection.rollback()  # the next one sees what was written since
         return await asyncio.get_running_loop().run_in_executor(self._readers, run)
 
-    async def _transact(
-        self, works: Sequence[Work[Any]], number: str = "", small: bool = False, synced: bool = True
-    ) -> list[Any]:
+    async def _transact(self, works: Sequence[Work[Any]], how: How = SURE) -> list[Any]:
         if self._file is not None and identity_of(self._file) != self._opened:
             raise StoreRefusal("away", f"{self._file} was moved, removed or replaced")
         in_thread = partial(asyncio.get_running_loop().run_in_executor, self._thread)
         connection = self._written
-        if connection is None or not small:
+        if connection is None or not how.small:
             return await in_thread(self._write, works)
-        self._log.sync_with(connection, each=synced)
+        self._log.sync_with(connection, each=how.synced)
         if not begun_at_once(connection):
             return await in_thread(self._write, works)
         transaction, results = connection.begin(), []
@@ -242,7 +240,7 @@ class ThreadStore(Store):
         except BaseException:
             transaction.rollback()
             raise
-        if synced:
+        if how.synced:
             await in_thread(commit, transaction)
             self._log.synced()
         else:
@@ -295,11 +293,8 @@ class AsyncStore(Store):
             async with asyncio.timeout(None if cursor else ANSWER_S), engine.connect() as made:
                 return await made.run_sync(work)
 
-    async def _transact(
-        self, works: Sequence[Work[Any]], number: str = "", small: bool = False, synced: bool = True
-    ) -> list[Any]:
-        if self.read_only or self.dialect != "postgresql":
-            number = ""
+    async def _transact(self, works: Sequence[Work[Any]], how: How = SURE) -> list[Any]:
+        number = "" if self.read_only or self.dialect != "postgresql" else how.number
         made: list[Any] = []
         try:
             with self._silent.told():
@@ -307,21 +302,18 @@ class AsyncStore(Store):
                     asyncio.timeout(ANSWER_S if number else None),
                     self._engine.connect() as connection,
                 ):
-                    await connection.run_sync(partial(self._commit, works, number, made))
+                    numbers = self._numbers(number, again=how.again)
+                    await connection.run_sync(partial(_commit, works, numbers, made))
         except (DBAPIError, TimeoutError) as error:
             if not number or not made or refusal_of(error, remote=True) is None:
                 raise
             raise CommitInDoubt(made) from error
         return made
 
-    def _commit(
-        self, works: Sequence[Work[Any]], number: str, made: list[Any], connection: Connection
-    ) -> None:
-        """number: "": it is kept nowhere. made: is given the results, but for the commit."""
+    def _numbers(self, number: str, *, again: bool) -> Numbers:
+        """number: "": it is kept nowhere."""
         epoch = self.lead.epoch if self.lead else None
-        with numbered(connection, number, epoch) if number else nullcontext():
-            made += [work(connection) for work in works]
-        connection.commit()
+        return partial(numbered, number=number, epoch=epoch, again=again) if number else nullcontext
 
     async def _rewrite(self) -> None:
         async with self._engine.connect() as connection:
@@ -330,6 +322,15 @@ class AsyncStore(Store):
 
     async def _close(self) -> None:
         await self._engine.dispose()
+
+
+def _commit(
+    works: Sequence[Work[Any]], numbers: Numbers, made: list[Any], connection: Connection
+) -> None:
+    """made: is given the results, but for the commit."""
+    with numbers(connection):
+        made += [work(connection) for work in works]
+    connection.commit()
 
 
 def _scrub(connection: Connection) -> None:

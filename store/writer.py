@@ -39,6 +39,17 @@ class CommittedBefore(Exception):
     """The commit of this id is on disk."""
 
 
+@dataclass(frozen=True, slots=True)
+class How:
+    """A transaction's number, which a server keeps, and what is known of its works: small: all are,
+    synced: one of them is, see Store.write; again: they may be on disk."""
+
+    number: str = ""
+    small: bool = False
+    synced: bool = True
+    again: bool = False
+
+
 @dataclass(slots=True, eq=False)
 class _Job:
     work: Work[Any]
@@ -63,12 +74,13 @@ class _Commit:
         return [job.work for job in self.jobs]
 
     @property
-    def small(self) -> bool:
-        return all(job.small for job in self.jobs)
-
-    @property
-    def synced(self) -> bool:
-        return any(job.synced for job in self.jobs)
+    def how(self) -> How:
+        return How(
+            self.id,
+            small=all(job.small for job in self.jobs),
+            synced=any(job.synced for job in self.jobs),
+            again=self.results is not None,
+        )
 
 
 class Writer:
@@ -81,14 +93,13 @@ class Writer:
 
     def __init__(
         self,
-        transact: Callable[[Sequence[Work[Any]], str, bool, bool], Awaitable[list[Any]]],
+        transact: Callable[[Sequence[Work[Any]], How], Awaitable[list[Any]]],
         health: StoreHealth,
         *,
         holds: bool,
     ) -> None:
-        """transact: commits works under an id, never two at a time, and is told whether all are
-        small, and whether one of them is to be synced. holds: it holds works; what fails is else
-        tried once again alone, and no longer."""
+        """transact: commits works, never two times at once. holds: it holds works; what fails is
+        else tried once again alone, and no longer."""
         self._transact = transact
         self._health = health
         self._holds = holds
@@ -170,7 +181,7 @@ class Writer:
     async def _take(self, commit: _Commit) -> bool:
         """Commit; False: the database is away, and whoever has patience is held."""
         try:
-            results = await self._transact(commit.works, commit.id, commit.small, commit.synced)
+            results = await self._transact(commit.works, commit.how)
         except CommittedBefore:
             assert commit.results is not None
             results = commit.results

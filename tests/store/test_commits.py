@@ -12,6 +12,7 @@ from sqlalchemy.exc import IntegrityError
 from store.database import Store
 from store.gateway_schema import commits
 from store.schema import rooms
+from tests.conftest import NewUrl
 
 ROWS = [{"id": f"r{n}", "name": "a", "kind": "room", "created_at": n} for n in range(2)]
 
@@ -63,3 +64,46 @@ async def test_a_failure_of_ones_own_stays_what_it_is(store: Store) -> None:
         await store.write(one)
     assert await store.read(lambda c: count(c, rooms)) == 1
     await store.write(changes_none)
+
+
+async def test_what_was_on_disk_already_is_not_looked_at_by_its_own_second_run(
+    new_url: NewUrl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A work that reads first would find what it wrote itself, and say so to its caller."""
+    runs, commit = list[int](), Connection.commit
+
+    def unless_there(connection: Connection) -> str:
+        runs.append(count(connection, rooms))
+        if runs[-1]:
+            return "it was there"
+        connection.execute(insert(rooms), ROWS[0])
+        return "it is new"
+
+    def silent_once(connection: Connection) -> None:
+        monkeypatch.setattr(Connection, "commit", commit)
+        commit(connection)
+        raise TimeoutError
+
+    async with Store.open(await new_url("postgresql"), patience_s=30) as store:
+        monkeypatch.setattr(Connection, "commit", silent_once)
+        assert await store.write(unless_there) == "it is new"
+        assert await store.read(lambda c: count(c, rooms)) == 1
+    assert runs == [0]
+
+
+async def test_a_commit_that_came_to_nothing_is_made_again(
+    new_url: NewUrl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit = Connection.commit
+
+    def lost_once(connection: Connection) -> None:
+        monkeypatch.setattr(Connection, "commit", commit)
+        connection.rollback()
+        raise TimeoutError
+
+    async with Store.open(await new_url("postgresql"), patience_s=30) as store:
+        before = await store.read(count)
+        monkeypatch.setattr(Connection, "commit", lost_once)
+        await store.write(read_first)
+        assert await store.read(lambda c: count(c, rooms)) == len(ROWS)
+        assert await store.read(count) == before + 1
