@@ -250,8 +250,8 @@ class ThreadStore(Store):
 
     async def flush(self) -> None:
         await super().flush()
-        self._log.sync(self._file)
-        await asyncio.get_running_loop().run_in_executor(self._thread, lambda: None)
+        if (syncing := self._log.sync(self._file)) is not None:
+            await asyncio.wrap_future(syncing)
 
     def _write(self, works: Sequence[Work[Any]]) -> list[Any]:
         connection = self._written = self._written or self._engine.connect()

@@ -9,7 +9,7 @@ import sqlite3
 import sys
 import time
 from collections.abc import Iterator
-from concurrent.futures import Executor
+from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -252,11 +252,12 @@ class SyncedLog:
             self._soon.cancel()
             self._soon = None
 
-    def sync(self, database: Path | None) -> None:
-        """Begin to sync, where something needs it."""
-        if self._soon is not None and database is not None:
-            self.synced()
-            self._thread.submit(_sync, database.with_name(f"{database.name}-wal"))
+    def sync(self, database: Path | None) -> Future[None] | None:
+        """Begin to sync; None: nothing needs it."""
+        if self._soon is None or database is None:
+            return None
+        self.synced()
+        return self._thread.submit(_sync, database.with_name(f"{database.name}-wal"))
 
 
 def _sync(log_file: Path) -> None:
