@@ -17,7 +17,13 @@ from memory.cursors import advance, read_cursor
 from memory.erasure.quoted_copies import remove_private
 from memory.layers import AnsweredTurn, EndedSession, ends_a_run
 from memory.private import public
-from memory.readable import SMALL_CHARS, MessageRange, ReadableMessages, UnreadMessage
+from memory.readable import (
+    SMALL_CHARS,
+    SMALL_ROWS,
+    MessageRange,
+    ReadableMessages,
+    UnreadMessage,
+)
 from memory.recall.facts import (
     NewFact,
     add_facts,
@@ -44,7 +50,6 @@ _STATES = re.compile(  # three words of which the middle one says what the first
     re.IGNORECASE,
 )
 MOST_CHARS = 1_000  # the header shows 300 of them; the index finds it by all
-ROWS = 20  # of one transaction: turns wait for the same writer
 KIND = "message"
 _BETWEEN = re.compile(r"(?<=[.!?؟])\s+|(?<=[。！？])|\n+")  # sentences
 _ASKS = re.compile(  # in writings that need no question mark, by the word at the end
@@ -100,15 +105,14 @@ class MessageFacts:
     async def run(self, scope: str) -> int:
         """Make facts of the messages behind the pointer; return how many."""
         count = 0
-        unread = partial(self._slices.unread, layer=self.name, scope=scope, size=ROWS)
-        while left := await self._store.read(unread, small=True):
+        unread = partial(self._slices.unread, layer=self.name, scope=scope, size=SMALL_ROWS)
+        more = True
+        while more and (left := await self._store.read(unread, small=True)):
             size, small = _at_once(left)
-            made = await self._store.write(
-                partial(self._read_on, scope=scope, size=size), small=small
-            )
-            if made is None:
-                break
-            count += made
+            work = partial(self._read_on, scope=scope, size=size)
+            made = await self._store.write(work, small=small)
+            count += made or 0
+            more = made is not None and (size < len(left) or len(left) == SMALL_ROWS)
         if count:
             await self._found()
         return count
