@@ -41,6 +41,11 @@ class BotTable(BaseModel):
     require_mention: bool = True
     file_mb: Annotated[int, Field(ge=1, le=1000)] | None = None
 
+    @property
+    def own_name(self) -> str:
+        """The name that no other bot has."""
+        return self.name or self.platform
+
 
 # ── What the gateway hands over ─────────────────────────────────────────────────────────
 

@@ -74,7 +74,7 @@ class Context:
         self.bus = EventBus()
         self.transcript = Transcript(store)
         self.tombstones = Tombstones(store)
-        free = (bot.name or bot.platform for bot in config.bots if not bot.require_mention)
+        free = (bot.own_name for bot in config.bots if not bot.require_mention)
         self.settings = RoomSettings(
             store, clock, config.rooms, frozenset(free), config.agents, access.is_owner
         )

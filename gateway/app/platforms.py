@@ -92,7 +92,7 @@ def make_bots(
     mistakes: dict[str, None] = {}
     logins: dict[tuple[str | None, ...], str] = {}
     for number, table in enumerate(config.bots):
-        name, spec = table.name or table.platform, SPECS[table.platform]
+        name, spec = table.own_name, SPECS[table.platform]
         if name in bots:
             where = located(config, ("bots", number, "name"))
             mistakes[f"{where}: {name!r} is taken; give each bot its own name"] = None
@@ -183,7 +183,7 @@ async def sign_in(
 ) -> str:
     """Sign a bot in by somebody's browser; return the account's id there. Raises ConfigError."""
     for table in config.bots:
-        if (table.name or table.platform) == name:
+        if table.own_name == name:
             spec = SPECS[table.platform]
             if spec.sign_in is None:
                 raise ConfigError(f"{spec.title} needs no sign-in: see {spec.docs}")

@@ -75,7 +75,7 @@ class Machine:
     async def bots(self) -> list[str]:
         """Its bots, with whom they have."""
         held = (await self.follower.follow())["bots"]
-        return [f"{bot.name or bot.platform}: {' '.join(bot.personas)}" for bot in held]
+        return [f"{bot.own_name}: {' '.join(bot.personas)}" for bot in held]
 
     async def people(self) -> set[str]:
         """Those whom it lets in, once it has looked."""

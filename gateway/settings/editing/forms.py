@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
+from operator import attrgetter
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -26,13 +27,8 @@ def form_of(table: Any) -> str:
     """A table as JSON, without what is as by default, whatever the order in which its keys, its
     people and the bots stand."""
     if isinstance(table, tuple) and all(isinstance(one, BotTable) for one in table):
-        table = sorted(table, key=name_of)
+        table = sorted(table, key=attrgetter("own_name"))
     return to_json(_plain(table)).decode()
-
-
-def name_of(bot: BotTable) -> str:
-    """The name of a bot; each has its own."""
-    return bot.name or bot.platform
 
 
 def _plain(value: Any) -> Any:

@@ -45,7 +45,7 @@ def _fields(login: Login) -> Sequence[SecretView]:
 def bot_views(config: Config) -> Sequence[BotSettings]:
     """The bots that moot.toml names."""
     return [
-        BotSettings(bot.name or bot.platform, bot.platform, bot.personas, bot.require_mention)
+        BotSettings(bot.own_name, bot.platform, bot.personas, bot.require_mention)
         for bot in config.bots
     ]
 
@@ -80,7 +80,7 @@ def _checked(new: NewBot, config: Config) -> tuple[PlatformSpec, Login]:
             {"new_bot.platform": say("there is no platform {name}", name=repr(new.platform))}
         )
     faults: dict[str, str] = {}
-    taken = {bot.name or bot.platform for bot in config.bots}
+    taken = {bot.own_name for bot in config.bots}
     if new.name and not _NAME.fullmatch(new.name):
         faults["new_bot.name"] = say("a lower case letter, then letters, digits, - and _")
     elif (new.name or new.platform) in taken:
