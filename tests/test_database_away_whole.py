@@ -82,15 +82,11 @@ async def over_postgresql(
     tmp_path: Path, patience_s: float = 60
 ) -> AsyncIterator[tuple[Service, postgres.Server]]:
     """Moot, and the server that it keeps everything in."""
-    with postgres.stopped_server() as folder:
-        server = postgres.Server(folder)
-        server.start()
-        try:
-            url = await postgres.new_database(folder)
-            async with service(tmp_path, config(url, patience_s), MOOT_TOKEN=TOKEN) as moot:
-                yield moot, server
-        finally:
-            server.stop()
+    async with (
+        postgres.own_server() as (server, url),
+        service(tmp_path, config(url, patience_s), MOOT_TOKEN=TOKEN) as moot,
+    ):
+        yield moot, server
 
 
 async def test_turns_under_way_and_behind_them_wait_for_a_database_that_was_killed(

@@ -138,28 +138,23 @@ async def test_a_leader_that_ends_is_followed_at_once(tmp_path: Path) -> None:
 async def test_one_alone_answers_what_was_said_while_its_database_was_away(tmp_path: Path) -> None:
     if not postgres.installed():
         pytest.skip("there is no PostgreSQL here")
-    with postgres.stopped_server() as folder:
-        server = postgres.Server(folder)
-        server.start()
-        url = await postgres.new_database(folder)
-        async with SlackDouble.open() as slack:
-            config = CONFIG.format(api_url=slack.api_url)
-            moot = made(tmp_path / "only", config, url, 0, slack.secrets)
-            try:
-                await moot.start()
-                await slack.delivery.connected()
-                house = Pair(slack, moot, moot, 0)
-                asked = [await house.ask("slow"), await house.ask("echo word 0")]
-                await logged(moot, "agent.asked")
-                server.kill()
-                asked += [await house.ask(f"echo word {n}") for n in (1, 2)]
-                await slack.delivery.settled()  # Slack has given up
-                server.start()
-                await logged(moot, "bot.reads_again")
-                asked.append(await house.ask("echo word 3"))
-                await house.answered(asked)
-                assert moot.log().count('"agent.asked"') == len(asked)
-                assert "Traceback" not in moot.log()
-            finally:
-                await moot.stop()
-                server.stop()
+    async with postgres.own_server() as (server, url), SlackDouble.open() as slack:
+        config = CONFIG.format(api_url=slack.api_url)
+        moot = made(tmp_path / "only", config, url, 0, slack.secrets)
+        try:
+            await moot.start()
+            await slack.delivery.connected()
+            house = Pair(slack, moot, moot, 0)
+            asked = [await house.ask("slow"), await house.ask("echo word 0")]
+            await logged(moot, "agent.asked")
+            server.kill()
+            asked += [await house.ask(f"echo word {n}") for n in (1, 2)]
+            await slack.delivery.settled()  # Slack has given up
+            server.start()
+            await logged(moot, "bot.reads_again")
+            asked.append(await house.ask("echo word 3"))
+            await house.answered(asked)
+            assert moot.log().count('"agent.asked"') == len(asked)
+            assert "Traceback" not in moot.log()
+        finally:
+            await moot.stop()

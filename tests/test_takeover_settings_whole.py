@@ -224,10 +224,7 @@ async def test_what_was_changed_while_the_database_was_away_is_in_it_afterwards(
 ) -> None:
     if not postgres.installed():
         pytest.skip("there is no PostgreSQL here")
-    with postgres.stopped_server() as folder:
-        server = postgres.Server(folder)
-        server.start()
-        url = await postgres.new_database(folder)
+    async with postgres.own_server() as (server, url):
         one = made(tmp_path / "only", "", url, 0, {})
         try:
             await one.start()
@@ -237,7 +234,7 @@ async def test_what_was_changed_while_the_database_was_away_is_in_it_afterwards(
             async with program_at(one.url) as client, client.put(AT, json=body) as response:
                 assert response.status == 503, await response.text()
             server.start()
-            await postgres.new_database(folder)  # it waits until the server answers
+            await server.answers()
             query = select(bot_states.c.value).where(bot_states.c.name == "moot.toml")
             async with Store.open(url, read_only=True) as store, asyncio.timeout(20):
                 while "fake:ann" not in str(await store.read(lambda c: c.execute(query).scalar())):
@@ -245,7 +242,6 @@ async def test_what_was_changed_while_the_database_was_away_is_in_it_afterwards(
             assert "Traceback" not in one.log()
         finally:
             await one.stop()
-            server.stop()
 
 
 async def test_an_agent_that_was_connected_by_a_key_answers_where_the_second_leads(

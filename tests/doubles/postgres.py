@@ -9,8 +9,8 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from glob import glob
 from importlib.util import find_spec
 from itertools import count
@@ -88,6 +88,18 @@ def running(folder: str, vectors: bool = False) -> Iterator[None]:
         one.stop()
 
 
+@asynccontextmanager
+async def own_server() -> AsyncIterator[tuple[Server, str]]:
+    """One that a test may kill and start again, and the address of an empty database of it."""
+    with stopped_server() as folder:
+        server = Server(folder)
+        server.start()
+        try:
+            yield server, await new_database(folder)
+        finally:
+            server.stop()
+
+
 class Server:
     """The server whose data is in `folder`: it is started, killed, and started again."""
 
@@ -114,6 +126,10 @@ class Server:
             start_new_session=True,
         )
 
+    async def answers(self) -> None:
+        """Wait until it does."""
+        await (await _connected(self._folder)).close()
+
     def send(self, number: signal.Signals) -> None:
         """A signal for all its processes."""
         if self._process is not None:
@@ -136,13 +152,16 @@ class Server:
 async def new_database(folder: str) -> str:
     """The address of an empty database of the server in `folder`; waits until it has started."""
     name = f"t{next(_NUMBERS)}"
-    async with asyncio.timeout(20):
-        while True:
-            try:
-                admin = await asyncpg.connect(host=folder, user="moot", database="postgres")
-                break
-            except (OSError, asyncpg.CannotConnectNowError):
-                await asyncio.sleep(0.05)
+    admin = await _connected(folder)
     await admin.execute(f"CREATE DATABASE {name}")
     await admin.close()
     return f"postgresql://moot@/{name}?host={folder}"
+
+
+async def _connected(folder: str) -> asyncpg.Connection:
+    async with asyncio.timeout(20):
+        while True:
+            try:
+                return await asyncpg.connect(host=folder, user="moot", database="postgres")
+            except (OSError, asyncpg.CannotConnectNowError):
+                await asyncio.sleep(0.05)

@@ -225,6 +225,18 @@ def machines(store: Store, tmp_path: Path) -> tuple[Machine, Machine]:
     return made[0], made[1]
 
 
+async def sharing(machines: tuple[Machine, Machine]) -> tuple[Machine, Machine]:
+    """The first one leads, and its bot and secret are on both."""
+    first, second = machines
+    first.file.write_text(BOT)
+    first.keep("DISCORD_TOKEN=a-token\n")
+    first.start()
+    second.start(leads=False)
+    for machine in machines:
+        await machine.bots()
+    return machines
+
+
 async def test_a_bot_comes_with_its_secret_and_goes_with_it(
     machines: tuple[Machine, Machine],
 ) -> None:
@@ -332,13 +344,7 @@ async def test_what_the_environment_says_is_each_machines_own(
 async def test_a_database_that_lost_its_secrets_takes_none_away(
     machines: tuple[Machine, Machine],
 ) -> None:
-    first, second = machines
-    first.file.write_text(BOT)
-    first.keep("DISCORD_TOKEN=a-token\n")
-    first.start()
-    second.start(leads=False)
-    for machine in machines:
-        await machine.bots()
+    first, second = await sharing(machines)
     rows = [name for name, _ in await first.keys.load("")]
     await first.keys.save("", dict.fromkeys(rows))
     await second.bots()
@@ -366,13 +372,7 @@ async def test_a_moot_env_with_a_mistake_is_told_of_and_left_alone(
 
 
 async def test_a_file_that_was_lost_takes_nothing_away(machines: tuple[Machine, Machine]) -> None:
-    first, second = machines
-    first.file.write_text(BOT)
-    first.keep("DISCORD_TOKEN=a-token\n")
-    first.start()
-    second.start(leads=False)
-    for machine in machines:
-        await machine.bots()
+    first, second = await sharing(machines)
     second.env.unlink()
     second.file.unlink()
     second.start()
