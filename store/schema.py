@@ -130,7 +130,7 @@ posts = Table(
     Column("number", Integer, nullable=False),
     Column("kind", String, nullable=False),  # text, file, question
     Column("text", Text, nullable=False),
-    Column("state", String, nullable=False),  # draft, planned, sent
+    Column("state", String, nullable=False),  # draft, planned, sent, closed
     Column("platform_id", String, index=True),
     Column("drafted", Boolean, nullable=False, default=False),
     Column("created_at", BigInteger, nullable=False),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from tests.doubles.slack import (
     SlackDouble,
 )
 from tests.doubles.slack_app import user_of
+from tests.doubles.slack_wire import Fault
 
 CONFIG = """
 [gateway]
@@ -127,6 +129,25 @@ async def test_an_answer_from_before_a_restart_is_read_and_allows_nothing(tmp_pa
             await until(lambda: any(post is not first for post in open_questions(slack)))
             await until(lambda: not first["blocks"])
             assert allowed(slack) == 0
+            await slack.say("!1")
+            await until(lambda: allowed(slack) == 1)
+
+
+async def test_a_kill_before_the_posts_id_is_known_leaves_no_buttons(tmp_path: Path) -> None:
+    """Slack has the question, and its answer never came: it is found by its key, and closed."""
+    async with SlackDouble.open() as slack:
+        config, secrets = installation(slack)
+        async with service(tmp_path, config, **secrets) as moot:
+            await slack.delivery.connected()
+            never = asyncio.Event()
+            slack.fail("chat.postMessage", Fault("hang", "after", release=never))
+            first = await asked(slack)
+            await moot.kill()
+            never.set()
+            await moot.start()
+            await slack.delivery.connected()
+            await until(lambda: any(post is not first for post in open_questions(slack)))
+            await until(lambda: not first["blocks"])
             await slack.say("!1")
             await until(lambda: allowed(slack) == 1)
 

@@ -21,6 +21,7 @@ from memory.layers import EndedSession
 
 OWN_NAME = "Moot"  # stands where a persona would, in what people see of Moot's own turns
 PostKind = Literal["text", "file", "handed", "work", "question"]
+PostState = Literal["draft", "planned", "sent", "closed"]
 TurnKind = Literal["ask", "command", "notice"]
 State = Literal["queued", "running", "answered", "posted", "dropped"]
 TurnState = Literal["queued", "running", "answered", "posted", "failed", "stopped"]
@@ -165,7 +166,8 @@ Also = Callable[[Connection, int], Further]
 class Post:
     """One piece of an answer on its way to the platform.
 
-    state: "draft" shown while the agent works, "planned" final text to be sent, "sent".
+    state: "draft" shown while the agent works, "planned" final text to be sent, "sent", "closed" a
+    question that nobody can answer any more.
     platform_id: the platform's id once known. drafted: it was shown as a draft, so a message
     that is there already needs an edit. uncertain: it may have been sent by a process that
     died before it knew. created_at: microseconds.
@@ -176,7 +178,7 @@ class Post:
     number: int
     kind: PostKind
     text: str
-    state: Literal["draft", "planned", "sent"]
+    state: PostState
     platform_id: str | None
     created_at: int
     drafted: bool = False

@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, select
 
-from gateway.core.ledger import Post, Turn
+from gateway.core.ledger import Post, PostState, Turn
 from gateway.core.sql_rows import (
     CLOSE_QUESTION,
     DECIDE,
@@ -53,13 +53,13 @@ class SqlPosts:
         earlier = kept.created_at != post.created_at
         return replace(post, platform_id=kept.platform_id, uncertain=earlier)
 
-    async def note_question(
-        self, turn: Turn, question_id: str, platform_id: str, title: str = ""
-    ) -> None:
-        """A permission question was posted: an own message that carries no answer."""
-        at = turn.states[-1][1]
-        key = f"{turn.id}:{question_id}"
-        await self._add_post(Post(key, turn.id, -1, "question", title, "sent", platform_id, at))
+    async def plan_question(self, turn: Turn, key: str, title: str) -> Post:
+        """A permission question is about to be posted: an own message that carries no answer."""
+        return await self._add_post(_question(turn, key, title, "planned"))
+
+    async def note_refusal(self, turn: Turn, key: str, platform_id: str) -> None:
+        """A question was refused in a line of its own instead of being asked."""
+        await self._add_post(_question(turn, key, "", "closed", platform_id))
 
     async def asker_of(self, message_seq: int) -> str:
         """The id of who sent a message."""
@@ -75,10 +75,11 @@ class SqlPosts:
         """Nobody can answer this post's question any more: on disk soon."""
         self._store.write_later(methodcaller("execute", CLOSE_QUESTION, {"of": key}))
 
-    async def left_questions(self, turn_id: str) -> list[tuple[str, str, str]]:
-        """Key, platform id and title of a turn's questions that were posted and not closed."""
+    async def left_questions(self, turn_id: str) -> list[tuple[str, str | None, str]]:
+        """Key, platform id and title of a turn's questions that were not closed. None: such a
+        question was about to be posted, and may have been."""
 
-        def work(connection: Connection) -> list[tuple[str, str, str]]:
+        def work(connection: Connection) -> list[tuple[str, str | None, str]]:
             rows = connection.execute(LEFT_QUESTIONS, {"turn": turn_id})
             return [(row.key, row.platform_id, row.text) for row in rows]
 
@@ -151,3 +152,9 @@ class SqlPosts:
             ]
 
         return await self._store.read(work)
+
+
+def _question(
+    turn: Turn, key: str, title: str, state: PostState, platform_id: str | None = None
+) -> Post:
+    return Post(key, turn.id, -1, "question", title, state, platform_id, turn.states[-1][1])

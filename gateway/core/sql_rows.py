@@ -111,7 +111,7 @@ MARK = (
 NEWEST_MESSAGE = select(func.max(messages.c.seq))
 CLOSE_QUESTION = update(posts).where(posts.c.key == bindparam("of")).values(state="closed")
 LEFT_QUESTIONS = select(posts.c.key, posts.c.platform_id, posts.c.text).where(
-    posts.c.turn_id == bindparam("turn"), posts.c.kind == "question", posts.c.state == "sent"
+    posts.c.turn_id == bindparam("turn"), posts.c.kind == "question", posts.c.state != "closed"
 )
 QUESTION_OF = select(posts.c.key).where(
     posts.c.platform_id == bindparam("post"), posts.c.kind == "question"

@@ -49,12 +49,14 @@ class QuestionPosts:
             entry.message_ids.remove(first)
 
     async def _post(self, entry: PendingQuestion, key: str) -> str | None:
-        """Send the question, and note its id. Waits out rate limits and outages until it is closed.
+        """Send the question, and note its id; before that, that it may be there. Waits out rate
+        limits and outages until it is closed.
 
         None: the platform refuses it, or it was closed before it could be sent.
         """
         turn, bot, place = entry.turn, entry.bot, entry.place
         shown, uncertain, message_id = entry.shown, False, None
+        post = await self.ledger.plan_question(turn, key, entry.question.title)
         while message_id is None:
             await self.ledger.sure_to_lead()
             try:
@@ -74,9 +76,7 @@ class QuestionPosts:
         entry.message_ids.append(message_id)
         entry.all_ids.append(message_id)
         entry.stands = True
-        await self.ledger.note_question(
-            turn, f"{key.partition(':')[2]}", message_id, entry.question.title
-        )
+        await self.ledger.sent(post, message_id)
         return message_id
 
     async def close(
@@ -123,8 +123,7 @@ class QuestionPosts:
         except PlatformError as error:
             log.warning("question.not_told", turn=turn.id, reason=str(error))
             return
-        await self.ledger.note_question(turn, question.id, message_id)
-        self.ledger.close_question(key)
+        await self.ledger.note_refusal(turn, key, message_id)
 
     async def close_left(self, turn: Turn, bot: Bot, place: Destination) -> list[str]:
         """Close those of an earlier process; return their ids."""
@@ -133,7 +132,9 @@ class QuestionPosts:
             line = left_markdown(title, turn.persona)
             for _ in range(TRIES):
                 try:
-                    await bot.edit(place, message_id, line)
+                    message_id = message_id or await look(turn, key, bot, place, self.ledger)
+                    if message_id is not None:
+                        await bot.edit(place, message_id, line)
                 except PlatformError as error:
                     log.info("question.not_closed", turn=turn.id, reason=str(error))
                     if error.outcome == "refused":

@@ -183,9 +183,10 @@ class Case:
     """name: of its golden file. about: its first line. answers: of each persona, in order; an
     agent without one repeats the line that asks it. starts: faults of the next programs that start.
     options: tables of moot.toml as pydantic reads them, by name. siblings: further accounts on the
-    platform, with their personas. secrets: the
-    redactor knows them. marks: so many messages bear a mark at the end; 0: it is not looked at. The
-    model answers what `model` says; remembers: people's messages are found again by their words."""
+    platform, with their personas. secrets: the redactor knows them. marks: so many messages bear a
+    mark at the end; 0: it is not looked at. late: posts, by their text, that wait until so many
+    prompts of the whole case were given. The model answers what `model` says; remembers: people's
+    messages are found again by their words."""
 
     name: str
     about: str
@@ -202,6 +203,7 @@ class Case:
     roster: tuple[tuple[str, str], ...] = ()
     secrets: tuple[str, ...] = ()
     marks: int = 0
+    late: Mapping[str, int] = field(default_factory=dict)
     model: Sequence[Any] | None = None
     remembers: bool = False
     timezone: str = "UTC"

@@ -12,7 +12,7 @@ import json
 import re
 import sqlite3
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -108,11 +108,13 @@ class Bot(FakeBot):
     """A platform that keeps a journal of what was asked of it."""
 
     came: Came = field(default_factory=Came)
+    late: Mapping[str, int] = field(default_factory=dict)
     letter: str = "p"
     rooms: dict[str, count[int]] = field(default_factory=lambda: defaultdict(lambda: count(1)))
 
     async def post(self, place: Destination, text: str, key: str) -> str:
-        room = place.room.external_id
+        room, prompts = place.room.external_id, self.late.get(text, 0)
+        await until(lambda: len(self.came.prompts) >= prompts)
         self._ids, self.prefix = self.rooms[room], f"{room}.{self.letter}"
         return str(await self._noted("post", place, text, super().post(place, text, key)))
 
@@ -173,8 +175,9 @@ class Stage:
             )
         }
         for bot in self.bots.values():
-            bot.came, bot.limit, bot.capabilities = (
+            bot.came, bot.late, bot.limit, bot.capabilities = (
                 self.came,
+                case.late,
                 case.limit,
                 case.capabilities or bot.capabilities,
             )

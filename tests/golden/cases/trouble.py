@@ -7,6 +7,7 @@ from typing import get_args
 from bots.bot import PlatformCapabilities
 from contract.agent import Usage
 from contract.errors import AgentFault, PlatformError
+from gateway.access.pairings import LET_IN
 from tests.golden.cases.commands import ASKS
 from tests.golden.script import (
     BUDIS_DM,
@@ -66,6 +67,7 @@ CASES = (
             Say("thanks", room=DM),
         ),
         {"demo": ["Hello.", Act("I am demo.", posted=6), "You're welcome."]},
+        late={LET_IN: 2},
         options={"access": {"owners": ["fake:olivia"]}},
     ),
     Case(
