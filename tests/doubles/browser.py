@@ -21,6 +21,7 @@ CHROMIUM_ARGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+expect.set_options(timeout=20_000)  # the machine may be busy; five seconds are Playwright's own
 
 
 def chromium() -> str:
