@@ -201,7 +201,7 @@ def make_runner(
         delivery=delivery,
         progress=progress,
         timeout_s=context.config.turns.timeout_s,
-        waits=workers.answers.waits if workers is not None else lambda turn: False,
+        waits=workers.waits if workers is not None else lambda turn: False,
     )
     return TurnRunner(
         personas=context.personas,

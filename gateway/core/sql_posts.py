@@ -57,6 +57,11 @@ class SqlPosts:
         """A permission question is about to be posted: an own message that carries no answer."""
         return await self._add_post(_question(turn, key, title, "planned"))
 
+    async def is_post(self, key: str) -> bool:
+        """True if a post was planned under a key, also by an earlier process."""
+        statement = select(posts.c.key).where(posts.c.key == key)
+        return await self._store.read(lambda connection: connection.scalar(statement)) is not None
+
     async def note_refusal(self, turn: Turn, key: str, platform_id: str) -> None:
         """A question was refused in a line of its own instead of being asked."""
         await self._add_post(_question(turn, key, "", "closed", platform_id))

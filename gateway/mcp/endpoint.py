@@ -141,10 +141,14 @@ class McpEndpoint:
     async def _answer(
         self, payload: Mapping[str, Any], admission: McpGrant, tools: SessionTools
     ) -> Mapping[str, Any]:
-        name, message = payload.get("pipe"), payload.get("message")
+        name, message, began = (payload.get(part) for part in ("pipe", "message", "began"))
         if not isinstance(name, str) or not isinstance(message, dict):
             return {"message": None}
-        pipe = admission.pipes.get(name) or await self._new_pipe(name, admission, tools)
+        pipe = admission.pipes.get(name)
+        if pipe is None:
+            pipe = await self._new_pipe(name, admission, tools)
+            if isinstance(began, dict) and began != message:
+                await pipe.go_on(began)
         return {"message": await pipe.say(message)}
 
     async def _new_pipe(self, name: str, admission: McpGrant, tools: SessionTools) -> Pipe:

@@ -27,15 +27,21 @@ def main() -> None:
 
 
 def pipe(url: str, incoming: TextIO, outgoing: TextIO) -> None:
-    """Carry one JSON-RPC message a line to the address, and what it answers back."""
-    name = secrets.token_hex(8)
+    """Carry one JSON-RPC message a line to the address, and what it answers back.
+
+    Each goes with the one that began the conversation: whoever leads by then may not know it.
+    """
+    name, began = secrets.token_hex(8), None
     for line in incoming:
         try:
             message = json.loads(line)
         except ValueError:
             continue
+        if isinstance(message, dict) and message.get("method") == "initialize":
+            began = message
         try:
-            answer = _post(url, {"pipe": name, "message": message}).get("message")
+            said = {"pipe": name, "message": message, "began": began}
+            answer = _post(url, said).get("message")
         except (OSError, http.client.HTTPException, ValueError):
             answer = _error(message)
         if answer is not None:

@@ -95,6 +95,11 @@ class Pipe:
         finally:
             self._waiting.pop(key, None)
 
+    async def go_on(self, began: Mapping[str, Any]) -> None:
+        """Begin as the client did elsewhere. began: its first message there."""
+        await self.say(began)
+        await self.say({"jsonrpc": "2.0", "method": "notifications/initialized"})
+
     def close(self) -> None:
         """End the conversation."""
         for task in self._tasks:

@@ -31,6 +31,10 @@ class QuestionPosts:
 
     ledger: SqlLedger
 
+    async def were_made(self, turn: Turn, question: Question) -> bool:
+        """True if a question was put before, by an earlier process."""
+        return await self.ledger.is_post(f"{turn.id}:{question.id}")
+
     async def show(self, entry: PendingQuestion) -> None:
         """Post it; once more when one of two agreed: an edit would take its buttons."""
         key = f"{entry.turn.id}:{entry.question.id}"

@@ -85,7 +85,8 @@ class Questions:
     ) -> int:
         """Ask the room and wait; the index of the chosen option. Refuses when nobody answers."""
         question = self._clean(question)
-        if question.id in self._open or question.id in self._closed:
+        known = question.id in self._open or question.id in self._closed
+        if known or await self._posts.were_made(turn, question):
             question = replace(question, id=token_hex(8))  # an answer to the one before is none
         danger = await asyncio.to_thread(lambda: self._danger().reason(question, workspace))
         why = self._why_two(turn, danger)

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import structlog
 
@@ -29,6 +30,7 @@ from gateway.turns.delivery import Delivery, LiveReply
 from gateway.turns.progress import TurnProgress, TurnRun, destination_of
 from gateway.turns.prompt import MessageGone, Prompt, Prompts
 from gateway.turns.steps import AgentStep
+from memory.given import NOTHING
 from memory.layers import AnsweredTurn
 from store.patience import waiting
 
@@ -52,6 +54,14 @@ class Outcome:
     session: LiveSession | None = None
 
 
+class CutOff(Exception):
+    """A machine went away with a turn, which may be asked once more. attempt: the one it was."""
+
+    def __init__(self, attempt: int) -> None:
+        super().__init__()
+        self.attempt = attempt
+
+
 class AgentCaller:
     """Asks an agent in its living session: the prompt, the answer, and what it took."""
 
@@ -67,7 +77,8 @@ class AgentCaller:
         timeout_s: float,
         waits: Callable[[str], bool],
     ) -> None:
-        """waits: whether an answer to a turn, by its id, waits to be taken."""
+        """waits: whether a turn that an earlier process asked, by its id, needs no other prompt:
+        its answer is there, or comes."""
         self._waits = waits
         self._visibility = visibility
         self._prompts = prompts
@@ -81,7 +92,7 @@ class AgentCaller:
         self, run: TurnRun, persona: Persona, session: LiveSession, withdrawn: Collection[str]
     ) -> Outcome:
         """The answer, or the line that says why there is none. withdrawn: ids of turns that nobody
-        wants any more. Raises MessageGone for one of these."""
+        wants any more. Raises MessageGone for one of these, CutOff."""
         turn = self._as_asked(run.turn)
         if turn.attempt > MOST_ATTEMPTS:
             raise AgentError("crash", "it was cut off as often as it may be", say=CUT_OFF)
@@ -90,8 +101,10 @@ class AgentCaller:
         if turn.id in withdrawn:
             raise MessageGone("the message that asked was deleted")
         with run.step("agent") as step:
-            record = turn.record | prompt.record()
-            header, at = prompt.header.text, self._delivery.clock()
+            record, header = turn.record | prompt.record(), prompt.header.text
+            if turn is not run.turn:
+                prompt, record, header = _as_given(turn, prompt)
+            at = self._delivery.clock()
             later = not session.context.program.runs  # it does nothing but answer
             turn = await self._ledger.running(turn, header, record, at, later=later)
             self._progress.tell(turn, asked.message.message_id)
@@ -118,7 +131,7 @@ class AgentCaller:
 
     def _as_asked(self, turn: Turn) -> Turn:
         """The turn, without the attempt that isn't made: what an earlier process asked is answered
-        and waits to be taken."""
+        already, or is worked on."""
         if turn.attempt == 1 or not self._waits(turn.id):
             return turn
         return replace(turn, record={**turn.record, "attempt": turn.attempt - 1})
@@ -149,7 +162,7 @@ class AgentCaller:
     async def _asked(
         self, turn: Turn, asked: Asked, session: LiveSession, prompt: Prompt, reply: LiveReply
     ) -> tuple[Answer, AgentFault | None]:
-        """The same, and what it took is on record."""
+        """The same, and what it took is on record. Raises CutOff."""
         program = session.context.program
         person = await self._accounting.began(turn, asked.message, program.name)
         began_at = time.perf_counter()
@@ -166,7 +179,7 @@ class AgentCaller:
                     answer = replace(answer, text=untyped(answer.text) or WORDLESS)
                 except MachineLost as lost:
                     if turn.attempt < MOST_ATTEMPTS:
-                        raise
+                        raise CutOff(turn.attempt) from _logged(lost)
                     answer, fault = Answer(_failure(lost)), _logged(lost).kind
                 except AgentError as error:
                     answer, fault = Answer(_failure(error), usage=error.usage), _logged(error).kind
@@ -234,7 +247,7 @@ class TurnRunner:
         if turn.state == "answered":
             return await self._delivery.go_on(run)
         if turn.state == "running":  # whoever asked did not live to store an answer
-            run = _next_attempt(run)
+            run = _attempt(run, run.turn.attempt + 1)
         try:
             outcome = await self._ask(run, persona)
         finally:
@@ -258,12 +271,11 @@ class TurnRunner:
         """
         try:
             return await self._ask_once(run, persona)
-        except MachineLost as lost:
-            _logged(lost)
-            return await self._ask_once(_next_attempt(run), persona)
+        except CutOff as cut:
+            return await self._ask_once(_attempt(run, cut.attempt + 1), persona)
 
     async def _ask_once(self, run: TurnRun, persona: Persona | None) -> Outcome | None:
-        """Raises MachineLost, the first time."""
+        """Raises CutOff, the first time."""
         turn = run.turn
         try:
             async with AsyncExitStack() as stack:
@@ -289,7 +301,7 @@ class TurnRunner:
             return None
         except AgentError as error:
             if isinstance(error, MachineLost) and turn.attempt < MOST_ATTEMPTS:
-                raise
+                raise CutOff(turn.attempt) from _logged(error)
             return Outcome(replace(turn, answer=_failure(error), fault=_logged(error).kind))
 
     async def _waits(self, run: TurnRun) -> None:
@@ -322,10 +334,17 @@ class TurnRunner:
         await self._delivery.close_questions(run)
 
 
-def _next_attempt(run: TurnRun) -> TurnRun:
+def _attempt(run: TurnRun, number: int) -> TurnRun:
     turn = run.turn
-    record = {**turn.record, "attempt": turn.attempt + 1}
+    record = {**turn.record, "attempt": number}
     return replace(run, turn=replace(turn, record=record))
+
+
+def _as_given(turn: Turn, prompt: Prompt) -> tuple[Prompt, dict[str, Any], str]:
+    """The prompt of a turn that an earlier process asked, its record and its header: those that its
+    agent was given, and it shows no more for sure than the question."""
+    shows = replace(prompt, last_seq=turn.message_seq, shown=NOTHING)
+    return shows, turn.record, turn.header or prompt.header.text
 
 
 def _answered(turn: Turn, answer: Answer, fault: AgentFault | None) -> Turn:

@@ -9,6 +9,7 @@ from dataclasses import field
 
 import structlog
 
+from bots.kit.recent import Recent
 from contract.errors import MootError
 from contract.values import dataclass
 from gateway.core.events import AppEvent, TurnChanged
@@ -18,6 +19,7 @@ from gateway.workers.messages import Answered
 
 log = structlog.stdlib.get_logger("moot.workers")
 
+OWN = 5000  # turns that this process asked or ended
 EARLY_S = 600.0  # an answer to a question that this process has not asked
 
 Valid = Callable[[str, str, int], bool]
@@ -37,8 +39,8 @@ class Answers:
     erased: Callable[[str, str], bool] = lambda worker, scope_digest: False
     records: Records | None = None
     _waiting: dict[str, asyncio.Future[Answered]] = field(default_factory=dict)  # by turn
-    _asked: set[str] = field(default_factory=set)
     _early: dict[str, Answered] = field(default_factory=dict)
+    _own: Recent[str, None] = field(default_factory=lambda: Recent(OWN))
     _unsettled: dict[str, Logged] = field(default_factory=dict)
     _tasks: set[asyncio.Future[None]] = field(default_factory=set)
 
@@ -52,9 +54,15 @@ class Answers:
 
     def wait(self, turn: str) -> asyncio.Future[Answered]:
         """For a turn's answer, under the lease that its session has."""
-        self._asked.add(turn)
+        self._own[turn] = None
         waiting = self._waiting[turn] = asyncio.get_running_loop().create_future()
+        if (early := self.early(turn)) is not None:
+            waiting.set_result(early)
         return waiting
+
+    def is_left(self, turn: str) -> bool:
+        """True if this process neither asked nor ended a turn lately."""
+        return turn not in self._own
 
     def leave(self, turn: str, waiting: asyncio.Future[Answered]) -> None:
         """Nobody waits any more."""
@@ -74,21 +82,27 @@ class Answers:
             await self._taken(worker, answered, logged)
 
     async def _taken(self, worker: str, answered: Answered, logged: Logged) -> None:
-        turn, waiting = answered.turn, self._waiting.get(answered.turn)
+        turn = answered.turn
         if turn in self._unsettled:  # told again, for it was not done with in time
             self._unsettled[turn] = logged
             return
-        if self.valid(worker, answered.session, answered.epoch):
-            await self._keep_home(answered)
-            if waiting is not None and not waiting.done():
-                self._unsettled[turn] = logged
-                waiting.set_result(answered)
-                return
-        elif turn not in self._asked and not self.erased(worker, answered.scope_digest):
-            await self._keep_home(answered)  # its session is opened again with that
+        fresh = self.is_left(turn)
+        void = not fresh or self.erased(worker, answered.scope_digest)
+        if void and not self.valid(worker, answered.session, answered.epoch):
+            await self._void(worker, turn, logged)
+            return
+        await self._keep_home(answered)  # where it is opened again, that is with it
+        waiting = self._waiting.get(turn)
+        if waiting is not None and not waiting.done():
+            self._unsettled[turn] = logged
+            waiting.set_result(answered)
+        elif fresh:
             self._early[turn], self._unsettled[turn] = answered, logged
             asyncio.get_running_loop().call_later(EARLY_S, self.settle, turn)
-            return
+        else:
+            await self._void(worker, turn, logged)
+
+    async def _void(self, worker: str, turn: str, logged: Logged) -> None:
         log.info("answer.void", worker=worker, turn=turn)
         await logged.done()
 
@@ -100,7 +114,7 @@ class Answers:
     def settle(self, turn: str) -> None:
         """The ledger has it, or nobody wants it."""
         self._early.pop(turn, None)
-        self._asked.discard(turn)
+        self._own[turn] = None
         if (logged := self._unsettled.pop(turn, None)) is not None:
             self._spawn(logged.done())
 

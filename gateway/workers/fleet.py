@@ -27,6 +27,7 @@ ECHO_S = 0.1
 DEAF_S = 1.0  # without its own echo the gateway can't tell who is silent
 BACK_S = 1.5  # after that, what workers may take to be back: they try for 2 s at a time
 FORGET_S = 3600.0
+ADOPTS_S = 30.0  # after a gateway began: then nobody comes any more for what works still
 
 
 @dataclass(slots=True)
@@ -38,6 +39,15 @@ class HeardWorker:
     seats: int
     heard_at: float
     lost: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LeftSession:
+    """A session that an earlier gateway opened, and that still works on a turn."""
+
+    worker: str
+    epoch: int
+    turn: str
 
 
 class Lessee(Protocol):
@@ -63,6 +73,10 @@ class Fleet:
         self.workers: dict[str, HeardWorker] = {}
         self.foreign: dict[str, int] = {}  # the versions of those that are given no work
         self.leases: dict[str, Lessee] = {}  # by session
+        self.left: dict[str, LeftSession] = {}  # by session
+        self.is_left: Callable[[str], bool] = lambda turn: False  # nobody asked or ended it here
+        self._adopted: dict[str, str] = {}  # the turns that sessions worked on then
+        self._began_at = float("inf")
         self.hop: Callable[[float], None] = lambda seconds: None  # given those of a prompt's way
         self._losses = Counter[str]()
         self._last: dict[str, str] = {}  # where each session was last
@@ -111,14 +125,41 @@ class Fleet:
         if known is None or known.lost or known.life != beat.life:
             log.info("worker.heard", worker=name, seats=beat.seats)
         self.workers[name] = HeardWorker(beat.life, beat.seats, time.monotonic())
+        self._look_for_left(name, beat)
         for lessee in self._of(name):
             if lessee.life != beat.life:
                 lessee.lost()
         self._tell()
         said = beat.sessions.items()
         return self._reply(
-            beat, {one: epoch for one, epoch in said if not self.has(name, one, epoch)}
+            beat,
+            {
+                one: epoch
+                for one, epoch in said
+                if not self.has(name, one, epoch) and one not in self.left
+            },
         )
+
+    def _look_for_left(self, name: str, beat: Beat) -> None:
+        """Let those of its sessions live on whose turn is about to be taken up here."""
+        self._drop_left(name)
+        for session, turn in beat.turns.items():
+            lives = session in beat.sessions and session not in self.leases
+            if lives and self.is_young and self.is_left(turn):
+                self.left[session] = LeftSession(name, beat.sessions[session], turn)
+
+    def _drop_left(self, name: str) -> None:
+        self.left = {of: one for of, one in self.left.items() if one.worker != name}
+
+    @property
+    def is_young(self) -> bool:
+        """True for a while after the gateway began to hear workers."""
+        return time.monotonic() < self._began_at + ADOPTS_S
+
+    def works(self, turn: str) -> bool:
+        """True if a session of an earlier gateway works on a turn, or did when it was adopted."""
+        left = (one.turn for one in self.left.values())
+        return turn in self._adopted.values() or turn in left
 
     def _reply(self, beat: Beat, gone: Mapping[str, int]) -> BeatReply:
         return BeatReply(at=beat.at, term=self.term, gone=dict(gone), version=VERSION)
@@ -137,6 +178,7 @@ class Fleet:
         """The worker for a session: where it was last, else the one with most seats free. among:
         of its pool; None: of all."""
         used = Counter(lessee.worker for lessee in self.leases.values())
+        used.update(left.worker for left in self.left.values())
         free = {
             name: one.seats - used[name]
             for name, one in self.workers.items()
@@ -151,18 +193,27 @@ class Fleet:
         """True if it is known where a session was last."""
         return session in self._last
 
+    def expects(self, session: str) -> bool:
+        """True while the worker where a session was last may still be about to be heard."""
+        last = self._last.get(session)
+        unheard = last is not None and last not in self.workers
+        return unheard and self.hears and time.monotonic() < self._hearing_since
+
     def was(self, session: str, worker: str) -> None:
         """An earlier gateway had it there."""
         self._last.setdefault(session, worker)
 
     def let(self, session: str, lessee: Lessee) -> None:
         """A session lives on a worker from now on."""
+        left = self.left.pop(session, None)
+        if left is not None and (left.worker, left.epoch) == (lessee.worker, lessee.epoch):
+            self._adopted[session] = left.turn
         self.leases[session] = lessee
         self._last[session] = lessee.worker
 
     def lives(self, scope_digest: str) -> bool:
         """True if a session of a scope lives on any worker."""
-        return any(scope_of(session) == scope_digest for session in self.leases)
+        return any(scope_of(session) == scope_digest for session in (*self.leases, *self.left))
 
     def hears_of(self, worker: str) -> bool:
         """True if a worker is there."""
@@ -173,6 +224,7 @@ class Fleet:
         """It doesn't any more."""
         if self.leases.get(session) is lessee:
             del self.leases[session]
+            self._adopted.pop(session, None)
 
     def _of(self, name: str) -> list[Lessee]:
         return [lessee for lessee in self.leases.values() if lessee.worker == name]
@@ -196,6 +248,7 @@ class Fleet:
 
         An echo comes after what workers said before it was sent: they are judged as of then.
         """
+        self._began_at = time.monotonic()
         await link.hear(ECHO, self._echoed)
         while True:
             await link.say(ECHO, f"{self._own} {time.monotonic()}".encode())
@@ -218,6 +271,7 @@ class Fleet:
                 one.lost = True
                 self._losses[name] += 1
                 log.warning("worker.lost", worker=name, silent_s=round(silent_s, 1))
+                self._drop_left(name)
                 for lessee in self._of(name):
                     lessee.lost()
         self._tell()

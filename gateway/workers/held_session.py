@@ -8,12 +8,17 @@ from base64 import b64encode
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+import structlog
+
 from contract.values import dataclass
 from gateway.core.ledger import SessionKey
+from gateway.core.private_folders import LENT
 from gateway.sessions.homes.packing import pack
 from gateway.sessions.sessions import LiveSession
 from gateway.workers.link import Link
-from gateway.workers.messages import OfSession, TerminalShown
+from gateway.workers.messages import Done, OfSession, Open, TerminalShown
+
+log = structlog.stdlib.get_logger("moot.workers")
 
 WATCHED_S = 5.0  # after the last time that somebody asked for the terminal
 LOOK_S = 0.5
@@ -31,6 +36,28 @@ class HeldSession:
     asking: asyncio.Task[None] | None = None
     seen_until: float = 0.0
     seeing: asyncio.Task[None] | None = None
+
+    def opened(self, *, otherwise: bool = False) -> Done:
+        """How the gateway knows it. otherwise: see Done."""
+        live = self.live
+        return Done(
+            session=self.lease.session,
+            epoch=self.lease.epoch,
+            agent=live.agent.session_id,
+            resumed=live.agent.resumed,
+            files=str((live.folder / LENT).absolute()),
+            workspace=str(live.workspace),
+            otherwise=otherwise,
+        )
+
+    def adopted(self, wanted: Open) -> Done:
+        """The same for a gateway that didn't open it."""
+        log.info("session.adopted", session=wanted.session, turn=self.turn)
+        return self.opened(otherwise=self.live.began_as != wanted.whose().start)
+
+    def works(self) -> bool:
+        """Its newest turn goes on."""
+        return self.asking is not None and not self.asking.done()
 
     async def record(self) -> str:
         """Its program's record as it is now, in Base64, see `pack`."""

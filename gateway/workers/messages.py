@@ -54,7 +54,8 @@ def scope_of(session: str) -> str:
 
 class Beat(Message):
     """at: when, by the worker's clock. life: another word after each time that a worker lost its
-    programs. sessions: the epochs of those that live. release: of Moot. clock: seconds since 1970.
+    programs. sessions: the epochs of those that live; turns: of those that work, the turn whose
+    answer is still to come. release: of Moot. clock: seconds since 1970.
     """
 
     at: float
@@ -62,6 +63,7 @@ class Beat(Message):
     version: int
     seats: int
     sessions: dict[str, int] = {}
+    turns: dict[str, str] = {}
     release: str = ""
     clock: float = 0.0
 
@@ -83,7 +85,8 @@ class BeatReply(Message):
 class Open(OfSession):
     """Start or resume a session. resumes: its program's own id. home: what that knew last, as a
     packed folder in Base64. memory: it may ask for it. apart: a rehearsal in a folder that goes
-    with it. term: see BeatReply."""
+    with it. adopts: it lives already, an earlier gateway opened it under this epoch. term: see
+    BeatReply."""
 
     term: int
     persona: str
@@ -97,6 +100,7 @@ class Open(OfSession):
     home: str = ""
     memory: bool = False
     apart: bool = False
+    adopts: bool = False
 
     def whose(self) -> Persona:
         """The persona."""
@@ -117,9 +121,11 @@ class FileGiven(Message):
 
 
 class Ask(OfSession):
-    """Give a session's program a prompt, once it has the files."""
+    """Give a session's program a prompt, once it has the files: unless it works on that turn
+    already. term: see BeatReply; 0: it isn't told."""
 
     turn: str
+    term: int = 0
     prompt: str
     context: str = ""
     small_talk: bool = False
@@ -131,9 +137,10 @@ Act = Literal["interrupt", "cancel", "compact", "undo", "close", "watch"]
 
 class Do(OfSession):
     """Do something else with it. number: of the call, which may come twice. turn: the one that it
-    is about; "": none."""
+    is about; "": none. term: as in Ask."""
 
     act: Act
+    term: int = 0
     number: int
     turn: str = ""
 
@@ -189,7 +196,8 @@ class FailureTold(Message):
 class Done(OfSession):
     """What became of a call. word: "fenced": the worker has a newer lease, or none; "full": it has
     no seat. text: of what was undone. agent: the program's own id of the session. files: the folder
-    of those that prompts name; workspace: where it works; both are the worker's."""
+    of those that prompts name; workspace: where it works; both are the worker's. otherwise: it
+    began with other settings of its persona."""
 
     word: Literal["done", "fenced", "full"] = "done"
     fault: FailureTold | None = None
@@ -198,6 +206,12 @@ class Done(OfSession):
     resumed: bool = False
     files: str = ""
     workspace: str = ""
+    otherwise: bool = False
+
+    @classmethod
+    def fenced(cls, said: OfSession) -> Done:
+        """The answer to what is said under a lease that doesn't hold."""
+        return cls(session=said.session, epoch=said.epoch, word="fenced")
 
 
 # ── What comes of a turn ────────────────────────────────────────────────────────────────

@@ -66,7 +66,13 @@ class Workers:
         fleet = Fleet(lost_s)
         workers = cls(fleet, Answers(fleet.has), erasures)
         workers.answers.erased = lambda worker, scope: worker in workers.erased_at(scope)
+        fleet.is_left = workers.answers.is_left
         return workers
+
+    def waits(self, turn: str) -> bool:
+        """True if a turn that an earlier process asked need not be asked again: its answer is here,
+        or a worker works on it still."""
+        return self.answers.waits(turn) or self.fleet.works(turn)
 
     def side(self, link: Link, look: Look | None) -> GatewaySide:
         """A session's part of the gateway. look: answers its program's questions about its
@@ -195,6 +201,9 @@ class RemoteOpener:
         among = None if pool is None else frozenset(self._pools.get(pool, ()))
         while True:
             await self._look_back(session)
+            if self._workers.fleet.expects(session):
+                await asyncio.sleep(LOOK_S)
+                continue
             link, worker = self._workers.link, self._place(session, tried, among)
             if link is not None and worker is not None:
                 try:
@@ -223,35 +232,36 @@ class RemoteOpener:
                     fleet.was(session, worker)
 
     def _place(self, session: str, but: frozenset[str], among: frozenset[str] | None) -> str | None:
-        """The worker for a session; None: none has a seat, or what is erased of its scope is not
-        gone yet."""
-        erased = self._workers.erased_at(scope_of(session))
-        return None if BROKER in erased else self._workers.fleet.place(session, but | erased, among)
+        """The worker for a session: where it works still, if anywhere; None: none has a seat, or
+        what is erased of its scope is not gone yet."""
+        erased, fleet = self._workers.erased_at(scope_of(session)), self._workers.fleet
+        if (left := fleet.left.get(session)) is not None and not erased:
+            return left.worker
+        return None if BROKER in erased else fleet.place(session, but | erased, among)
 
     async def _opened(
         self, link: Link, session: str, worker: str, persona: Persona, key: SessionKey, room: Room
     ) -> LiveSession:
         """Raises AgentError, NoSeat, LinkDown, FileStoreFailed."""
-        epoch = await link.lease(session, worker)
-        program = self.programs(persona.front.agent)
         grant, door, workers = McpGrant(key.persona, key.scope), self._door, self._workers
+        left = workers.fleet.left.get(session)
+        epoch = left.epoch if left is not None else await link.lease(session, worker)
+        program = self.programs(persona.front.agent)
         look = door.receiver(grant) if door is not None else None
         resumes = await self._ledger.agent_session(key, program.name)
         agent = RemoteAgent(workers.side(link, look), session, worker, epoch)
-        await agent.open(
-            Open(
-                session=session,
-                epoch=epoch,
-                term=workers.fleet.term,
-                **_whose(persona, key),
-                room=room,
-                resumes=resumes,
-                home=await workers.answers.home(session) if resumes else "",
-                memory=look is not None,
-                apart=self._apart,
-            )
+        wanted = Open(
+            session=session,
+            epoch=epoch,
+            term=workers.fleet.term,
+            **_whose(persona, key),
+            room=room,
+            resumes=resumes,
+            memory=look is not None,
+            apart=self._apart,
+            adopts=left is not None,
         )
-        log.info("session.opened", persona=persona.name, worker=agent.worker, resumed=agent.resumed)
+        await self._begin(agent, wanted)
         if look is not None:
             grant.files = agent.handed()
         now, confined = self._clock(), agent.files is not None
@@ -265,8 +275,20 @@ class RemoteOpener:
             workspace=agent.workspace,
             kept=resumes,
             admission=grant,
-            began_as=persona.start,
+            began_as=() if agent.otherwise else persona.start,
             worker=worker,
+        )
+
+    async def _begin(self, agent: RemoteAgent, wanted: Open) -> None:
+        """Start or resume it, or go on with it. Raises AgentError, NoSeat, FileStoreFailed."""
+        if wanted.adopts:
+            await agent.open(wanted)
+            log.info("session.adopted", persona=wanted.persona, worker=agent.worker)
+            return
+        home = await self._workers.answers.home(wanted.session) if wanted.resumes else ""
+        await agent.open(wanted.model_copy(update={"home": home}))
+        log.info(
+            "session.opened", persona=wanted.persona, worker=agent.worker, resumed=agent.resumed
         )
 
     async def forget(self, scope: str, but: Collection[Path] = ()) -> tuple[str, ...]:

@@ -73,7 +73,7 @@ class RemoteAgent:
         self.session, self.worker, self.epoch = session, worker, epoch
         self.life = place.fleet.workers[worker].life
         self.session_id: str | None = None
-        self.resumed = False
+        self.resumed = self.otherwise = False
         self._place = place
         self._gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._alive = True
@@ -102,6 +102,7 @@ class RemoteAgent:
             self._end()
             raise
         self.session_id, self.resumed = done.agent, done.resumed
+        self.otherwise = done.otherwise
         self.workspace = Path(done.workspace)
         if done.files:
             self.files = FilesThere(done.files)
@@ -110,13 +111,12 @@ class RemoteAgent:
         """See `Agent.ask`."""
         occasion = reply.occasion
         turn = occasion.turn or secrets.token_hex(8)
-        if (early := self._place.answers.early(turn)) is not None:
-            return self._ended(early)
         named = self.files.take() if self.files is not None else {}
         wanted = Ask(
             session=self.session,
             epoch=self.epoch,
             turn=turn,
+            term=self._place.fleet.term,
             prompt=prompt,
             context=occasion.context,
             small_talk=occasion.small_talk,
@@ -125,6 +125,8 @@ class RemoteAgent:
         self._turn, self._reply, self._shown = turn, reply, 0
         waiting = self._place.answers.wait(turn)
         try:
+            if waiting.done():  # an earlier process asked for it
+                return self._ended(waiting.result())
             began_at = time.perf_counter()
             done = Done.model_validate_json(await self._call("ask", wanted))
             self._place.fleet.hop(time.perf_counter() - began_at)
@@ -194,7 +196,14 @@ class RemoteAgent:
     async def _do(self, act: Act, turn: str = "") -> Done:
         """Raises AgentError."""
         number = next(self._numbers)
-        wanted = Do(session=self.session, epoch=self.epoch, act=act, number=number, turn=turn)
+        wanted = Do(
+            session=self.session,
+            epoch=self.epoch,
+            act=act,
+            term=self._place.fleet.term,
+            number=number,
+            turn=turn,
+        )
         done = Done.model_validate_json(await self._call("do", wanted))
         if done.word == "fenced" and act != "close":
             self.lost()

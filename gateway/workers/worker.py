@@ -86,7 +86,7 @@ class Worker:
         self._life = secrets.token_hex(8)
         self._heard_at = time.monotonic()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._sending: dict[asyncio.Task[None], OfSession] = {}
+        self._sending: dict[asyncio.Task[None], Answered] = {}
         self._ends: set[asyncio.Task[None]] = set()
 
     def living(self) -> list[LiveSession]:
@@ -133,18 +133,16 @@ class Worker:
 
     async def _beat(self) -> None:
         while True:
-            living = {
-                name: held.lease.epoch
-                for name, held in self._held.items()
-                if held.live.agent.alive()
-            }
+            lives = {name: one for name, one in self._held.items() if one.live.agent.alive()}
+            sent = {one.session: one.turn for one in self._sending.values()}
             now = time.monotonic()
             beat = Beat(
                 at=now,
                 life=self._life,
                 version=VERSION,
                 seats=self.seats,
-                sessions=living,
+                sessions={name: one.lease.epoch for name, one in lives.items()},
+                turns=sent | {name: one.turn for name, one in lives.items() if one.works()},
                 release=self._release,
                 clock=time.time(),
             )
@@ -201,12 +199,16 @@ class Worker:
         async def begin() -> bytes:
             return (await self._open(wanted)).encoded()
 
-        return await self._calls.result(f"open {wanted.session} {wanted.epoch}", begin)
+        name = f"open {wanted.session} {wanted.epoch} {wanted.term}"
+        return await self._calls.result(name, begin)
 
     async def _open(self, wanted: Open) -> Done:
         session, epoch = wanted.session, wanted.epoch
         if epoch < self._epochs.get(session, 0) or not self._serves(wanted.term):
-            return Done(session=session, epoch=epoch, word="fenced")
+            return Done.fenced(wanted)
+        if wanted.adopts:
+            lives = self._of(wanted)
+            return lives.adopted(wanted) if lives is not None else Done.fenced(wanted)
         self._epochs[session] = epoch
         async with self._opening.setdefault(session, asyncio.Lock()):
             if (old := self._held.get(session)) is not None:
@@ -225,16 +227,8 @@ class Worker:
             self._held[session] = held
             if self._epochs[session] != epoch:
                 await self._end(held)
-                return Done(session=session, epoch=epoch, word="fenced")
-        live = held.live
-        return Done(
-            session=session,
-            epoch=epoch,
-            agent=live.agent.session_id,
-            resumed=live.agent.resumed,
-            files=str((live.folder / LENT).absolute()),
-            workspace=str(live.workspace),
-        )
+                return Done.fenced(wanted)
+        return held.opened()
 
     async def _started(self, wanted: Open) -> HeldSession:
         """Raises AgentError."""
@@ -282,11 +276,15 @@ class Worker:
         held = self._held.get(said.session)
         return held if held is not None and held.lease.epoch == said.epoch else None
 
+    def _ordered(self, said: Ask | Do) -> HeldSession | None:
+        """The same of an order: unless another gateway began after the one that gives it."""
+        return self._of(said) if said.term == 0 or self._serves(said.term) else None
+
     async def _hear_ask(self, _subject: str, data: bytes) -> bytes:
         wanted = Ask.model_validate_json(data)
-        held = self._of(wanted)
+        held = self._ordered(wanted)
         if held is None:
-            return Done(session=wanted.session, epoch=wanted.epoch, word="fenced").encoded()
+            return Done.fenced(wanted).encoded()
         if held.turn != wanted.turn:
             held.turn = wanted.turn
             before = held.asking
@@ -338,9 +336,9 @@ class Worker:
 
     async def _do(self, wanted: Do) -> Done:
         session, epoch, text, fault = wanted.session, wanted.epoch, "", None
-        held = self._of(wanted)
+        held = self._ordered(wanted)
         if held is None:
-            return Done(session=session, epoch=epoch, word="fenced")
+            return Done.fenced(wanted)
         try:
             text = await self._done(held, wanted)
         except AgentError as error:

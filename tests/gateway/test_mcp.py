@@ -151,6 +151,21 @@ async def test_an_agent_searches_in_three_steps_within_its_session(opened: Opene
         assert "private" not in facts
 
 
+async def test_a_conversation_goes_on_with_one_who_did_not_begin_it(opened: Opened) -> None:
+    """As where another gateway leads by now."""
+    await opened.did("room:slack:C1", "Fixed the loop")
+    admission = opened.admission(ROOM)
+    server = opened.door.open(admission)
+    async with client(dict(server.env), cwd=opened.folder) as mcp:
+        assert (await call(mcp, "search", text="loop"))[1] is False
+        for pipe in admission.pipes.values():
+            pipe.close()
+        admission.pipes.clear()
+        text, failed = await call(mcp, "search", text="loop")
+        assert not failed
+        assert "Fixed the loop" in text
+
+
 @pytest.mark.parametrize(("tool", "arguments", "words"), [
     ("search", {"scope": "room:slack:C2"}, "scope"),
     ("search", {"persona": "codex"}, "persona"),
