@@ -15,6 +15,7 @@ import psutil
 
 from tests.doubles.credentials import program_at
 from tests.doubles.messages_api import MessagesAPI
+from tests.doubles.model_steps import Message, Text
 from tests.doubles.obedience import furnish, messages, say
 from tests.doubles.service import Service, service
 from tests.doubles.workers import Broker, WorkerProcess
@@ -222,6 +223,28 @@ async def test_claude_code_goes_on_with_its_conversation_on_another_machine(tmp_
             assert moot.busy() is not first
             assert '"resumed": true' in moot.moot.log()
         last = api.turns[-1]
+        assert "I'll keep it in mind." in str(last.body["messages"][:-1])
+
+
+async def test_claude_code_works_on_while_the_gateway_is_begun_again(tmp_path: Path) -> None:
+    installed()
+    async with MessagesAPI.open() as api:
+        api.when("cobalt", Message((Text("I'll keep it in mind."),), hold=0))
+        api.when("again", "As you said.")
+        described = (
+            f'[agents.claude-code]\nprofile = "claude-code"\ncommand = "{CLAUDE}"\n'
+            f'env = {{ ANTHROPIC_BASE_URL = "{api.url}" }}\n'
+        )
+        async with house(tmp_path, "claude-code", described, ANTHROPIC_API_KEY=KEY) as moot:
+            await say(moot.moot.url, "ana", "the word is cobalt", wait=None)
+            await asyncio.wait_for(api.holding.wait(), 30)
+            await moot.moot.kill()
+            await moot.moot.start()
+            await until(lambda: "session.adopted" in moot.moot.log())
+            api.release.set()
+            assert (await moot.answered())[1:] == ["I'll keep it in mind."]
+            assert await moot.ask("say it again") == "As you said."
+        _, last = api.turns  # nothing was asked twice
         assert "I'll keep it in mind." in str(last.body["messages"][:-1])
 
 
