@@ -17,12 +17,18 @@ import structlog
 
 from contract.chat import Room
 from contract.errors import AgentError
-from contract.language import later
 from gateway.core.ledger import SessionKey, UnusedSession
 from gateway.core.log_context import LogContext, log_context
 from gateway.core.sql_ledger import SqlLedger
 from gateway.sessions.opener import SessionOpener
-from gateway.sessions.sessions import AgentProgram, KeptRecords, LiveSession, Waits, digest
+from gateway.sessions.sessions import (
+    STOPPED,
+    AgentProgram,
+    KeptRecords,
+    LiveSession,
+    Waits,
+    digest,
+)
 from gateway.sessions.slots import SessionSlots
 from gateway.settings.personas.personas import Persona
 from store.rows import StoredMessage
@@ -154,7 +160,7 @@ class SessionPool:
             task = asyncio.current_task()
             if not isinstance(error, asyncio.CancelledError) or (task and task.cancelling()):
                 raise
-            raise AgentError("stopped", "stopped while it started", say=later("Stopped.")) from None
+            raise AgentError("stopped", "stopped while it started", say=STOPPED) from None
         del self._opening[key]
         return live
 
@@ -211,9 +217,11 @@ class SessionPool:
             # a second cancel would break off how the first one ends the program
             return opening.cancelling() > 0 or opening.cancel()
         live = self._live.get(key)
-        if live is None or live.state != "working":
+        if live is None or not (live.taken or live.state == "working"):
             return False
-        await live.agent.interrupt()
+        live.stopped = True
+        if live.state == "working":
+            await live.agent.interrupt()
         return True
 
     async def renew(self, key: SessionKey) -> UnusedSession | None:

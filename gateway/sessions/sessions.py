@@ -96,6 +96,8 @@ class KeptRecords:
 Waits = Callable[[], Awaitable[None]]
 """Told once when a session has to wait until another one may be put to sleep."""
 
+STOPPED = later("Stopped.")  # before its agent was asked
+
 
 @dataclass(slots=True)
 class LiveSession:
@@ -122,6 +124,8 @@ class LiveSession:
     bounds: Bounds = field(default_factory=Bounds)
     turns: int = 0
     state: Literal["idle", "working"] = "idle"
+    taken: bool = False  # by a turn, from before its prompt is made
+    stopped: bool = False  # somebody said !stop to that turn
     retire: bool = False  # somebody said !new: its next turn begins a session of its own
     forgotten: bool = False  # what its program recorded goes when that has ended
     kept: str | None = None  # the agent's session id as the ledger has it
@@ -141,6 +145,15 @@ class LiveSession:
         held = self.context
         if held.knows.holds_lines(seq, seq):
             self.context = replace(held, edited=held.edited | {seq})
+
+    @contextmanager
+    def of_turn(self) -> Iterator[None]:
+        """A turn has it within the block."""
+        self.taken, self.stopped = True, False
+        try:
+            yield
+        finally:
+            self.taken = False
 
     @contextmanager
     def working(self, newest: int = 0, shown: GivenText = NOTHING) -> Iterator[None]:

@@ -23,7 +23,7 @@ from gateway.core.ledger import Turn
 from gateway.core.sql_ledger import SqlLedger
 from gateway.limits.accounting import Accounting
 from gateway.mcp.endpoint import FileBounds
-from gateway.sessions.sessions import LiveSession, Sessions
+from gateway.sessions.sessions import STOPPED, LiveSession, Sessions
 from gateway.settings.personas.personas import Persona, Personas
 from gateway.turns.commands import CommandRunner
 from gateway.turns.delivery import Delivery, LiveReply
@@ -175,6 +175,8 @@ class AgentCaller:
             async with reply.showing():
                 try:
                     async with asyncio.timeout(self._timeout_s):
+                        if session.stopped:
+                            await self._stop(turn, session)
                         answer = await session.agent.ask(prompt.text, reply)
                     answer = replace(answer, text=untyped(answer.text) or WORDLESS)
                 except MachineLost as lost:
@@ -199,6 +201,13 @@ class AgentCaller:
             summarised=bool(prompt.briefing.summary),
         )
         return answer, fault
+
+    async def _stop(self, turn: Turn, session: LiveSession) -> None:
+        """Somebody said !stop before the agent was asked: it isn't, and what an earlier process
+        asked of it ends. Raises AgentError."""
+        if not self._waits(turn.id):
+            raise AgentError("stopped", "stopped before it was asked", say=STOPPED)
+        await session.agent.interrupt()
 
 
 class TurnRunner:
@@ -293,7 +302,8 @@ class TurnRunner:
                     )
                 self._progress.reactions.goes_on(turn.id)
                 await stack.enter_async_context(session.asking)
-                outcome = await self._caller.call(run, persona, session, self._withdrawn)
+                with session.of_turn():
+                    outcome = await self._caller.call(run, persona, session, self._withdrawn)
                 with waiting("all"):
                     await self._sessions.keep(session)
                 return outcome

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +17,8 @@ from contract.chat import Deleted, Edited, Room
 from contract.errors import AgentError, PlatformError, Rejected
 from gateway.settings.access import AccessTable
 from gateway.settings.tables import TurnsTable
+from memory.recall.index import Hit
+from tests.doubles.index import WordIndex
 from tests.doubles.platform import ROOM, FakeBot, said
 from tests.doubles.running import gateway, until
 from tests.doubles.scripted import ScriptedPrograms
@@ -185,6 +188,32 @@ async def test_stop_interrupts_and_the_session_goes_on(tmp_path: Path) -> None:
         await moot.hear(said("!stop"))
         await moot.settle()
         assert moot.texts()[-1] == "Nothing is running here."
+
+
+async def test_stop_while_its_prompt_is_made_leaves_the_agent_unasked(tmp_path: Path) -> None:
+    made, stopped = asyncio.Event(), asyncio.Event()
+
+    class SlowIndex(WordIndex):
+        async def search(self, query: str, scopes: Sequence[str], limit: int) -> list[Hit]:
+            made.set()
+            await stopped.wait()
+            return []
+
+    async with gateway(tmp_path, index=SlowIndex()) as moot:
+        await moot.hear(said("@demo the first question of all"))
+        await moot.settle()
+        await until(lambda: not moot.house.memories.layers.learning())
+        await moot.hear(said("@demo the second question"))
+        async with asyncio.timeout(10):
+            await made.wait()
+        await moot.hear(said("!stop"))
+        stopped.set()
+        await moot.settle()
+        assert moot.texts()[1:] == ["⏹️ Stopped."]
+        assert len(moot.programs.prompts) == 1
+        await moot.hear(said("@demo the third question"))
+        await moot.settle()
+        assert len(moot.programs.prompts) == 2
 
 
 async def test_stop_ends_a_start_that_takes_too_long(tmp_path: Path) -> None:
