@@ -179,11 +179,9 @@ class AgentCaller:
                             await self._stop(turn, session)
                         answer = await session.agent.ask(prompt.text, reply)
                     answer = replace(answer, text=untyped(answer.text) or WORDLESS)
-                except MachineLost as lost:
-                    if turn.attempt < MOST_ATTEMPTS:
-                        raise CutOff(turn.attempt) from _logged(lost)
-                    answer, fault = Answer(_failure(lost)), _logged(lost).kind
                 except AgentError as error:
+                    if isinstance(error, MachineLost) and turn.attempt < MOST_ATTEMPTS:
+                        raise CutOff(turn.attempt) from _logged(error)
                     answer, fault = Answer(_failure(error), usage=error.usage), _logged(error).kind
                 except TimeoutError:
                     line = say(
