@@ -79,7 +79,7 @@ class Fleet:
         self._began_at = float("inf")
         self.hop: Callable[[float], None] = lambda seconds: None  # given those of a prompt's way
         self._losses = Counter[str]()
-        self._last: dict[str, str] = {}  # where each session was last
+        self._last: dict[str, tuple[str, int]] = {}  # where each session was last, and its epoch
         self._echo_at, self._hearing_since = float("-inf"), float("inf")
         self._own = secrets.token_hex(8)  # an echo of another gateway says nothing of this one
         self._seats = 0
@@ -136,7 +136,7 @@ class Fleet:
             {
                 one: epoch
                 for one, epoch in said
-                if not self.has(name, one, epoch) and one not in self.left
+                if not (self.has(name, one, epoch) or self._is_left_at(name, one))
             },
         )
 
@@ -146,7 +146,18 @@ class Fleet:
         for session, turn in beat.turns.items():
             lives = session in beat.sessions and session not in self.leases
             if lives and self.is_young and self.is_left(turn):
-                self.left[session] = LeftSession(name, beat.sessions[session], turn)
+                self._note_left(session, LeftSession(name, beat.sessions[session], turn))
+
+    def _note_left(self, session: str, left: LeftSession) -> None:
+        """The newest lease of a session is the one that counts."""
+        other = self.left.get(session)
+        _, newest = self._last.get(session, ("", 0))
+        if left.epoch >= newest and (other is None or other.epoch < left.epoch):
+            self.left[session] = left
+
+    def _is_left_at(self, worker: str, session: str) -> bool:
+        left = self.left.get(session)
+        return left is not None and left.worker == worker
 
     def _drop_left(self, name: str) -> None:
         self.left = {of: one for of, one in self.left.items() if one.worker != name}
@@ -185,9 +196,10 @@ class Fleet:
             if not one.lost and name not in but and one.seats > used[name]
             if among is None or name in among
         }
-        if (last := self._last.get(session)) in free:
-            return last
-        return max(free, key=lambda name: (free[name], name), default=None)
+        last, _ = self._last.get(session, ("", 0))
+        return (
+            last if last in free else max(free, key=lambda name: (free[name], name), default=None)
+        )
 
     def knows(self, session: str) -> bool:
         """True if it is known where a session was last."""
@@ -195,13 +207,15 @@ class Fleet:
 
     def expects(self, session: str) -> bool:
         """True while the worker where a session was last may still be about to be heard."""
-        last = self._last.get(session)
-        unheard = last is not None and last not in self.workers
+        last, _ = self._last.get(session, ("", 0))
+        unheard = bool(last) and last not in self.workers
         return unheard and self.hears and time.monotonic() < self._hearing_since
 
-    def was(self, session: str, worker: str) -> None:
+    def was(self, session: str, worker: str, epoch: int) -> None:
         """An earlier gateway had it there."""
-        self._last.setdefault(session, worker)
+        self._last.setdefault(session, (worker, epoch))
+        if (left := self.left.get(session)) is not None and left.epoch < epoch:
+            del self.left[session]
 
     def let(self, session: str, lessee: Lessee) -> None:
         """A session lives on a worker from now on."""
@@ -209,11 +223,11 @@ class Fleet:
         if left is not None and (left.worker, left.epoch) == (lessee.worker, lessee.epoch):
             self._adopted[session] = left.turn
         self.leases[session] = lessee
-        self._last[session] = lessee.worker
+        self._last[session] = lessee.worker, lessee.epoch
 
     def lives(self, scope_digest: str) -> bool:
         """True if a session of a scope lives on any worker."""
-        return any(scope_of(session) == scope_digest for session in (*self.leases, *self.left))
+        return any(scope_of(session) == scope_digest for session in self.leases)
 
     def hears_of(self, worker: str) -> bool:
         """True if a worker is there."""

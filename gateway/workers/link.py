@@ -240,11 +240,12 @@ class Link:
         except (NatsError, TimeoutError) as error:
             raise LinkDown("lease") from error
 
-    async def last_worker(self, session: str) -> str | None:
-        """The worker that had a session last, as far as is known. Raises LinkDown."""
+    async def last_lease(self, session: str) -> tuple[str, int] | None:
+        """The worker that had a session last, and its number. Raises LinkDown."""
         try:
             kept = await self._stream.key_value(LEASES)
-            return ((await kept.get(session)).value or b"").decode() or None
+            newest = await kept.get(session)
+            return (newest.value or b"").decode(), newest.revision or 0
         except NotFoundError:
             return None
         except (NatsError, TimeoutError) as error:

@@ -228,8 +228,8 @@ class RemoteOpener:
         link, fleet = self._workers.link, self._workers.fleet
         if link is not None and not fleet.knows(session) and not self._apart:
             with contextlib.suppress(LinkDown):
-                if (worker := await link.last_worker(session)) is not None:
-                    fleet.was(session, worker)
+                if (lease := await link.last_lease(session)) is not None:
+                    fleet.was(session, *lease)
 
     def _place(self, session: str, but: frozenset[str], among: frozenset[str] | None) -> str | None:
         """The worker for a session: where it works still, if anywhere; None: none has a seat, or

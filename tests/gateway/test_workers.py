@@ -343,6 +343,30 @@ def test_a_worker_is_told_what_it_no_longer_has() -> None:
     assert "w3" not in fleet.workers
 
 
+def at_work(epoch: int) -> Beat:
+    """It works on a turn of an earlier gateway."""
+    return beat(s=epoch).model_copy(update={"turns": {"s": "t1"}})
+
+
+def test_what_works_still_is_kept_for_its_turn_under_the_newest_lease() -> None:
+    fleet = Fleet(2.0)
+    assert fleet.beaten("w1", at_work(3)).gone == {"s": 3}  # nobody comes for its turn
+    fleet.is_left = {"t1"}.__contains__
+    assert fleet.beaten("w1", at_work(3)).gone == {}
+    assert fleet.works("t1")
+    assert fleet.beaten("w2", at_work(5)).gone == {}
+    assert fleet.beaten("w1", at_work(3)).gone == {"s": 3}
+    fleet.was("s", "w3", 7)  # another one had it after both
+    assert not fleet.works("t1")
+    assert fleet.beaten("w2", at_work(5)).gone == {"s": 5}
+    assert fleet.beaten("w3", at_work(7)).gone == {}
+    fleet.let("s", adopted := Lease("w3", epoch=7))
+    assert fleet.works("t1")
+    assert fleet.beaten("w3", at_work(7)).gone == {}
+    fleet.end("s", adopted)
+    assert not fleet.works("t1")
+
+
 # ── Conversations ───────────────────────────────────────────────────────────────────────
 
 
