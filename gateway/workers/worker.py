@@ -331,7 +331,7 @@ class Worker:
         async def begin() -> bytes:
             return (await self._do(wanted)).encoded()
 
-        name = f"do {wanted.session} {wanted.epoch} {wanted.number}"
+        name = f"do {wanted.session} {wanted.epoch} {wanted.term} {wanted.number}"
         return await self._calls.result(name, begin)
 
     async def _do(self, wanted: Do) -> Done:
