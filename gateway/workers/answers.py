@@ -69,9 +69,9 @@ class Answers:
         if self._waiting.get(turn) is waiting:
             del self._waiting[turn]
 
-    async def take(self, link: Link) -> None:
-        """Take them in for ever."""
-        async for logged in link.logged():
+    async def take(self, link: Link, term: int) -> None:
+        """Take them in for ever, until another gateway follows. term: of this one."""
+        async for logged in link.logged(term):
             try:
                 answered = Answered.model_validate_json(logged.data)
             except ValueError:

@@ -207,17 +207,16 @@ class Link:
             raise LinkDown(str(error)) from error
 
     async def _prepare_leases(self, js: JetStreamContext) -> None:
-        """Numbers begin with the clock's milliseconds: a broker that lost its disk goes on beyond
-        those that workers know."""
+        """Numbers begin with the clock's milliseconds: beyond those of a disk that was lost."""
         try:
             await js.key_value(LEASES)
         except BucketNotFoundError:
             await js.create_key_value(KeyValueConfig(bucket=LEASES, history=1))
             await js.purge_stream(f"KV_{LEASES}", seq=time.time_ns() // 1_000_000)
 
-    async def logged(self) -> AsyncIterator[Logged]:
-        """Every answer that was not done with yet, and those that come, for ever. What the broker
-        lost is made again."""
+    async def logged(self, term: int) -> AsyncIterator[Logged]:
+        """Every answer that was not done with yet, and those that come, for ever: unless a gateway
+        with a greater term began, whose they are. What the broker lost is made again."""
         waiting = await self._stream.pull_subscribe_bind(GATEWAY, ANSWERS)
         while True:
             messages: list[Msg] = []
@@ -229,8 +228,19 @@ class Link:
                 await asyncio.sleep(AGAIN_S)
                 with contextlib.suppress(LinkDown):
                     await self.prepare()
+            if messages and await self._is_followed(term):
+                with contextlib.suppress(NatsError):
+                    await asyncio.gather(*(message.nak() for message in messages))
+                messages = await asyncio.sleep(ACK_S, [])
             for message in messages:
                 yield Logged(message.subject, unpacked(message.data), _done(message))
+
+    async def _is_followed(self, term: int) -> bool:
+        """True if another gateway is known to have begun since."""
+        with contextlib.suppress(NatsError, TimeoutError):
+            newest = await self._stream.get_last_msg(f"KV_{LEASES}", f"$KV.{LEASES}.{GATEWAY}")
+            return (newest.seq or 0) > term
+        return False
 
     async def lease(self, session: str, worker: str) -> int:
         """Note who has a session; returns a number greater than any before. Raises LinkDown."""
@@ -283,7 +293,6 @@ class Link:
                     await kept.delete(name)
 
     async def _bucket(self, name: str) -> ObjectStore:
-        """It is made where it isn't there."""
         try:
             return await self._stream.object_store(name)
         except BucketNotFoundError:

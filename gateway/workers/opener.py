@@ -128,7 +128,8 @@ class Workers:
             try:
                 async with asyncio.TaskGroup() as group:
                     group.create_task(self.fleet.watch(link), name="silent workers")
-                    group.create_task(self.answers.take(link), name="workers' answers")
+                    answers = self.answers.take(link, self.fleet.term)
+                    group.create_task(answers, name="workers' answers")
                     if self.erasures is not None:
                         erasing = self.erasures.run(link, self.fleet, self.answers)
                         group.create_task(erasing, name="erasures on workers")

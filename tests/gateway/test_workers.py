@@ -215,6 +215,46 @@ async def test_a_gateway_that_another_one_followed_is_heard_no_more(tmp_path: Pa
             await agent.close()
 
 
+async def test_answers_are_the_gateways_that_began_last(tmp_path: Path) -> None:
+    turns = [f"t{n}" for n in range(24)]
+    async with broker(tmp_path, "w1") as made, connected(made) as old:
+        await until(lambda: old.fleet.term > 0)
+        left = [old.answers.wait(turn) for turn in turns]
+        async with connected(made) as new, link_of(made, "w1") as worked:
+            await until(lambda: new.fleet.term > 0)
+            wanted_here = [new.answers.wait(turn) for turn in turns]
+            for one in (old, new):
+                one.answers.valid = lambda worker, session, epoch: True
+            for turn in turns:
+                answered = Answered(session="s", epoch=1, turn=turn, answer=Answer(turn))
+                await worked.log("w1", turn, answered.encoded())
+            await until(lambda: all(waiting.done() for waiting in wanted_here))
+            assert not any(waiting.done() for waiting in left)
+
+
+async def test_an_order_of_the_next_gateway_is_not_taken_for_an_earlier_one(tmp_path: Path) -> None:
+    async with (
+        broker(tmp_path, "w1") as made,
+        connected(made) as old,
+        worker(made, tmp_path, "w1"),
+    ):
+        agent = await opened(old)
+        await agent._do("watch")  # its first order
+        asking = asyncio.create_task(agent.ask("permission", reply := Replies()))
+        await reply.asked.wait()
+        async with connected(made) as new:
+            await until(lambda: new.fleet.seats > 0)
+            assert new.link is not None
+            place = GatewaySide(new.link, new.fleet, new.answers, new.calls)
+            heir = RemoteAgent(place, "s", "w1", agent.epoch)
+            answer = new.answers.wait(agent._turn)
+            await heir.interrupt()  # the first of this one
+            told = await asyncio.wait_for(answer, 20)
+            assert told.fault is not None
+            assert told.fault.kind == "stopped"
+            asking.cancel()
+
+
 async def test_a_sessions_program_reaches_its_memory_through_the_gateway(tmp_path: Path) -> None:
     seen: list[Mapping[str, Any]] = []
 

@@ -43,7 +43,7 @@ async def test_records_leases_and_answers_of_a_scope_go_and_others_stay(tmp_path
             leases = await link._stream.key_value(LEASES)
             assert await leases.keys() == [f"{KEPT}.s"]
             async with asyncio.timeout(5):
-                async for logged in link.logged():
+                async for logged in link.logged(0):
                     assert scope_of(logged.data).turn == KEPT
                     await logged.done()
                     break
