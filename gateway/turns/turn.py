@@ -97,7 +97,8 @@ class AgentCaller:
         if turn.attempt > MOST_ATTEMPTS:
             raise AgentError("crash", "it was cut off as often as it may be", say=CUT_OFF)
         asked, prompt = await self._prepared(replace(run, turn=turn), persona, session)
-        turn = self._as_asked(run.turn)  # the answer may have come meanwhile
+        if turn is run.turn:
+            turn = self._as_asked(turn)  # the answer may have come meanwhile
         if turn.id in withdrawn:
             raise MessageGone("the message that asked was deleted")
         with run.step("agent") as step:
