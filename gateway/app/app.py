@@ -309,6 +309,8 @@ class App:
         """Let what runs come to its end, and what agents recorded of it to where it is kept."""
         self.context.bus.publish(Stopping())
         await finish(self.queues, self.context.config.gateway.shutdown_s, ends.at_once)
+        if self.workers is not None:
+            self.workers.fleet.leaves = True
         if self.homes is not None:
             await self.homes.settle()
 

@@ -75,6 +75,7 @@ class Fleet:
         self.leases: dict[str, Lessee] = {}  # by session
         self.left: dict[str, LeftSession] = {}  # by session
         self.is_left: Callable[[str], bool] = lambda turn: False  # nobody asked or ended it here
+        self.leaves = False  # this gateway ends, and another one may adopt what works
         self._adopted: dict[str, str] = {}  # the turns that sessions worked on then
         self._began_at = float("inf")
         self.hop: Callable[[float], None] = lambda seconds: None  # given those of a prompt's way

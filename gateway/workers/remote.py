@@ -76,7 +76,7 @@ class RemoteAgent:
         self.resumed = self.otherwise = False
         self._place = place
         self._gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._alive = True
+        self._alive, self._left = True, False
         self._numbers = itertools.count(1)
         self._turn = ""
         self._reply: Reply | None = None
@@ -134,7 +134,10 @@ class RemoteAgent:
                 self.lost()
             return self._ended(await self._unless_gone(waiting))
         except asyncio.CancelledError:
-            self._do_soon("cancel", turn)
+            if self._place.fleet.leaves:
+                self._left = True
+            else:
+                self._do_soon("cancel", turn)
             raise
         finally:
             self._place.answers.leave(turn, waiting)
@@ -162,10 +165,11 @@ class RemoteAgent:
         return (await self._do("undo")).text
 
     async def close(self) -> None:
-        """See `Agent.close`."""
-        with contextlib.suppress(AgentError, TimeoutError):
-            async with asyncio.timeout(CLOSE_S):
-                await self._do("close")
+        """See `Agent.close`; what works as the gateway ends is left to the next one."""
+        if not (self._left or (self._turn and self._place.fleet.leaves)):
+            with contextlib.suppress(AgentError, TimeoutError):
+                async with asyncio.timeout(CLOSE_S):
+                    await self._do("close")
         self._end()
 
     def alive(self) -> bool:

@@ -38,6 +38,20 @@ async def test_work_goes_on_at_the_gateway_that_took_over(tmp_path: Path) -> Non
         assert len(logged(house.gateways[1], "session.opened")) == 0
 
 
+async def test_work_that_outlasts_a_gateway_that_is_told_to_end_goes_on(tmp_path: Path) -> None:
+    async with machines(tmp_path, gateways=2) as house:
+        question = await house.ask()
+        await house.begun(question)
+        first = house.leader()
+        first.send(signal.SIGTERM)
+        await until(lambda: logged(first, "gateway.stopping"), "it waits for what runs")
+        first.send(signal.SIGTERM)  # and no longer
+        await adopted(house)
+        question.let_go()
+        await house.check()
+        assert await attempts(house) == [1]
+
+
 async def test_a_gateway_that_wakes_up_ends_nothing_that_another_one_adopted(
     tmp_path: Path,
 ) -> None:
