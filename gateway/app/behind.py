@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from contextlib import suppress
 from importlib import import_module
 
 from adapters.profiles import names
@@ -66,14 +67,15 @@ REST_S, LATE_S = 0.01, 0.002  # the loop rests when it comes no later than this
 
 
 async def load_behind(modules: Iterable[str], head_start_s: float = 0.0) -> None:
-    """Import them, each when the loop rests."""
+    """Import them, each when the loop rests; one that can't be read now is left out."""
     loop = asyncio.get_running_loop()
     until = loop.time() + PATIENCE_S
     await asyncio.sleep(head_start_s)
     for name in modules:
         while not await _rests() and loop.time() < until:
             pass
-        import_module(name)
+        with suppress(OSError):  # no file can be opened now: it is imported where it is needed
+            import_module(name)
 
 
 async def _rests() -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
-from gateway.app.behind import AFTERWARDS, PAGE, PROGRAMS
+from gateway.app.behind import AFTERWARDS, PAGE, PROGRAMS, load_behind
 from tests.doubles.service import HOUSE
 
 START = """
@@ -44,3 +45,15 @@ def test_a_start_imports_nothing_that_only_few_need(imported: frozenset[str], na
 @pytest.mark.parametrize("name", [*PAGE, *AFTERWARDS, *PROGRAMS])
 def test_what_is_loaded_behind_is_there(name: str) -> None:
     assert find_spec(name) is not None
+
+
+async def test_what_can_not_be_read_now_is_left_for_its_first_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where no file can be opened for a moment: Moot goes on."""
+    (tmp_path / "unread_now.py").write_text("raise OSError(24, 'Too many open files')\n")
+    (tmp_path / "read_then.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    await load_behind(("unread_now", "read_then"))
+    assert "unread_now" not in sys.modules
+    assert sys.modules.pop("read_then")

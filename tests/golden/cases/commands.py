@@ -314,14 +314,14 @@ CASES = (
         "A question that nobody here may answer waits its time, with the command that mends it.",
         (Say("@demo go"),),
         {"demo": [ASKS]},
-        options={"turns": {"question_timeout_s": 0.05}},
+        options={"turns": {"question_timeout_s": 0.5}},
     ),
     Case(
         "question_in_time",
         "A question that nobody answers in time is refused.",
         (Say("@demo go"), Press("q1", 0, by="olivia")),
         {"demo": [ASKS]},
-        options=APPROVED | {"turns": {"question_timeout_s": 0.05}},
+        options=APPROVED | {"turns": {"question_timeout_s": 0.5}},
     ),
     Case(
         "question_deleted",
