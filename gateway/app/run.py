@@ -242,6 +242,15 @@ def _page_secrets(config: Config, environment: Mapping[str, str]) -> PageSecrets
     return PageSecrets(own, environment.get(OIDC_SECRET) or None)
 
 
+async def _until_lost(lead: Lead, app: App) -> None:
+    """Raises LeadLost, when what works on other machines is left to the next gateway."""
+    try:
+        await lead.until_lost()
+    finally:
+        if app.workers is not None:
+            app.workers.fleet.leaves = True
+
+
 async def _serve(
     make_app: Callable[[asyncio.TaskGroup], App],
     serve: Callable[[App], Awaitable[None]],
@@ -252,9 +261,9 @@ async def _serve(
     lost: LeadLost | None = None
     try:
         async with tasks_of_block() as group:
-            if lead is not None:
-                group.create_task(lead.until_lost(), name="lead")
             app = make_app(group)
+            if lead is not None:
+                group.create_task(_until_lost(lead, app), name="lead")
             sessions = app.sessions
             await serve(app)
     except* LeadLost:

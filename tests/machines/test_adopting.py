@@ -52,6 +52,21 @@ async def test_work_that_outlasts_a_gateway_that_is_told_to_end_goes_on(tmp_path
         assert await attempts(house) == [1]
 
 
+async def test_a_gateway_that_loses_its_lead_ends_nothing_of_what_works(tmp_path: Path) -> None:
+    async with machines(tmp_path, gateways=2) as house:
+        question = await house.ask()
+        await house.begun(question)
+        first, second = house.gateways
+        house.links["g0-database"].fail("silent")
+        await until(lambda: logged(second, "lead.taken"), "the second one leads")
+        house.links["g0-database"].heal()  # before workers have heard of that
+        assert await first.ended() == 2
+        await adopted(house)
+        question.let_go()
+        await house.check()
+        assert await attempts(house) == [1]
+
+
 async def test_a_gateway_that_wakes_up_ends_nothing_that_another_one_adopted(
     tmp_path: Path,
 ) -> None:
