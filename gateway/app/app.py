@@ -298,8 +298,7 @@ class App:
             self.context.spawn(self.homes.run(), "records of sessions")
 
     async def _webhooks(self) -> list[web.RouteDef]:
-        """The routes of bots, which the page's listener serves; where there are none, the bots have
-        the processor first."""
+        """Those of bots, which the page's listener serves; without any, bots come first."""
         found = [route for bot in self.bots.values() for route in bot.routes()]
         if len(self.bots) > 1 and not found:
             await load_behind(PAGE, HEAD_START_S)
@@ -349,8 +348,7 @@ class App:
                 asking.cancel()
 
     async def _begin_memory(self) -> None:
-        """Open the index and other Mem0s: to import Mem0 takes a second of the processor, which
-        the bots have first."""
+        """Open the index and other Mem0s: its import takes a second, which the bots have first."""
         await self.supervisor.connected(BOTS_S)
         self.memories.hearing.begin()
         if self.memories.sources is not None:

@@ -102,9 +102,7 @@ class AgentCaller:
         if turn.id in withdrawn:
             raise MessageGone("the message that asked was deleted")
         with run.step("agent") as step:
-            record, header = turn.record | prompt.record(), prompt.header.text
-            if turn is not run.turn:
-                prompt, record, header = _as_given(turn, prompt)
+            prompt, record, header = _given(turn, prompt, taken_up=turn is not run.turn)
             at = self._delivery.clock()
             later = not session.context.program.runs  # it does nothing but answer
             turn = await self._ledger.running(turn, header, record, at, later=later)
@@ -349,9 +347,11 @@ def _attempt(run: TurnRun, number: int) -> TurnRun:
     return replace(run, turn=replace(turn, record=record))
 
 
-def _as_given(turn: Turn, prompt: Prompt) -> tuple[Prompt, dict[str, Any], str]:
-    """The prompt of a turn that an earlier process asked, its record and its header: those that its
-    agent was given, and it shows no more for sure than the question."""
+def _given(turn: Turn, prompt: Prompt, *, taken_up: bool) -> tuple[Prompt, dict[str, Any], str]:
+    """The prompt of a turn, its record and its header. taken_up: these are what its agent was given
+    by an earlier process, and no more was shown for sure than the question."""
+    if not taken_up:
+        return prompt, turn.record | prompt.record(), prompt.header.text
     shows = replace(prompt, last_seq=turn.message_seq, shown=NOTHING)
     return shows, turn.record, turn.header or prompt.header.text
 
