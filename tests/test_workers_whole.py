@@ -109,6 +109,18 @@ async def house(
         broker.kill()
 
 
+@asynccontextmanager
+async def house_of_claude(folder: Path, api: MessagesAPI) -> AsyncIterator[House]:
+    """The same with the real Claude Code."""
+    installed()
+    described = (
+        f'[agents.claude-code]\nprofile = "claude-code"\ncommand = "{CLAUDE}"\n'
+        f'env = {{ ANTHROPIC_BASE_URL = "{api.url}" }}\n'
+    )
+    async with house(folder, "claude-code", described, ANTHROPIC_API_KEY=KEY) as moot:
+        yield moot
+
+
 async def test_an_answer_from_another_machine_is_exact(tmp_path: Path) -> None:
     async with house(tmp_path, "demo") as moot:
         said = "ein “Zitat”, `Code` & <Zeichen>\n\n- 日本語\n- 👩‍👩‍👧‍👦"
@@ -206,15 +218,10 @@ async def test_a_conversation_goes_on_on_another_machine(tmp_path: Path) -> None
 
 
 async def test_claude_code_goes_on_with_its_conversation_on_another_machine(tmp_path: Path) -> None:
-    installed()
     async with MessagesAPI.open() as api:
         api.when("cobalt", "I'll keep it in mind.")
         api.when("again", "As you said.")
-        described = (
-            f'[agents.claude-code]\nprofile = "claude-code"\ncommand = "{CLAUDE}"\n'
-            f'env = {{ ANTHROPIC_BASE_URL = "{api.url}" }}\n'
-        )
-        async with house(tmp_path, "claude-code", described, ANTHROPIC_API_KEY=KEY) as moot:
+        async with house_of_claude(tmp_path, api) as moot:
             assert await moot.ask("the word is cobalt") == "I'll keep it in mind."
             first = moot.busy()
             first.end(signal.SIGKILL)
@@ -227,15 +234,10 @@ async def test_claude_code_goes_on_with_its_conversation_on_another_machine(tmp_
 
 
 async def test_claude_code_works_on_while_the_gateway_is_begun_again(tmp_path: Path) -> None:
-    installed()
     async with MessagesAPI.open() as api:
         api.when("cobalt", Message((Text("I'll keep it in mind."),), hold=0))
         api.when("again", "As you said.")
-        described = (
-            f'[agents.claude-code]\nprofile = "claude-code"\ncommand = "{CLAUDE}"\n'
-            f'env = {{ ANTHROPIC_BASE_URL = "{api.url}" }}\n'
-        )
-        async with house(tmp_path, "claude-code", described, ANTHROPIC_API_KEY=KEY) as moot:
+        async with house_of_claude(tmp_path, api) as moot:
             await say(moot.moot.url, "ana", "the word is cobalt", wait=None)
             await asyncio.wait_for(api.holding.wait(), 30)
             await moot.moot.kill()

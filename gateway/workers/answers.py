@@ -44,19 +44,15 @@ class Answers:
     _unsettled: dict[str, Logged] = field(default_factory=dict)
     _tasks: set[asyncio.Future[None]] = field(default_factory=set)
 
-    def early(self, turn: str) -> Answered | None:
-        """The answer that an earlier process asked for and did not live to see."""
-        return self._early.pop(turn, None)
-
     def waits(self, turn: str) -> bool:
-        """True if there is one of these."""
+        """True if there is an answer that an earlier process asked for and did not live to see."""
         return turn in self._early
 
     def wait(self, turn: str) -> asyncio.Future[Answered]:
-        """For a turn's answer, under the lease that its session has."""
+        """For a turn's answer, under the lease that its session has; it may be there already."""
         self._own[turn] = None
         waiting = self._waiting[turn] = asyncio.get_running_loop().create_future()
-        if (early := self.early(turn)) is not None:
+        if (early := self._early.pop(turn, None)) is not None:
             waiting.set_result(early)
         return waiting
 

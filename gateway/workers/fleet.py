@@ -198,9 +198,9 @@ class Fleet:
             if among is None or name in among
         }
         last, _ = self._last.get(session, ("", 0))
-        return (
-            last if last in free else max(free, key=lambda name: (free[name], name), default=None)
-        )
+        if last in free:
+            return last
+        return max(free, key=lambda name: (free[name], name), default=None)
 
     def knows(self, session: str) -> bool:
         """True if it is known where a session was last."""

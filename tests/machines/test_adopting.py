@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.doubles.slack import BOT_USER, PRIVATE
-from tests.machines.house import Machines, logged, machines, until
+from tests.machines.house import Machines, Question, logged, machines, until
 from tests.machines.test_blows import person
 
 
@@ -23,10 +23,15 @@ async def adopted(house: Machines) -> None:
     await until(lambda: logged(house.gateways[1], "session.adopted"), "the second one adopts it")
 
 
+async def work_began(house: Machines) -> Question:
+    question = await house.ask()
+    await house.begun(question)
+    return question
+
+
 async def test_work_goes_on_at_the_gateway_that_took_over(tmp_path: Path) -> None:
     async with machines(tmp_path, gateways=2) as house:
-        question = await house.ask()
-        await house.begun(question)
+        question = await work_began(house)
         await house.leader().kill()
         await adopted(house)
         question.let_go()
@@ -40,8 +45,7 @@ async def test_work_goes_on_at_the_gateway_that_took_over(tmp_path: Path) -> Non
 
 async def test_work_that_outlasts_a_gateway_that_is_told_to_end_goes_on(tmp_path: Path) -> None:
     async with machines(tmp_path, gateways=2) as house:
-        question = await house.ask()
-        await house.begun(question)
+        question = await work_began(house)
         first = house.leader()
         first.send(signal.SIGTERM)
         await until(lambda: logged(first, "gateway.stopping"), "it waits for what runs")
@@ -54,8 +58,7 @@ async def test_work_that_outlasts_a_gateway_that_is_told_to_end_goes_on(tmp_path
 
 async def test_a_gateway_that_loses_its_lead_ends_nothing_of_what_works(tmp_path: Path) -> None:
     async with machines(tmp_path, gateways=2) as house:
-        question = await house.ask()
-        await house.begun(question)
+        question = await work_began(house)
         first, second = house.gateways
         house.links["g0-database"].fail("silent")
         await until(lambda: logged(second, "lead.taken"), "the second one leads")
@@ -71,8 +74,7 @@ async def test_a_gateway_that_wakes_up_ends_nothing_that_another_one_adopted(
     tmp_path: Path,
 ) -> None:
     async with machines(tmp_path, gateways=2) as house:
-        question = await house.ask()
-        await house.begun(question)
+        question = await work_began(house)
         first = house.leader()
         first.send(signal.SIGSTOP)
         await adopted(house)
@@ -100,8 +102,7 @@ async def test_a_question_of_adopted_work_is_put_again_and_its_old_buttons_go(
 
 async def test_adopted_work_whose_worker_dies_is_begun_once_more(tmp_path: Path) -> None:
     async with machines(tmp_path, gateways=2) as house:
-        question = await house.ask()
-        await house.begun(question)
+        question = await work_began(house)
         await house.leader().kill()
         await adopted(house)
         house.workers[house.busy()].end(signal.SIGKILL)
