@@ -60,6 +60,8 @@ class Stage:
         self.root.chmod(0o755)
         for shown in ("/shelf", LIBRARIES, sys.base_prefix):  # bwrap would let root alone in
             (self.root / str(shown).lstrip("/")).mkdir(parents=True)
+        (self.root / "tmp").mkdir(exist_ok=True)  # a tmpfs would hide what lies in it
+        (self.root / "tmp").chmod(0o1777)
         for name in ("bin", "sbin", "lib", "lib64"):
             (self.root / name).symlink_to(f"usr/{name}")
         for name in _ETC:
@@ -74,7 +76,7 @@ class Stage:
         command = [
             *("bwrap", "--unshare-net", "--unshare-pid", "--die-with-parent", "--cap-add", "ALL"),
             *("--bind", str(self.root), "/", "--ro-bind", "/usr", "/usr", "--proc", "/proc"),
-            *("--dev", "/dev", "--tmpfs", "/tmp", "--ro-bind", str(self.stand_ins)),
+            *("--dev", "/dev", "--ro-bind", str(self.stand_ins)),
             *("/usr/local/bin", "--ro-bind", str(self.shelf), "/shelf"),
             *("--ro-bind", str(LIBRARIES), str(LIBRARIES)),
             *("--ro-bind", sys.base_prefix, sys.base_prefix, "--chdir", self.folder, "--clearenv"),

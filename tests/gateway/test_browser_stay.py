@@ -167,7 +167,7 @@ async def notified(page: Page, *wanted: str) -> None:
     async def are() -> bool:
         return bool(await page.evaluate(SHOWN) == sorted(wanted))
 
-    for _ in range(50):
+    for _ in range(200):
         if await are():
             return
         await page.wait_for_timeout(100)

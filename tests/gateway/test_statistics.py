@@ -6,15 +6,17 @@ from collections.abc import AsyncIterator
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from sqlalchemy import Connection, func, select
 
+from gateway.web.admin import turn_pages
 from gateway.web.admin.api import END
 from gateway.web.admin.room_figures import room_choices, rooms_lately, spent_since
 from gateway.web.admin.statistics import days_of
 from gateway.web.admin.turn_pages import failed_since, page_of_turns
-from gateway.web.admin.values import TurnPage, WantedTurns
+from gateway.web.admin.values import TurnLine, TurnPage, WantedTurns
 from store.database import Store
 from store.gateway_schema import figures, room_settings, usage
 from store.schema import facts, messages, rooms, turns
@@ -97,6 +99,25 @@ async def test_an_open_turn_stands_among_those_that_ended(store: Store) -> None:
     first, second = (await listed(store, limit=2)).items
     assert (first.id, first.state, first.total_ms) == ("t30", "running", None)
     assert (second.id, second.state, second.total_ms) == ("t29", "posted", 29_000)
+
+
+async def test_a_turn_that_ends_while_the_list_is_read_stands_in_it_once(store: Store) -> None:
+    def ends(connection: Connection) -> None:
+        connection.execute(turns.update().where(turns.c.seq == 30).values(state="posted"))
+        connection.execute(figures.delete())
+        fill_turn_metrics(connection)
+
+    def read(connection: Connection) -> TurnPage:
+        def after_it(c: Connection, *how: Any) -> list[TurnLine]:
+            ends(c)
+            return found(c, *how)
+
+        with patch.object(turn_pages, "_ended_turns", after_it):
+            return page_of_turns(connection, WantedTurns(), before=END, limit=2)
+
+    found = turn_pages._ended_turns
+    first, second = (await store.write(read)).items
+    assert (first.id, first.state, second.id) == ("t30", "posted", "t29")
 
 
 @pytest.mark.parametrize(

@@ -43,9 +43,10 @@ def page_of_turns(
         found += _open_turns(connection, wanted, before, limit + 1)
     if wanted.state not in ("open", *OPEN):
         found += _ended_turns(connection, wanted, before, limit + 1)
-    found.sort(key=lambda line: -line.seq)
-    more = len(found) > limit
-    items = found[:limit]
+    once = {line.seq: line for line in found}  # one may have ended between the two
+    lines = sorted(once.values(), key=lambda line: -line.seq)
+    more = len(lines) > limit
+    items = lines[:limit]
     return TurnPage(items, items[-1].seq if more else None)
 
 
