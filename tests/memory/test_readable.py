@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import update
 
 from contract.agent import ToolUse
-from contract.chat import Deleted, Edited, Room, Speaker
+from contract.chat import Deleted, Edited, Event, Room, Speaker
 from gateway.commands.pins import KEPT_OUT
 from gateway.settings.access import AccessTable
 from memory.layers import AnsweredTurn
@@ -23,6 +23,7 @@ from tests.doubles.running import Opened, gateway
 from tests.doubles.scripted import ScriptedPrograms
 
 SCOPE = f"room:{ROOM.id}"
+NOW = datetime(2026, 4, 21, 12, tzinfo=UTC)
 
 
 @asynccontextmanager
@@ -230,3 +231,33 @@ async def test_what_an_agent_read_in_the_memory_is_no_lesson(tmp_path: Path) -> 
         lesson = await slices.lesson(turn)
         assert lesson is not None
         assert lesson.uses == (made,)
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "left"),
+    [
+        (Edited(ROOM, "m1", "we deploy on Mondays", NOW), True),
+        (Edited(ROOM, "m1", "<private>we deploy on Fridays</private>", NOW), False),
+        (Deleted(ROOM, "m1"), False),
+        (said("unless <private>it rains</private>"), True),
+        (None, True),
+    ],
+)
+async def test_what_was_read_is_still_readable_or_not(
+    tmp_path: Path, meanwhile: Event | None, left: bool
+) -> None:
+    async with chat(tmp_path) as (opened, slices):
+        await opened.hear(replace(said("we deploy on Fridays"), message_id="m1"))
+        await opened.hear(said("at noon"))
+        await opened.settle()
+        part = await slices.after(SCOPE, 0)
+        assert part is not None
+        begins = part.first(1, 1_000)
+        assert (len(part.rows), len(begins.rows)) == (2, 1)
+        assert await opened.house.memories.store.read(lambda c: slices.still_readable(c, begins))
+        if meanwhile is not None:
+            await opened.receive(meanwhile)
+        await opened.settle()
+        assert (
+            await opened.house.memories.store.read(lambda c: slices.still_readable(c, part)) is left
+        )
