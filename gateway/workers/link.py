@@ -21,6 +21,7 @@ from nats.errors import Error as NatsError
 from nats.js.api import ConsumerConfig, KeyValueConfig, ObjectStoreConfig, StreamConfig
 from nats.js.errors import BucketNotFoundError, NoKeysError, NotFoundError, ObjectNotFoundError
 
+from contract.cancelling import cancellable
 from contract.values import dataclass
 from gateway.workers.credentials import GATEWAY, Key
 
@@ -86,16 +87,14 @@ class Link:
             log.debug("link.trouble", error=type(error).__name__, reason=str(error))
 
         client = _SigningClient(key)
-        inbox = "_INBOX" if name == GATEWAY else f"_INBOX_{name}"
-        secure = url.startswith(("tls:", "wss:"))
         link = cls(client)
         try:
-            await client.connect(
+            connecting = client.connect(
                 url,
                 name=f"moot {name}",
                 nkeys_seed_str=key.seed,
-                inbox_prefix=inbox,
-                tls=ssl.create_default_context() if secure else None,
+                inbox_prefix="_INBOX" if name == GATEWAY else f"_INBOX_{name}",
+                tls=ssl.create_default_context() if url.startswith(("tls:", "wss:")) else None,
                 max_reconnect_attempts=-1,
                 reconnect_time_wait=AGAIN_S,  # type: ignore[arg-type]  # it sleeps so long
                 ping_interval=PING_S,
@@ -104,6 +103,7 @@ class Link:
                 disconnected_cb=_disconnected,
                 reconnected_cb=_connected,
             )
+            await cancellable(connecting)
             yield link
         finally:
             for task in link._hearing:

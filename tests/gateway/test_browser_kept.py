@@ -64,6 +64,10 @@ async def test_a_draft_stays_with_its_room_over_a_reload(page: Page, house: Fake
     assert submitted(house)[0]["reply_to"] == house.said["web:general"][0].id
     assert submitted(house)[0]["attachments"][0]["name"] == "notes.txt"
     await expect(page.locator("article.sending")).to_have_count(0)
+    for _ in range(100):  # it is shown as sent before the page hears that it was taken
+        if not await kept(page):
+            break
+        await page.wait_for_timeout(100)
     assert await kept(page) == []
 
 
