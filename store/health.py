@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import sqlite3
 import tempfile
@@ -94,7 +95,8 @@ class StoreHealth:
         """A commit is on disk again."""
         self.trouble = self.since = None
         log.info("store.well")
-        self.on_recovery()
+        with contextlib.suppress(RuntimeError):  # where tasks end already, none begins any more
+            self.on_recovery()
 
     def failed(self, error: Exception) -> Exception:
         """Note what the database answered; returns what its caller is to be given."""

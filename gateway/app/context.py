@@ -93,4 +93,8 @@ class Context:
         """A task that ends with Moot. Whatever a turn spawns is logged as that turn's, also when
         its session is at the next one."""
         with own_log_context():
-            return self.group.create_task(work, name=name)
+            try:
+                return self.group.create_task(work, name=name)
+            except RuntimeError:  # Moot ends
+                work.close()
+                raise
