@@ -131,7 +131,7 @@ async def test_an_endpoint_like_openais_writes_it_down(tmp_path: Path) -> None:
             ]
             await slack.say("echo more", channel=DM, files=voice(slack))
             await until(lambda: any("the transcription failed" in t for t in slack.texts(DM)))
-            assert "HTTP 429" in moot.log()
+            await until(lambda: "HTTP 429" in moot.log())
     finally:
         await runner.cleanup()
 

@@ -55,7 +55,7 @@ async def check_workers(of: Installation) -> list[Finding]:
                 await _workers(link, table, data_dir)
             )]  # fmt: skip
     except TimeoutError:
-        return [_unreached(faults[-1] if faults else "nobody answers")]
+        return [_unreached(faults)]
 
 
 @asynccontextmanager
@@ -79,10 +79,12 @@ def _embedded() -> list[Finding]:
     return [Finding("✓", "broker", "Moot starts it itself; neither runs now")]
 
 
-def _unreached(why: str) -> Finding:
-    if "authorization" in why.lower():
+def _unreached(faults: list[str]) -> Finding:
+    if any("authorization" in fault.lower() for fault in faults):  # or it just hangs up
         return Finding("✗", "broker", "it does not let the gateway's key in", INCLUDE)
-    return Finding("✗", "broker", f"it can't be reached ({why})", START)
+    return Finding(
+        "✗", "broker", f"it can't be reached ({faults[-1] if faults else 'nobody answers'})", START
+    )
 
 
 # ── The broker ──────────────────────────────────────────────────────────────────────────
