@@ -182,8 +182,8 @@ class ReadableMessages:
         self, connection: Connection, scope: str, after: int, *, until: int, size: int
     ) -> MessageRange | None:
         """The same within a connection."""
-        where = {"scope": scope, "after": after, "until": until, "size": size}
-        return self._range(connection, scope, connection.execute(_BETWEEN, where).all())
+        rows = _between(connection, scope, after, until=until, size=size)
+        return self._range(connection, scope, rows)
 
     def unread(
         self, connection: Connection, layer: str, scope: str, size: int
@@ -219,9 +219,8 @@ class ReadableMessages:
         was made of it meanwhile must not be kept. Nearly always nothing has changed at all."""
         size = part.last_seq - part.first_seq + 1
         after, until = part.first_seq - 1, part.last_seq
-        where = {"scope": part.scope, "after": after, "until": until, "size": size}
-        rows = connection.execute(_BETWEEN, where).all()
-        if part.rows == tuple(rows) and not any(row.hides for row in rows[:1]):
+        rows = _between(connection, part.scope, after, until=until, size=size)
+        if rows and part.rows == tuple(rows) and not rows[0].hides:
             return True
         now = self._range(connection, part.scope, rows)
         left = {item.seq for item in now.spoken} if now is not None else set[int]()
@@ -284,6 +283,13 @@ class ReadableMessages:
 
 def _folded(text: str) -> str:
     return " ".join(text.split())
+
+
+def _between(
+    connection: Connection, scope: str, after: int, *, until: int, size: int
+) -> Sequence[Row[*tuple[Any, ...]]]:
+    where = {"scope": scope, "after": after, "until": until, "size": size}
+    return connection.execute(_BETWEEN, where).all()
 
 
 def _hidden(connection: Connection, scope: str, until: int) -> tuple[str, ...]:
