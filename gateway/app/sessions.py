@@ -12,11 +12,12 @@ from gateway.core.clock import clock
 from gateway.core.events import PersonasChanged
 from gateway.core.private_folders import FILES
 from gateway.mcp.endpoint import KeptFiles, McpEndpoint
-from gateway.observability.metering import memory_bytes, most_sessions
+from gateway.observability.metering import memory_bytes
 from gateway.personas.service import PersonaService
 from gateway.personas.versions import Versions
 from gateway.remembering.memories import Memories
 from gateway.sessions.bounds import bounds_of
+from gateway.sessions.capacity import FixedCapacity, capacity_of
 from gateway.sessions.logins import LoginSecrets
 from gateway.sessions.machine_erasures import MachineErasures
 from gateway.sessions.opener import Opener, SessionOpener
@@ -76,22 +77,24 @@ def make_sessions(
     endpoint = _memory_door(context, memories, hooks)
     opener = _own_opener(context, programs, endpoint, hooks, sandboxing)
     opener.homes = homes
-    most = config.sessions.most or most_sessions(memory_bytes())
+    capacity = capacity_of(config.sessions.most, memory_bytes())
     made: SessionOpener = opener
     if workers is not None and config.workers is not None:
-        most = config.workers.local
+        capacity = FixedCapacity(local := config.workers.local)
         made = _opener_of_workers(context, config.workers, workers, opener, endpoint)
     pool = SessionPool(
         opener=made,
         ledger=context.ledger,
         clock=clock,
         counts=context.metrics,
-        most=most,
+        capacity=capacity,
         sleep_s=config.sessions.sleep_s,
         as_set=context.settings.applied,
     )
     if workers is not None:
-        workers.serve(lambda seats: pool.resize(seats + most), pool.end_scope, pool.spare)
+        workers.serve(
+            lambda seats: pool.fit(FixedCapacity(seats + local)), pool.end_scope, pool.spare
+        )
         context.bus.listeners.add(workers.answers.hear)
         workers.fleet.hop = context.metrics.watch_workers(workers.fleet.figures).hop
     return pool

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import Counter
 from collections.abc import Mapping
 
 import structlog
@@ -16,8 +17,9 @@ from gateway.core.clock import clock
 from gateway.core.lock import hold
 from gateway.core.private_folders import keep_private
 from gateway.core.redaction import Redactor
-from gateway.observability.metering import memory_bytes, most_sessions
+from gateway.observability.metering import memory_bytes
 from gateway.sessions.bounds import bounds_of
+from gateway.sessions.capacity import capacity_of
 from gateway.sessions.logins import LoginSecrets
 from gateway.sessions.opener import NoSessions, Opener
 from gateway.sessions.programs import Programs
@@ -70,18 +72,19 @@ async def run_worker(
             def door(lease: OfSession) -> RemoteDoor:
                 return RemoteDoor(link, post.name, hooks, lease)
 
+            capacity = capacity_of(post.seats, memory_bytes())
             worker = Worker(
                 link=link,
                 name=post.name,
-                seats=post.seats or most_sessions(memory_bytes()),
+                capacity=capacity,
                 opener=_opener(config, environment, hooks, redactor),
                 data_dir=data_dir,
                 door=door,
                 redactor=redactor,
                 workspaces=configured_workspaces(config),
             )
-            log.info("worker.serving", worker=post.name, seats=worker.seats)
-            watcher = SessionWatcher(worker.living, data_dir)
+            log.info("worker.serving", worker=post.name, seats=capacity.most(Counter()))
+            watcher = SessionWatcher(worker.living, data_dir, capacity.measured)
             await _until(stop, worker, watcher, config.gateway.shutdown_s)
 
 

@@ -10,7 +10,6 @@ import psutil
 
 from contract.values import dataclass
 
-GIB = 1024**3
 _CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")  # "max" or bytes; Linux, cgroup v2
 
 
@@ -83,11 +82,3 @@ def memory_bytes() -> int:
     except OSError:
         return total
     return min(total, int(limit)) if limit.isdecimal() else total
-
-
-def most_sessions(of_bytes: int) -> int:
-    """The number of programs that live at a time where nobody said: one a GiB, from 2 to 64.
-
-    The heaviest program that was measured takes 770 MB (opencode); the rest is the machine's.
-    """
-    return min(max(of_bytes // GIB, 2), 64)

@@ -8,7 +8,7 @@ it waits for none, none waits for it, and it is only forgotten while nobody uses
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from typing import Literal, Protocol
@@ -20,6 +20,7 @@ from contract.errors import AgentError
 from gateway.core.ledger import SessionKey, UnusedSession
 from gateway.core.log_context import LogContext, log_context
 from gateway.core.sql_ledger import SqlLedger
+from gateway.sessions.capacity import Capacity
 from gateway.sessions.opener import SessionOpener
 from gateway.sessions.sessions import (
     STOPPED,
@@ -66,12 +67,12 @@ class SessionPool:
         ledger: SqlLedger,
         clock: Callable[[], datetime],
         counts: Counts,
-        most: int,
+        capacity: Capacity,
         sleep_s: float,
         as_set: AsSet = _as_it_is,
     ) -> None:
-        """most: programs that live at a time. sleep_s: idle so long, it sleeps; 0: never. as_set: a
-        persona as people set it for a session.
+        """capacity: of programs that live at a time. sleep_s: idle so long, it sleeps; 0: never.
+        as_set: a persona as people set it for a session.
         """
         self.opener = opener
         self._ledger = ledger
@@ -79,7 +80,7 @@ class SessionPool:
         self._counts = counts
         self._as_set = as_set
         self._sleep = timedelta(seconds=sleep_s) if sleep_s else None
-        self._seats = SessionSlots(most, self._make_room)
+        self._seats = SessionSlots(capacity, self._make_room)
         self._live: dict[SessionKey, LiveSession] = {}  # the one used last at the end
         self._opening: dict[SessionKey, asyncio.Task[LiveSession]] = {}
         self._ending: dict[SessionKey, asyncio.Task[None]] = {}
@@ -119,9 +120,15 @@ class SessionPool:
         """The number of those that may live at a time."""
         return self._seats.most
 
-    def resize(self, most: int) -> None:
+    def fit(self, capacity: Capacity) -> None:
         """Let so many live at a time; none is ended for it."""
-        self._seats.resize(most)
+        self._seats.capacity = capacity
+        self._seats.admit()
+
+    def measured(self, taken: Mapping[str, Sequence[int]]) -> None:
+        """Hear what the living programs of each name take of memory, in bytes."""
+        self._seats.capacity.measured(taken)
+        self._seats.admit()
 
     # ── Using one ───────────────────────────────────────────────────────────────────────
 
@@ -143,8 +150,7 @@ class SessionPool:
             live.used_at = self._clock()
             if self._live.get(key) is live:
                 self._live[key] = self._live.pop(key)
-            if self._seats.line:
-                self._make_room()
+            self._make_room()
 
     async def _open_unless_stopped(
         self, key: SessionKey, persona: Persona, room: Room, waits: Waits
@@ -172,14 +178,14 @@ class SessionPool:
             self._end(key, old, "replaced" if old.agent.alive() else "died")
         if (ending := self._ending.get(key)) is not None:
             await asyncio.wait({ending})
-        runs = self.program(persona).runs
-        if runs:
-            await self._seats.take(waits)
+        program = self.program(persona)
+        if program.runs:
+            await self._seats.take(program.name, waits)
         try:
             live = self._live[key] = await self.opener.open(persona, key, room)
         except BaseException:
-            if runs:
-                self._seats.leave()
+            if program.runs:
+                self._seats.leave(program.name)
             raise
         self._asleep.discard(key)
         self._counts.session_started(live.context.program.name, resumed=live.agent.resumed)
@@ -303,7 +309,7 @@ class SessionPool:
 
     def _make_room(self) -> bool:
         """End sessions for those who wait; whether that is enough."""
-        while self._seats.leaving < self._seats.waiting:
+        while self._seats.short():
             if not self._end_one(lambda live: live.context.program.runs):
                 return False
         return True
@@ -326,16 +332,15 @@ class SessionPool:
     def _end(self, key: SessionKey, live: LiveSession, why: Why) -> None:
         """End its program in a task of its own, which no `!stop` breaks off."""
         del self._live[key]
-        if live.context.program.runs:
-            self._seats.leaving += 1
+        program = live.context.program
+        if program.runs:
+            self._seats.leaving[program.name] += 1
             if why in ("idle", "cap"):
                 self._asleep.add(key)
-        self._counts.session_ended(live.context.program.name, why)
+        self._counts.session_ended(program.name, why)
         name = f"end session {live.persona}"
         with log_context(LogContext("", live.room.id, live.persona, key.id)):
-            log.info(
-                "session.ended", persona=live.persona, agent=live.context.program.name, why=why
-            )
+            log.info("session.ended", persona=live.persona, agent=program.name, why=why)
             self._ending[key] = asyncio.create_task(self._close(key, live), name=name)
 
     async def _close(self, key: SessionKey, live: LiveSession) -> None:
@@ -343,9 +348,10 @@ class SessionPool:
             await self.opener.close(live)
         finally:
             del self._ending[key]
-            if live.context.program.runs:
-                self._seats.leaving -= 1
-                self._seats.leave()
+            program = live.context.program
+            if program.runs:
+                self._seats.leaving[program.name] -= 1
+                self._seats.leave(program.name)
 
     async def close(self) -> None:
         """End every program."""

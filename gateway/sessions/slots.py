@@ -3,66 +3,70 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable
+
+from gateway.sessions.capacity import Capacity
 
 
 class SessionSlots:
-    """Places for living programs, and the line of those who wait for one.
+    """Places for living programs, and the line of those who wait for one. Programs go by name.
 
-    make_room: called when the line grows; True when enough places are about to be left. line: of
-    those who wait, and of those who got a place just now.
+    capacity: how many there are. make_room: called when the line grows; True when enough places
+    are about to be left. leaving: programs that are being ended.
     """
 
-    def __init__(self, most: int, make_room: Callable[[], bool]) -> None:
-        self.most = most
+    def __init__(self, capacity: Capacity, make_room: Callable[[], bool]) -> None:
+        self.capacity = capacity
         self._make_room = make_room
-        self.leaving = 0  # places of programs that are being ended
-        self._taken = 0
-        self.line: deque[asyncio.Future[None]] = deque()
+        self.leaving: Counter[str] = Counter()
+        self._taken: Counter[str] = Counter()
+        self._line: deque[tuple[str, asyncio.Future[None]]] = deque()
+
+    @property
+    def most(self) -> int:
+        """The number of programs that may live at a time, as things are."""
+        return self.capacity.most(self._taken)
 
     @property
     def waiting(self) -> int:
         """The number of those that wait for a place."""
-        return sum(not place.done() for place in self.line)
+        return sum(not place.done() for _, place in self._line)
 
-    async def take(self, waits: Callable[[], Awaitable[None]]) -> None:
+    def short(self) -> bool:
+        """Whether somebody waits, and would still when those that leave are gone."""
+        waits = Counter(program for program, place in self._line if not place.done())
+        return bool(waits) and not self.capacity.fits(self._taken - self.leaving + waits)
+
+    async def take(self, program: str, waits: Callable[[], Awaitable[None]]) -> None:
         """Take a place. `waits` is called first when none is about to be left."""
-        if self._taken < self.most and not self.waiting:
-            self._taken += 1
-            return
         mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.line.append(mine)
+        self._line.append((program, mine))
+        self.admit()
         try:
-            if not self._make_room():
+            if not mine.done() and not self._make_room():
                 await waits()
             await mine
         except BaseException:
-            if mine in self.line:
-                self.line.remove(mine)
+            mine.cancel()
+            if mine.cancelled():
+                self.admit()
             else:  # it got one in the moment in which it was stopped
-                self.leave()
+                self.leave(program)
             raise
 
-    def resize(self, most: int) -> None:
-        """Have more places or fewer: those that are taken stay so."""
-        self.most = most
-        while self.line and self._taken < most:
-            self._taken += 1
-            self._hand_on()
+    def leave(self, program: str) -> None:
+        """Leave a place, to the first in the line."""
+        self._taken[program] -= 1
+        self.admit()
 
-    def leave(self) -> None:
-        """Hand a place to the first in the line."""
-        if self._taken > self.most:
-            self._taken -= 1
-        else:
-            self._hand_on()
-
-    def _hand_on(self) -> None:
-        """Give a place that is counted as taken to the first in the line; free it if none waits."""
-        while self.line:
-            first = self.line.popleft()
+    def admit(self) -> None:
+        """Give places to the first in the line, as many as there are."""
+        while self._line:
+            program, first = self._line[0]
             if not first.done():
+                if not self.capacity.fits(self._taken + Counter((program,))):
+                    return
+                self._taken[program] += 1
                 first.set_result(None)
-                return
-        self._taken -= 1
+            self._line.popleft()

@@ -11,7 +11,7 @@ import contextlib
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 
@@ -53,12 +53,13 @@ class Excess:
 
 @dataclass(slots=True)
 class Watched:
-    """A session that is being watched."""
+    """A session that is being watched. height_bytes: the most memory that it was seen to take."""
 
     live: LiveSession
     tree: ProcessTree
     disk: DiskUse
     ending: bool = False
+    height_bytes: int = 0
 
     @property
     def bounds(self) -> Bounds:
@@ -84,13 +85,15 @@ class Watched:
                     "started more than {processes} threads", processes=bounds.processes * THREADS
                 ),
             )
+        taken = memory_of(rows)
+        self.height_bytes = max(self.height_bytes, taken)
         if not bounds.memory_bytes:
             return None
         held = held_by(row.pid for row in rows).get(memory_disk(), 0)
         if self.live.account:
             held += shared_by(self.live.account)
         most = bounds.memory_bytes - self._scratch(rows)
-        if memory_of(rows) + held > most and exact_memory_of(rows, held) > most:
+        if taken + held > most and exact_memory_of(rows, held) > most:
             return Excess(
                 "crash",
                 later("used more than {amount} of memory", amount=amount(bounds.memory_bytes)),
@@ -107,10 +110,12 @@ class Watched:
 
 @dataclass(slots=True)
 class SessionWatcher:
-    """Watches all sessions. living: those that live now. data_dir: on the disk that is watched."""
+    """Watches all sessions. living: those that live now. data_dir: on the disk that is watched.
+    measured: told what the programs of each name take of memory."""
 
     living: Callable[[], Sequence[LiveSession]]
     data_dir: Path
+    measured: Callable[[Mapping[str, Sequence[int]]], None]
     _reserve: DiskReserve = field(init=False)
     _watched: dict[int, Watched] = field(default_factory=dict)  # by the program's process id
     _ends: set[asyncio.Task[None]] = field(default_factory=set)
@@ -137,6 +142,10 @@ class SessionWatcher:
             return
         for one, excess in await asyncio.to_thread(_looked, watched):
             self._end(one, excess)
+        heights: dict[str, list[int]] = {}
+        for one in watched:
+            heights.setdefault(one.live.context.program.name, []).append(one.height_bytes)
+        self.measured(heights)
 
     def _those_that_run(self) -> list[Watched]:
         running = {live.agent.pid: live for live in self.living()}

@@ -15,6 +15,7 @@ from contract.agent import Option, Question
 from contract.chat import Room
 from contract.errors import AgentError
 from gateway.core.ledger import SessionKey, Turn
+from gateway.sessions.capacity import FixedCapacity
 from gateway.sessions.sessions import LiveSession
 from gateway.settings.access import AccessTable
 from gateway.settings.tables import SessionsTable, TurnsTable
@@ -146,9 +147,9 @@ async def test_those_who_wait_go_on_when_there_are_more_places_and_wait_when_the
         for name in "abc":
             await ask(moot, name)
         await until(lambda: script.begun == ["a"] and pool.waiting == 2)
-        pool.resize(2)
+        pool.fit(FixedCapacity(2))
         await until(lambda: script.begun == ["a", "b"])
-        pool.resize(1)
+        pool.fit(FixedCapacity(1))
         script.open("a")
         await until(lambda: moot.texts() == ["from a"])
         assert (script.begun, pool.waiting) == (["a", "b"], 1)

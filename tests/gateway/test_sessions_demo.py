@@ -6,19 +6,23 @@ import asyncio
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 
 import psutil
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from adapters.cli.hooks import HookListener
 from contract.chat import Room
-from gateway.observability.metering import GIB, measure, most_sessions
+from gateway.observability.metering import measure
+from gateway.sessions.capacity import GIB, MemoryCapacity
 from gateway.sessions.programs import Programs
 from gateway.sessions.sessions import scope_folder
+from gateway.sessions.watcher import SessionWatcher
 from gateway.settings.tables import AgentTable, SessionsTable
 from gateway.web.listening.listener import serving_hooks
 from tests.doubles.platform import said
@@ -122,5 +126,41 @@ async def test_what_a_program_started_counts_with_it_and_what_is_gone_does_not()
     assert measure([program.pid]) == {}
 
 
+async def test_where_nobody_said_how_many_as_many_live_as_memory_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gateway.app.sessions.memory_bytes", lambda: 3 * GIB)
+    async with demo_gateway(tmp_path, SessionsTable()) as moot:
+        pool = moot.house.sessions
+        for room in "abcd":
+            await ask(moot, "hello", room)
+        assert (pool.running, pool.most) == (3, 3)  # nothing is known of what they take
+        watcher = SessionWatcher(pool.all, tmp_path, pool.measured)
+        await watcher.look()
+        for room in "abcde":
+            await ask(moot, "hello", room)
+        assert pool.running == 5
+        assert pool.most > 10
+        await pool.close()
+
+
 def test_small_and_large_machines_have_sensible_caps() -> None:
-    assert [most_sessions(n * GIB) for n in (1, 4, 24, 512)] == [2, 4, 24, 64]
+    of = {n: MemoryCapacity(n * GIB) for n in (1, 4, 24, 512)}
+    assert [one.most(Counter()) for one in of.values()] == [2, 4, 24, 64]
+    for n, one in of.items():
+        most = one.most(Counter())
+        assert one.fits(Counter(claude=most)), n
+        assert not one.fits(Counter(claude=most + 1)), n
+
+
+def test_a_program_counts_with_the_mean_of_its_name_and_others_with_a_gib() -> None:
+    capacity = MemoryCapacity(24 * GIB)
+    capacity.measured({"claude": [200_000_000, 400_000_000], "demo": [10_000_000]})
+    assert capacity.most(Counter(claude=2)) == 64
+    assert capacity.most(Counter(demo=40, codex=1)) == 41 + 22
+    assert capacity.fits(Counter(claude=40, codex=10))
+    assert not capacity.fits(Counter(claude=40, codex=11))
+    capacity.measured({"codex": [8 * GIB, 8 * GIB]})
+    assert capacity.most(Counter(codex=1)) == 2
+    assert not capacity.fits(Counter(codex=2, claude=15))
+    assert capacity.fits(Counter(codex=2))

@@ -1,0 +1,82 @@
+"""The number of programs that may live at a time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+GIB = 1024**3
+LEAST, MOST = 2, 64
+SHARE = 0.8  # of the machine's memory, for all programs; the rest is Moot's and the machine's
+UNKNOWN_BYTES = int(GIB * SHARE)  # a little more than the heaviest that was measured: opencode
+
+
+class Capacity(Protocol):
+    """Tells how many programs may live at a time. Programs are counted by their names."""
+
+    def fits(self, programs: Counter[str]) -> bool:
+        """Whether these may live at the same time."""
+
+    def most(self, programs: Counter[str]) -> int:
+        """The number that may live at a time, where these live already."""
+
+    def measured(self, taken: Mapping[str, Sequence[int]]) -> None:
+        """Learn what each living program of a name took of memory at its height, in bytes."""
+
+
+class FixedCapacity:
+    """So many, whatever they are."""
+
+    def __init__(self, most: int) -> None:
+        self.number = most
+
+    def fits(self, programs: Counter[str]) -> bool:
+        """Whether these are no more than that."""
+        return programs.total() <= self.number
+
+    def most(self, programs: Counter[str]) -> int:
+        """Always the same."""
+        return self.number
+
+    def measured(self, taken: Mapping[str, Sequence[int]]) -> None:
+        """They may take what they like."""
+
+
+def capacity_of(most: int | None, machine_bytes: int) -> Capacity:
+    """So many; None: as many as memory holds."""
+    return FixedCapacity(most) if most else MemoryCapacity(machine_bytes)
+
+
+class MemoryCapacity:
+    """As many as the machine's memory holds, from 2 to 64.
+
+    A program counts with the mean of what those of its name take, and with a GiB until one of them
+    was measured.
+    """
+
+    def __init__(self, machine_bytes: int) -> None:
+        self._bytes = int(machine_bytes * SHARE)
+        self._each: dict[str, int] = {}
+
+    def measured(self, taken: Mapping[str, Sequence[int]]) -> None:
+        """Count each of a name with their mean from now on."""
+        for name, each in taken.items():
+            self._each[name] = sum(each) // len(each)
+
+    def fits(self, programs: Counter[str]) -> bool:
+        """Whether memory holds these, as far as it is known."""
+        number = programs.total()
+        return number <= LEAST or (number <= MOST and self._left(programs) >= 0)
+
+    def most(self, programs: Counter[str]) -> int:
+        """These, and as many more as the heaviest of them as there is memory for."""
+        heaviest = max((self._of(name) for name in programs if programs[name]), default=None)
+        more = self._left(programs) // max(heaviest or UNKNOWN_BYTES, 1)
+        return min(max(programs.total() + max(more, 0), LEAST), MOST)
+
+    def _of(self, name: str) -> int:
+        return self._each.get(name, UNKNOWN_BYTES)
+
+    def _left(self, programs: Counter[str]) -> int:
+        return self._bytes - sum(self._of(name) * number for name, number in programs.items())
