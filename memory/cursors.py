@@ -11,6 +11,7 @@ from contract.values import dataclass
 from store.rows import from_row
 from store.schema import messages, pointers
 from store.timestamps import micros
+from store.together import run
 
 FIRST_WAIT = timedelta(minutes=1)  # after a failure; doubles with every further one
 LONGEST_WAIT = timedelta(hours=1)
@@ -38,13 +39,15 @@ _READ = select(_P.seq, _P.failures, _P.tried_at).where(
 )
 UNREAD = messages.c.seq > func.coalesce(_READ.with_only_columns(_P.seq).scalar_subquery(), 0)
 """A condition on messages: behind the place of the layer and the scope that are given."""
-_MOVE = update(pointers).where(_P.layer == bindparam("of"), _P.scope == bindparam("within"))
+_HERE = _P.layer == bindparam("of"), _P.scope == bindparam("within")
+_MOVE = update(pointers).where(*_HERE).returning(_P.seq)
+_BEGIN = insert(pointers)
 
 
 def read_cursor(connection: Connection, layer: str, scope: str) -> ReadCursor:
     """The place of a layer."""
-    row = connection.execute(_READ, {"layer": layer, "scope": scope}).first()
-    return ReadCursor() if row is None else from_row(ReadCursor, row)
+    found = run(connection, _READ, {"layer": layer, "scope": scope})
+    return from_row(ReadCursor, found[0]) if found else ReadCursor()
 
 
 def advance(connection: Connection, layer: str, scope: str, seq: int, now: datetime) -> None:
@@ -60,6 +63,5 @@ def failed(connection: Connection, layer: str, scope: str, now: datetime) -> Non
 
 
 def _write(connection: Connection, layer: str, scope: str, values: dict[str, Any]) -> None:
-    moved = connection.execute(_MOVE.values(**values), {"of": layer, "within": scope})
-    if not moved.rowcount:
-        connection.execute(insert(pointers), {"layer": layer, "scope": scope, **values})
+    if not run(connection, _MOVE, {"of": layer, "within": scope, **values}):
+        run(connection, _BEGIN, {"layer": layer, "scope": scope, **values})

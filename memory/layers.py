@@ -26,6 +26,7 @@ from memory.given import NOTHING, GivenText
 from memory.pace import LearningPace
 from memory.scopes import Invocation
 from store.database import Store
+from store.together import running
 
 if TYPE_CHECKING:
     from memory.readable import ReadableMessages
@@ -223,11 +224,11 @@ class Layers:
             where = {"home": of.home, "persona": of.persona, "sender": of.sender_id}
             where["scopes"] = json.dumps(sorted(of.gate.scopes))
             async with asyncio.timeout(HELD_S):
-                row = await self._store.read(lambda c: c.execute(holding, where).one(), small=True)
+                [row] = await self._store.read(running(holding, where), small=True)
         except Exception:  # the layers' border: each is asked, and says what is wrong
             log.debug("prompt.layers_unread", exc_info=True)
             return ()
-        return [name for name, held in row._mapping.items() if not held]
+        return [name for name, held in row._asdict().items() if not held]
 
     def remember(self, told: AnsweredTurn | EndedSession) -> asyncio.Future[None]:
         """Learn from a turn, or from a session's end, in the background.

@@ -20,6 +20,7 @@ from memory.private import public
 from store.database import Store
 from store.schema import messages, rooms, turns
 from store.timestamps import moment
+from store.together import run
 
 SMALL_ROWS, SMALL_CHARS = 20, 2_000  # what is read in a millisecond or two, with what it becomes
 SAME_ROWS, SAME_CHARS = 64, 20_000  # the same, where it need only be what it was
@@ -190,14 +191,14 @@ class ReadableMessages:
     ) -> list[UnreadMessage]:
         """The first `size` messages behind the place of a layer: how much there is to read."""
         where = {"scope": scope, "layer": layer, "size": size}
-        return [UnreadMessage(*row) for row in connection.execute(_UNREAD_SIZES, where)]
+        return [UnreadMessage(*row) for row in run(connection, _UNREAD_SIZES, where)]
 
     def read_unread(
         self, connection: Connection, layer: str, scope: str, size: int
     ) -> MessageRange | None:
         """The messages behind the place of a layer, `size` at most; None when there is none."""
         where = {"scope": scope, "layer": layer, "size": size}
-        return self._range(connection, scope, connection.execute(_UNREAD, where).all())
+        return self._range(connection, scope, run(connection, _UNREAD, where))
 
     def _range(
         self, connection: Connection, scope: str, rows: Sequence[Row[*tuple[Any, ...]]]
@@ -289,7 +290,7 @@ def _between(
     connection: Connection, scope: str, after: int, *, until: int, size: int
 ) -> Sequence[Row[*tuple[Any, ...]]]:
     where = {"scope": scope, "after": after, "until": until, "size": size}
-    return connection.execute(_BETWEEN, where).all()
+    return run(connection, _BETWEEN, where)
 
 
 def _hidden(connection: Connection, scope: str, until: int) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from contract.briefing import TranscriptLine
 from contract.chat import Attachment, Speaker, through_of
 from contract.values import dataclass
 from store.timestamps import micros, moment
+from store.together import run
 
 T = TypeVar("T")
 _UNDONE = "(taken back, it stands no more) "
@@ -26,7 +27,7 @@ def from_row(kind: Callable[..., T], row: Row[*tuple[Any, ...]], **given: Any) -
     A field that is declared a datetime is read from its microseconds, a tuple from a JSON list;
     what a model wrote in place of a list of texts becomes an empty one.
     """
-    columns = row._mapping
+    columns = row._asdict()
     for name, read in _read_by(kind):
         if name not in given:
             value = columns[name]
@@ -117,5 +118,5 @@ def messages_of(
             attachments=tuple(Attachment(**item) for item in row.attachments),
             meta=row.meta,
         )
-        for row in connection.execute(query, where)
+        for row in run(connection, query, where)
     ]

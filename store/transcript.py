@@ -17,7 +17,7 @@ from store.kept import EDIT, KEPT, PRIVATE, kept_values
 from store.rows import StoredMessage, messages_of
 from store.schema import messages, rooms
 from store.timestamps import micros, moment
-from store.together import Written
+from store.together import Written, run
 from store.window import MESSAGES, THERE, WINDOW, WITHIN
 
 # Statements are built once: building costs more than running them.
@@ -110,7 +110,7 @@ class Transcript:
 
     def keep_room(self, connection: Connection, room: Room, now: datetime) -> None:
         """Store the room, or its new name, kind and project."""
-        connection.execute(self._keep_room, {**asdict(room), "created_at": micros(now)})
+        run(connection, self._keep_room, {**asdict(room), "created_at": micros(now)})
 
     def add(
         self, connection: Connection, inbound: Inbound, scope: str, hop: int, now: datetime
@@ -138,9 +138,8 @@ class Transcript:
             "meta": meta.model_dump(mode="json"),
             "attachments": [asdict(item) for item in inbound.attachments],
         }
-        seq = connection.execute(self._add, values).scalar()
-        if seq is not None:
-            return seq, True
+        if made := run(connection, self._add, values):
+            return made[0].seq, True
         where = {"room": inbound.room.id, "id": inbound.message_id}
         return connection.execute(_SEQ_BY_ID, where).scalar_one(), False
 

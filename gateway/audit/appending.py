@@ -13,6 +13,7 @@ from contract.chat import MOOT, Speaker
 from contract.storable import storable_value
 from gateway.audit.chain import CUT, MISSING, noted_heads, sealed
 from store.gateway_schema import audit, audit_head
+from store.together import run
 
 Detail = Mapping[str, str | int | bool | None]
 
@@ -67,7 +68,7 @@ def append_after(connection: Connection, row: Mapping[str, Any], before: str) ->
     _claim(connection)
     values = _sealed(row, before)
     given = {f"new_{name}": value for name, value in values.items()}
-    appended = connection.execute(_append_if_newest(connection.dialect.name), given).first()
+    appended = run(connection, _append_if_newest(connection.dialect.name), given)
     return str(values["hash"]) if appended else ""
 
 
@@ -110,7 +111,7 @@ def row_of(
 def _appended(connection: Connection, row: Mapping[str, Any], before: str) -> str:
     values = _sealed(row, before)
     if connection.dialect.name == "sqlite":
-        connection.execute(_APPEND, values)
+        run(connection, _APPEND, values)
     else:
         connection.execute(_append_with_head(), values | {"head": values["hash"]})
     return str(values["hash"])

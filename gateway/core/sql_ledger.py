@@ -47,7 +47,7 @@ from store.database import Store, insert_of
 from store.rows import StoredMessage
 from store.schema import ONCE_A_MESSAGE, turns
 from store.timestamps import micros
-from store.together import Written, execute_together
+from store.together import Written, execute_together, run
 from store.transcript import Transcript
 from store.turn_metrics import figure
 
@@ -181,12 +181,11 @@ class SqlLedger(SqlSessions, SqlPosts):
             )
             values = {name: getattr(turn, name) for name in _NEW}
             values |= {"room_id": asked.room.id, "states": [list(item) for item in states]}
-            seq = connection.execute(self._queue_turn, values).scalar()
-            if seq is None:
+            if not (queued := run(connection, self._queue_turn, values)):
                 continue
             if want.answer is not None:
                 self._plan(connection, turn.id, [("text", want.answer)], now)
-            made.append(replace(turn, seq=seq))
+            made.append(replace(turn, seq=queued[0].seq))
         return tuple(made)
 
     async def running(
@@ -243,7 +242,8 @@ class SqlLedger(SqlSessions, SqlPosts):
                 execute_together(connection, *end)
                 return None, ()
             answer = self._message(turn, turn.answer, posts[0], by, now)
-            seq = int(execute_together(connection, *end, answer).scalar_one())
+            [row] = execute_together(connection, *end, answer)
+            seq = int(row.seq)
             if not wanted:
                 return seq, ()
             asked = _Asked(seq, micros(now), turn.scope, turn.room)

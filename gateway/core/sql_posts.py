@@ -25,7 +25,7 @@ from gateway.core.sql_rows import (
 from store.database import Store, insert_of
 from store.schema import messages, posts
 from store.timestamps import micros, moment
-from store.together import Written, execute_together
+from store.together import Written, execute_together, running
 
 
 class SqlPosts:
@@ -103,7 +103,7 @@ class SqlPosts:
         """Write a post. One that has its key keeps what the platform knows it by, and its age.
         before: what is written with it."""
         new = (self._put_post, {name: getattr(post, name) for name in OF_POST})
-        kept = execute_together(connection, *before, new).one()
+        [kept] = execute_together(connection, *before, new)
         return replace(
             post,
             platform_id=kept.platform_id,
@@ -117,7 +117,7 @@ class SqlPosts:
         changed = replace(post, platform_id=platform_id)
         if post.state != "draft":
             changed = replace(changed, state="sent")
-        await self._store.write(methodcaller("execute", *marked(changed)), small=True)
+        await self._store.write(running(*marked(changed)), small=True)
         return changed
 
     async def known_posts(self, room_id: str) -> frozenset[str]:

@@ -16,7 +16,7 @@ from store.database import Store, insert_of
 from store.gateway_schema import figures
 from store.schema import decisions, messages, posts, rooms, sessions, turns
 from store.timestamps import micros
-from store.together import Written
+from store.together import Written, run
 from store.turn_metrics import STEPS
 
 TURNS = (
@@ -232,7 +232,7 @@ def entered(turn: Turn, state: State, now: datetime) -> Turn:
 
 def save(connection: Connection, turn: Turn) -> None:
     """Write its row."""
-    connection.execute(*saved(turn))
+    run(connection, *saved(turn))
 
 
 def saved(turn: Turn) -> Written:
@@ -266,7 +266,7 @@ def posts_of(connection: Connection, turn_id: str) -> list[Post]:
             drafted=row.drafted,
             uncertain=row.drafted and row.platform_id is None,
         )
-        for row in connection.execute(POSTS, {"turn": turn_id})
+        for row in run(connection, POSTS, {"turn": turn_id})
     ]
 
 

@@ -29,6 +29,7 @@ from gateway.core.sql_rows import (
 from store.database import Store, insert_of
 from store.schema import sessions, turns
 from store.timestamps import micros, moment
+from store.together import running
 
 USES_NOTED_S = 1.0  # rooms that talk all the time are noted together
 LISTED = 20  # more than people go back to
@@ -88,9 +89,7 @@ class SqlSessions:
         """Remember the agent's session id, where it has one, and that it was used now. later: it is
         known, so it need only be on disk soon."""
         self.note_uses()
-        work = methodcaller(
-            "execute", self._keep_session, _values(key, agent, session_id, micros(now))
-        )
+        work = running(self._keep_session, _values(key, agent, session_id, micros(now)))
         return self._store.write_later(work) if later else self._store.write(work, small=True)
 
     def used_again(
