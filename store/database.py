@@ -32,6 +32,7 @@ from store.engines import (
     engine_of,
     identity_of,
     lone_engine,
+    roll_back,
     silent_connections,
 )
 from store.health import StoreHealth, StoreRefusal, refusal_of, try_reading, try_writing
@@ -229,7 +230,7 @@ class ThreadStore(Store):
         self._log.sync_with(connection, each=how.synced)
         if not begun_at_once(connection):
             return await in_thread(self._write, works)
-        transaction, results = connection.begin(), []
+        results = []
         try:
             since = time.perf_counter()
             for work in works:
@@ -238,13 +239,13 @@ class ThreadStore(Store):
                     await asyncio.sleep(0)
                     since = time.perf_counter()
         except BaseException:
-            transaction.rollback()
+            roll_back(connection)
             raise
         if how.synced:
-            await in_thread(commit, transaction)
+            await in_thread(commit, connection)
             self._log.synced()
         else:
-            commit(transaction)
+            commit(connection)
             self._log.sync_soon(self._file)
         return results
 

@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import structlog
-from sqlalchemy import Connection, Engine, RootTransaction, create_engine, event
+from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import InvalidatePoolError
 
 from contract.storable import storable, storable_json
 from store.health import without_values
 from store.leading import gateway_name
+from store.together import as_sqlalchemy
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
@@ -194,8 +195,7 @@ def _texts(given: Any) -> Any:
 
 def begun_at_once(connection: Connection) -> bool:
     """Begin to write in SQLite; False: another process writes, and would have to be waited for."""
-    raw = connection.connection.driver_connection
-    assert raw is not None
+    raw = _raw(connection)
     raw.execute("PRAGMA busy_timeout=0")
     try:
         raw.execute("BEGIN IMMEDIATE")
@@ -206,10 +206,29 @@ def begun_at_once(connection: Connection) -> bool:
     return True
 
 
-def commit(transaction: RootTransaction) -> None:
-    """Commit; where that fails, roll back."""
-    with transaction:
-        pass
+def commit(connection: Connection) -> None:
+    """Commit what was begun at once; where that fails, roll back."""
+    try:
+        connection.commit()  # SQLAlchemy knows of it where a work went through it
+        _raw(connection).commit()
+    except sqlite3.Error as error:
+        roll_back(connection)
+        raise as_sqlalchemy(error, "COMMIT") from error
+    except BaseException:
+        roll_back(connection)
+        raise
+
+
+def roll_back(connection: Connection) -> None:
+    """Undo what was begun at once."""
+    connection.rollback()
+    _raw(connection).rollback()
+
+
+def _raw(connection: Connection) -> sqlite3.Connection:
+    raw = connection.connection.driver_connection
+    assert isinstance(raw, sqlite3.Connection)
+    return raw
 
 
 def identity_of(file: Path) -> tuple[int, int] | None:
@@ -235,8 +254,7 @@ class SyncedLog:
         to time after a commit, and takes much longer."""
         if self._each == each:
             return
-        raw = connection.connection.driver_connection
-        assert raw is not None
+        raw = _raw(connection)
         raw.execute(f"PRAGMA synchronous={'FULL' if each else 'NORMAL'}")
         raw.execute(f"PRAGMA wal_autocheckpoint={_PAGES if each else 0}")
         self._each = each

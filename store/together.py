@@ -33,9 +33,14 @@ def run(connection: Connection, statement: Any, values: Mapping[str, Any]) -> Se
     try:
         rows = raw.execute(compiled.text, compiled.given(values)).fetchall()
     except sqlite3.Error as error:
-        known = getattr(exc, type(error).__name__, exc.DBAPIError)
-        raise known(compiled.text, None, error, hide_parameters=True) from error
+        raise as_sqlalchemy(error, compiled.text) from error
     return [compiled.row(row) for row in rows]
+
+
+def as_sqlalchemy(error: sqlite3.Error, statement: str) -> exc.DBAPIError:
+    """What SQLAlchemy raises for an error of SQLite's driver."""
+    known: type[exc.DBAPIError] = getattr(exc, type(error).__name__, exc.DBAPIError)
+    return known(statement, None, error, hide_parameters=True)
 
 
 def running(statement: Any, values: Mapping[str, Any]) -> Callable[[Connection], Sequence[Any]]:
@@ -59,7 +64,9 @@ class _Compiled:
             value = values.get(name, value)
             if as_stored is not None:
                 value = as_stored(value)
-            given.append(storable(value) if isinstance(value, str) else value)
+            if isinstance(value, str) and ("\0" in value or not value.isascii()):
+                value = storable(value)
+            given.append(value)
         return given
 
     def row(self, row: Sequence[Any]) -> Any:
