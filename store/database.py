@@ -89,14 +89,13 @@ class Store(ABC):
         store._know(address)
         store.read_only = read_only
         store._writer.patience_s = patience_s
-        writer = asyncio.create_task(store._writer.run(), name="store writer")
         try:
-            yield store
+            async with store._writer.running():
+                try:
+                    yield store
+                finally:
+                    await store.health.close()
         finally:
-            await store.health.close()
-            await store._writer.finish()
-            writer.cancel()
-            await asyncio.wait([writer])
             await store._close()
 
     async def read(self, work: Work[T], *, small: bool = False, cursor: bool = False) -> T:

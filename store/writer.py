@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import field
 from functools import partial
 from typing import Any, TypeVar
@@ -149,12 +150,28 @@ class Writer:
         self._hurry()
         await self.written()
 
-    async def finish(self) -> None:
-        """The same, and nothing is held any more."""
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Write within the block, and at its end what is left. Raises what ended it before."""
+        writing = asyncio.create_task(self._run(), name="store writer")
+        try:
+            yield
+        finally:
+            finishing = asyncio.create_task(self._finish(), name="store writer's end")
+            both = finishing, writing
+            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+            for task in both:
+                task.cancel()
+            await asyncio.wait(both)
+            if not writing.cancelled():
+                writing.result()
+
+    async def _finish(self) -> None:
+        """Everything is on disk or has failed, and nothing is held any more."""
         self._holds = False
         await self.flush()
 
-    async def run(self) -> None:
+    async def _run(self) -> None:
         """Write, for ever."""
         while True:
             commits = await self._next()

@@ -36,3 +36,18 @@ async def test_what_ends_meanwhile_does_not_end_what_writes(tmp_path: Path) -> N
         for _ in range(2):
             await store.write(lambda connection: connection.execute(text("SELECT 1")).scalar())
         assert store.health.state == "ok"
+
+
+async def test_where_what_writes_has_died_the_end_does_not_wait_for_it(tmp_path: Path) -> None:
+    def fail() -> None:
+        raise ValueError("nobody thought of this")
+
+    async def lose_what_writes() -> None:
+        async with asyncio.timeout(20), Store.open(f"sqlite:///{tmp_path}/moot.db") as store:
+            store.health.on_recovery = fail
+            store.health.failed(StoreRefusal("away", "it was away"))
+            waits = store.write(lambda connection: connection.execute(text("SELECT 1")).scalar())
+            await asyncio.wait([waits], timeout=0.5)
+
+    with pytest.raises(ValueError, match="nobody thought"):
+        await lose_what_writes()
