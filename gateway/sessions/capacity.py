@@ -18,6 +18,9 @@ class Capacity(Protocol):
     def fits(self, programs: Counter[str]) -> bool:
         """Whether these may live at the same time."""
 
+    def exceeded(self, programs: Counter[str]) -> bool:
+        """Whether these have come to be too many."""
+
     def most(self, programs: Counter[str]) -> int:
         """The number that may live at a time, where these live already."""
 
@@ -34,6 +37,10 @@ class FixedCapacity:
     def fits(self, programs: Counter[str]) -> bool:
         """Whether these are no more than that."""
         return programs.total() <= self.number
+
+    def exceeded(self, programs: Counter[str]) -> bool:
+        """Never: where there are fewer places than before, those that live stay."""
+        return False
 
     def most(self, programs: Counter[str]) -> int:
         """Always the same."""
@@ -68,6 +75,10 @@ class MemoryCapacity:
         """Whether memory holds these, as far as it is known."""
         number = programs.total()
         return number <= LEAST or (number <= MOST and self._left(programs) >= 0)
+
+    def exceeded(self, programs: Counter[str]) -> bool:
+        """Whether they have grown beyond what memory holds."""
+        return programs.total() > LEAST and self._left(programs) < 0
 
     def most(self, programs: Counter[str]) -> int:
         """These, and as many more as the heaviest of them as there is memory for."""

@@ -126,9 +126,11 @@ class SessionPool:
         self._seats.admit()
 
     def measured(self, taken: Mapping[str, Sequence[int]]) -> None:
-        """Hear what the living programs of each name take of memory, in bytes."""
+        """Hear what the living programs of each name take of memory, in bytes. Where it is too
+        much, those that nobody uses are put to sleep."""
         self._seats.capacity.measured(taken)
         self._seats.admit()
+        self._make_room()
 
     # ── Using one ───────────────────────────────────────────────────────────────────────
 
@@ -308,7 +310,7 @@ class SessionPool:
         return live.users == 0 and key not in self._opening
 
     def _make_room(self) -> bool:
-        """End sessions for those who wait; whether that is enough."""
+        """End sessions for those who wait, or where there are too many; whether that is enough."""
         while self._seats.short():
             if not self._end_one(lambda live: live.context.program.runs):
                 return False

@@ -141,6 +141,10 @@ async def test_where_nobody_said_how_many_as_many_live_as_memory_holds(
             await ask(moot, "hello", room)
         assert pool.running == 5
         assert pool.most > 10
+        pool.measured({"scripted": [GIB]})  # they have grown
+        assert [live.room.name for live in pool.all()] == ["d", "e"]  # used last
+        assert await ask(moot, "echo still here", "a") == "still here"
+        assert pool.running == 2
         await pool.close()
 
 
