@@ -38,10 +38,26 @@ def open_own(path: Path, folder: Path) -> BinaryIO:
 
 
 def _lies_in(handle: int, folder: Path) -> bool:
-    known = Path(f"/proc/self/fd/{handle}")
-    if not known.is_symlink():
+    try:
+        place = os.readlink(f"/proc/self/fd/{handle}")
+    except OSError:
         return True  # macOS: no /proc, and no sandbox
-    return known.resolve().is_relative_to(folder.resolve())
+    return Path(place).is_relative_to(real_place(folder))
+
+
+def real_place(path: Path) -> Path:
+    """Where it lies, whatever links lead there: as the kernel knows it, since to follow them one by
+    one takes several times as long. What isn't there is where it would be."""
+    try:
+        handle = os.open(path, _ANY)
+    except OSError:
+        return path.resolve()
+    try:
+        return Path(os.readlink(f"/proc/self/fd/{handle}"))
+    except OSError:  # no /proc
+        return path.resolve()
+    finally:
+        os.close(handle)
 
 
 def has_plain_journals(database: Path) -> bool:
@@ -82,6 +98,7 @@ def states_below(folder: Path) -> Iterator[os.stat_result]:
         os.close(here)
 
 
+_ANY = getattr(os, "O_PATH", os.O_RDONLY | os.O_NONBLOCK) | os.O_CLOEXEC  # of whatever stands there
 _PLACE = getattr(os, "O_PATH", 0) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import structlog
 
-from adapters.own_files import has_plain_journals, open_own
+from adapters.own_files import has_plain_journals, open_own, real_place
 from adapters.turn_events import TurnEvent
 from adapters.turn_signs import RecordFormat
 
@@ -68,8 +68,8 @@ def _matches(home: Path, glob: str) -> list[Path]:
     wrote, to have it posted."""
     found = home.glob(glob) if _WILD.search(glob) else [home / glob]
     newest = heapq.nlargest(FILES, filter(Path.is_file, found), key=_changed_at)
-    inside = home.resolve()
-    return [path for path in newest if path.resolve().is_relative_to(inside)]
+    inside = real_place(home)
+    return [path for path in newest if real_place(path).is_relative_to(inside)]
 
 
 def _searched(home: Path, glob: str) -> tuple[list[Path], float]:
