@@ -3,13 +3,14 @@
 import asyncio
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, event
 
+from store.together import _Compiled
 from tests.doubles.platform import said
 from tests.doubles.running import gateway
 
@@ -27,11 +28,19 @@ def heard() -> Iterator[dict[str, Any]]:
     def note(_c: Connection, _cursor: Any, statement: str, given: Any, _x: Any, many: bool) -> None:
         run[statement] = given[0] if many else given
 
+    given_of = _Compiled.given
+
+    def note_given(self: _Compiled, values: Mapping[str, Any]) -> list[Any]:
+        run[self.text] = given = given_of(self, values)
+        return given
+
     event.listen(Engine, "before_cursor_execute", note)
+    _Compiled.given = note_given  # type: ignore[method-assign]
     try:
         yield run
     finally:
         event.remove(Engine, "before_cursor_execute", note)
+        _Compiled.given = given_of  # type: ignore[method-assign]
 
 
 async def test_no_statement_of_a_turn_looks_through_all_that_was_ever_said(tmp_path: Path) -> None:
