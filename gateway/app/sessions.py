@@ -78,9 +78,10 @@ def make_sessions(
     opener = _own_opener(context, programs, endpoint, hooks, sandboxing)
     opener.homes = homes
     capacity = capacity_of(config.sessions.most, memory_bytes())
+    local = config.workers.local if config.workers is not None else 0
     made: SessionOpener = opener
     if workers is not None and config.workers is not None:
-        capacity = FixedCapacity(local := config.workers.local)
+        capacity = FixedCapacity(local)
         made = _opener_of_workers(context, config.workers, workers, opener, endpoint)
     pool = SessionPool(
         opener=made,

@@ -152,7 +152,8 @@ class SessionPool:
             live.used_at = self._clock()
             if self._live.get(key) is live:
                 self._live[key] = self._live.pop(key)
-            self._make_room()
+            if self._seats.waiting:
+                self._make_room()
 
     async def _open_unless_stopped(
         self, key: SessionKey, persona: Persona, room: Room, waits: Waits
