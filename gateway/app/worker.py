@@ -19,7 +19,7 @@ from gateway.core.private_folders import keep_private
 from gateway.core.redaction import Redactor
 from gateway.observability.metering import memory_bytes
 from gateway.sessions.bounds import bounds_of
-from gateway.sessions.capacity import capacity_of
+from gateway.sessions.capacity import FixedCapacity, MemoryCapacity
 from gateway.sessions.logins import LoginSecrets
 from gateway.sessions.opener import NoSessions, Opener
 from gateway.sessions.programs import Programs
@@ -72,7 +72,8 @@ async def run_worker(
             def door(lease: OfSession) -> RemoteDoor:
                 return RemoteDoor(link, post.name, hooks, lease)
 
-            capacity = capacity_of(post.seats, memory_bytes())
+            seats = post.seats or MemoryCapacity(memory_bytes()).most(Counter())
+            capacity = FixedCapacity(seats)
             worker = Worker(
                 link=link,
                 name=post.name,
@@ -83,7 +84,7 @@ async def run_worker(
                 redactor=redactor,
                 workspaces=configured_workspaces(config),
             )
-            log.info("worker.serving", worker=post.name, seats=capacity.most(Counter()))
+            log.info("worker.serving", worker=post.name, seats=seats)
             watcher = SessionWatcher(worker.living, data_dir, capacity.measured)
             await _until(stop, worker, watcher, config.gateway.shutdown_s)
 

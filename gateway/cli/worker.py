@@ -38,7 +38,7 @@ def add_worker(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     run.add_argument("--name", required=True, metavar="NAME", help="as it was added")
     run.add_argument("--key", type=Path, metavar="FILE", help=f"its key; default: what {KEY} holds")
     run.add_argument(
-        "--seats", type=int, metavar="N", help="the most programs; default: as many as memory holds"
+        "--seats", type=int, metavar="N", help="the most programs; default: one per GiB of memory"
     )
     for command, do in ((add, _add), (remove, _remove), (run, _run)):
         add_config(command)

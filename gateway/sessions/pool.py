@@ -121,16 +121,20 @@ class SessionPool:
         return self._seats.most
 
     def fit(self, capacity: Capacity) -> None:
-        """Let so many live at a time; none is ended for it."""
+        """Let so many live at a time; none is ended for it, unless somebody waits."""
         self._seats.capacity = capacity
         self._seats.admit()
+        self._make_room()
 
     def measured(self, taken: Mapping[str, Sequence[int]]) -> None:
         """Hear what the living programs of each name take of memory, in bytes. Where it is too
-        much, those that nobody uses are put to sleep."""
+        much, those that nobody uses are put to sleep, if they can be gone on with."""
         self._seats.capacity.measured(taken)
         self._seats.admit()
         self._make_room()
+        while self._seats.exceeded():
+            if not self._end_one(lambda live: live.context.program.runs and live.keeps()):
+                break
 
     # ── Using one ───────────────────────────────────────────────────────────────────────
 
@@ -311,7 +315,7 @@ class SessionPool:
         return live.users == 0 and key not in self._opening
 
     def _make_room(self) -> bool:
-        """End sessions for those who wait, or where there are too many; whether that is enough."""
+        """End sessions for those who wait; whether that is enough."""
         while self._seats.short():
             if not self._end_one(lambda live: live.context.program.runs):
                 return False

@@ -34,13 +34,13 @@ class SessionSlots:
         return sum(not place.done() for _, place in self._line)
 
     def short(self) -> bool:
-        """Whether somebody waits, or there are too many, and would still when those that leave are
-        gone."""
+        """Whether somebody waits, and would still when those that leave are gone."""
         waits = Counter(program for program, place in self._line if not place.done())
-        stay = self._taken - self.leaving
-        if not waits:
-            return self.capacity.exceeded(stay)
-        return not self.capacity.fits(stay + waits)
+        return bool(waits) and not self.capacity.fits(self._taken - self.leaving + waits)
+
+    def exceeded(self) -> bool:
+        """Whether there are too many, also when those that leave are gone."""
+        return self.capacity.exceeded(self._taken - self.leaving)
 
     async def take(self, program: str, waits: Callable[[], Awaitable[None]]) -> None:
         """Take a place. `waits` is called first when none is about to be left."""

@@ -111,7 +111,7 @@ class Watched:
 @dataclass(slots=True)
 class SessionWatcher:
     """Watches all sessions. living: those that live now. data_dir: on the disk that is watched.
-    measured: told what the programs of each name take of memory."""
+    measured: told what the programs of each name took of memory that ended a turn."""
 
     living: Callable[[], Sequence[LiveSession]]
     data_dir: Path
@@ -144,6 +144,8 @@ class SessionWatcher:
             self._end(one, excess)
         heights: dict[str, list[int]] = {}
         for one in watched:
+            if not one.live.turns:
+                continue
             heights.setdefault(one.live.context.program.name, []).append(one.height_bytes)
         self.measured(heights)
 

@@ -158,6 +158,23 @@ async def test_those_who_wait_go_on_when_there_are_more_places_and_wait_when_the
         assert sorted(moot.texts()) == ["from a", "from b", "from c"]
 
 
+async def test_who_waits_gets_a_place_though_there_are_fewer_when_one_is_left(
+    tmp_path: Path,
+) -> None:
+    ends = asyncio.Event()
+    programs = ScriptedPrograms(ends=ends)
+    async with gateway(tmp_path, programs=programs, sessions=SessionsTable(most=2)) as moot:
+        pool = moot.house.sessions
+        await answered(moot, "a", "b")
+        await ask(moot, "c")
+        await until(lambda: pool.waiting == 1)
+        pool.fit(FixedCapacity(1))  # while a's program ends
+        ends.set()
+        await moot.settle()
+        assert len(moot.texts()) == 3
+        assert pool.running == 1
+
+
 async def test_a_mention_while_it_falls_asleep_waits_for_its_end_and_is_answered(
     tmp_path: Path,
 ) -> None:

@@ -136,6 +136,13 @@ async def test_where_nobody_said_how_many_as_many_live_as_memory_holds(
             await ask(moot, "hello", room)
         assert (pool.running, pool.most) == (3, 3)  # nothing is known of what they take
         watcher = SessionWatcher(pool.all, tmp_path, pool.measured)
+        turns = [live.turns for live in pool.all()]
+        for live in pool.all():
+            live.turns = 0
+        await watcher.look()
+        assert pool.most == 3  # who has ended no turn may take much in it
+        for live, before in zip(pool.all(), turns, strict=True):
+            live.turns = before
         await watcher.look()
         for room in "abcde":
             await ask(moot, "hello", room)
@@ -163,6 +170,8 @@ def test_a_program_counts_with_the_mean_of_its_name_and_others_with_a_gib() -> N
     assert capacity.most(Counter(claude=2)) == 64
     assert capacity.most(Counter(demo=40, codex=1)) == 41 + 22
     assert capacity.fits(Counter(claude=40, codex=10))
+    assert not capacity.fits(Counter(claude=40, codex=11))
+    capacity.measured({"demo": [10_000_000], "claude": [20_000_000]})  # it began anew
     assert not capacity.fits(Counter(claude=40, codex=11))
     capacity.measured({"codex": [8 * GIB, 8 * GIB]})
     assert capacity.most(Counter(codex=1)) == 2
