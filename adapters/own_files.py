@@ -39,10 +39,14 @@ def open_own(path: Path, folder: Path) -> BinaryIO:
 
 def _lies_in(handle: int, folder: Path) -> bool:
     try:
-        place = os.readlink(f"/proc/self/fd/{handle}")
+        place = _place_of(handle)
     except OSError:
         return True  # macOS: no /proc, and no sandbox
-    return Path(place).is_relative_to(real_place(folder))
+    return place.is_relative_to(real_place(folder))
+
+
+def _place_of(handle: int) -> Path:
+    return Path(os.readlink(f"/proc/self/fd/{handle}"))
 
 
 def real_place(path: Path) -> Path:
@@ -53,7 +57,7 @@ def real_place(path: Path) -> Path:
     except OSError:
         return path.resolve()
     try:
-        return Path(os.readlink(f"/proc/self/fd/{handle}"))
+        return _place_of(handle)
     except OSError:  # no /proc
         return path.resolve()
     finally:

@@ -19,7 +19,6 @@ from contract.chat import Room
 from gateway.core.clock import clock
 from gateway.core.ledger import SessionKey
 from gateway.core.redaction import Redactor
-from gateway.sessions.capacity import FixedCapacity
 from gateway.sessions.opener import NoSessions, Opener
 from gateway.settings.personas.personas import FrontMatter, Persona
 from gateway.workers.credentials import Key
@@ -64,7 +63,7 @@ async def measure(folder: Path, count: int) -> tuple[list[float], list[float]]:
             worker = Worker(
                 link=link,
                 name="w1",
-                capacity=FixedCapacity(4),
+                seats=4,
                 opener=there,
                 data_dir=folder / "there",
                 door=lambda lease: RemoteDoor(link, "w1", None, lease),  # type: ignore[arg-type]

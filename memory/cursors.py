@@ -39,8 +39,11 @@ _READ = select(_P.seq, _P.failures, _P.tried_at).where(
 )
 UNREAD = messages.c.seq > func.coalesce(_READ.with_only_columns(_P.seq).scalar_subquery(), 0)
 """A condition on messages: behind the place of the layer and the scope that are given."""
-_HERE = _P.layer == bindparam("of"), _P.scope == bindparam("within")
-_MOVE = update(pointers).where(*_HERE).returning(_P.seq)
+_MOVE = (
+    update(pointers)
+    .where(_P.layer == bindparam("of"), _P.scope == bindparam("within"))
+    .returning(_P.seq)
+)
 _BEGIN = insert(pointers)
 
 

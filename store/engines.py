@@ -22,7 +22,7 @@ from sqlalchemy.exc import InvalidatePoolError
 from contract.storable import storable, storable_json
 from store.health import without_values
 from store.leading import gateway_name
-from store.together import as_sqlalchemy
+from store.together import as_sqlalchemy, driver_of
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
@@ -195,7 +195,7 @@ def _texts(given: Any) -> Any:
 
 def begun_at_once(connection: Connection) -> bool:
     """Begin to write in SQLite; False: another process writes, and would have to be waited for."""
-    raw = _raw(connection)
+    raw = driver_of(connection)
     raw.execute("PRAGMA busy_timeout=0")
     try:
         raw.execute("BEGIN IMMEDIATE")
@@ -210,7 +210,7 @@ def commit(connection: Connection) -> None:
     """Commit what was begun at once; where that fails, roll back."""
     try:
         connection.commit()  # SQLAlchemy knows of it where a work went through it
-        _raw(connection).commit()
+        driver_of(connection).commit()
     except sqlite3.Error as error:
         roll_back(connection)
         raise as_sqlalchemy(error, "COMMIT") from error
@@ -222,13 +222,7 @@ def commit(connection: Connection) -> None:
 def roll_back(connection: Connection) -> None:
     """Undo what was begun at once."""
     connection.rollback()
-    _raw(connection).rollback()
-
-
-def _raw(connection: Connection) -> sqlite3.Connection:
-    raw = connection.connection.driver_connection
-    assert isinstance(raw, sqlite3.Connection)
-    return raw
+    driver_of(connection).rollback()
 
 
 def identity_of(file: Path) -> tuple[int, int] | None:
@@ -254,7 +248,7 @@ class SyncedLog:
         to time after a commit, and takes much longer."""
         if self._each == each:
             return
-        raw = _raw(connection)
+        raw = driver_of(connection)
         raw.execute(f"PRAGMA synchronous={'FULL' if each else 'NORMAL'}")
         raw.execute(f"PRAGMA wal_autocheckpoint={_PAGES if each else 0}")
         self._each = each

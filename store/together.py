@@ -29,12 +29,18 @@ def run(connection: Connection, statement: Any, values: Mapping[str, Any]) -> Se
         result = connection.execute(statement, values)
         return result.all() if result.returns_rows else ()
     compiled = _compiled(statement, tuple(values), connection.dialect)
-    raw: Any = connection.connection.driver_connection
     try:
-        rows = raw.execute(compiled.text, compiled.given(values)).fetchall()
+        rows = driver_of(connection).execute(compiled.text, compiled.given(values)).fetchall()
     except sqlite3.Error as error:
         raise as_sqlalchemy(error, compiled.text) from error
     return [compiled.row(row) for row in rows]
+
+
+def driver_of(connection: Connection) -> sqlite3.Connection:
+    """SQLite's own connection below SQLAlchemy's."""
+    raw = connection.connection.driver_connection
+    assert isinstance(raw, sqlite3.Connection)
+    return raw
 
 
 def as_sqlalchemy(error: sqlite3.Error, statement: str) -> exc.DBAPIError:
@@ -64,9 +70,7 @@ class _Compiled:
             value = values.get(name, value)
             if as_stored is not None:
                 value = as_stored(value)
-            if isinstance(value, str) and ("\0" in value or not value.isascii()):
-                value = storable(value)
-            given.append(value)
+            given.append(storable(value) if isinstance(value, str) else value)
         return given
 
     def row(self, row: Sequence[Any]) -> Any:

@@ -118,7 +118,7 @@ def _is_own_database(name: str, home: Path) -> bool:
     """True when a database that is open, and its journals, lie in HOME: SQLite opens them by name.
     Only one at a time is open."""
     opened = [fd for fd in Path("/proc/self/fd").glob("*") if fd.is_symlink()]
-    inside = home.resolve()
+    inside = real_place(home)
     return all(
         file.is_relative_to(inside) for file in map(_led, opened) if file.name.startswith(name)
     )

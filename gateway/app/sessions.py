@@ -17,7 +17,7 @@ from gateway.personas.service import PersonaService
 from gateway.personas.versions import Versions
 from gateway.remembering.memories import Memories
 from gateway.sessions.bounds import bounds_of
-from gateway.sessions.capacity import FixedCapacity, capacity_of
+from gateway.sessions.capacity import Capacity, FixedCapacity, MemoryCapacity
 from gateway.sessions.logins import LoginSecrets
 from gateway.sessions.machine_erasures import MachineErasures
 from gateway.sessions.opener import Opener, SessionOpener
@@ -77,7 +77,8 @@ def make_sessions(
     endpoint = _memory_door(context, memories, hooks)
     opener = _own_opener(context, programs, endpoint, hooks, sandboxing)
     opener.homes = homes
-    capacity = capacity_of(config.sessions.most, memory_bytes())
+    most = config.sessions.most
+    capacity: Capacity = FixedCapacity(most) if most else MemoryCapacity(memory_bytes())
     local = config.workers.local if config.workers is not None else 0
     made: SessionOpener = opener
     if workers is not None and config.workers is not None:

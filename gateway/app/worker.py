@@ -19,7 +19,7 @@ from gateway.core.private_folders import keep_private
 from gateway.core.redaction import Redactor
 from gateway.observability.metering import memory_bytes
 from gateway.sessions.bounds import bounds_of
-from gateway.sessions.capacity import FixedCapacity, MemoryCapacity
+from gateway.sessions.capacity import MemoryCapacity
 from gateway.sessions.logins import LoginSecrets
 from gateway.sessions.opener import NoSessions, Opener
 from gateway.sessions.programs import Programs
@@ -72,20 +72,18 @@ async def run_worker(
             def door(lease: OfSession) -> RemoteDoor:
                 return RemoteDoor(link, post.name, hooks, lease)
 
-            seats = post.seats or MemoryCapacity(memory_bytes()).most(Counter())
-            capacity = FixedCapacity(seats)
             worker = Worker(
                 link=link,
                 name=post.name,
-                capacity=capacity,
+                seats=post.seats or MemoryCapacity(memory_bytes()).most(Counter()),
                 opener=_opener(config, environment, hooks, redactor),
                 data_dir=data_dir,
                 door=door,
                 redactor=redactor,
                 workspaces=configured_workspaces(config),
             )
-            log.info("worker.serving", worker=post.name, seats=seats)
-            watcher = SessionWatcher(worker.living, data_dir, capacity.measured)
+            log.info("worker.serving", worker=post.name, seats=worker.seats)
+            watcher = SessionWatcher(worker.living, data_dir)
             await _until(stop, worker, watcher, config.gateway.shutdown_s)
 
 

@@ -52,11 +52,6 @@ class FixedCapacity:
         """They may take what they like."""
 
 
-def capacity_of(most: int | None, machine_bytes: int) -> Capacity:
-    """So many; None: as many as memory holds."""
-    return FixedCapacity(most) if most else MemoryCapacity(machine_bytes)
-
-
 class MemoryCapacity:
     """As many as the machine's memory holds, from 2 to 64.
 

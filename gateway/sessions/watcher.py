@@ -115,7 +115,7 @@ class SessionWatcher:
 
     living: Callable[[], Sequence[LiveSession]]
     data_dir: Path
-    measured: Callable[[Mapping[str, Sequence[int]]], None]
+    measured: Callable[[Mapping[str, Sequence[int]]], None] = lambda taken: None
     _reserve: DiskReserve = field(init=False)
     _watched: dict[int, Watched] = field(default_factory=dict)  # by the program's process id
     _ends: set[asyncio.Task[None]] = field(default_factory=set)

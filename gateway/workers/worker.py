@@ -13,7 +13,6 @@ import shutil
 import tarfile
 import time
 from base64 import b64decode
-from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -24,7 +23,6 @@ from contract.errors import AgentError
 from gateway.core.private_folders import LENT, SCOPES
 from gateway.core.redaction import Redactor
 from gateway.observability.telemetry import moot_version
-from gateway.sessions.capacity import Capacity, FixedCapacity
 from gateway.sessions.homes.packing import unpack
 from gateway.sessions.opener import MemoryDoor, Opener
 from gateway.sessions.sessions import LiveSession, session_folder
@@ -65,7 +63,7 @@ class Worker:
         *,
         link: Link,
         name: str,
-        capacity: Capacity,
+        seats: int,
         opener: Opener,
         data_dir: Path,
         door: Callable[[OfSession], MemoryDoor],
@@ -73,16 +71,19 @@ class Worker:
         workspaces: Sequence[Path] = (),
     ) -> None:
         """workspaces: that are configured here, resolved: they stay whatever is forgotten."""
-        self.link, self.name, self.capacity = link, name, capacity
+        self.link, self.name, self.seats = link, name, seats
         self.opener, self.data_dir = opener, data_dir
-        self.door, self.redactor, self.workspaces = door, redactor, workspaces
+        self.door, self.redactor = door, redactor
+        self.workspaces = workspaces
         self._held: dict[str, HeldSession] = {}
         self._epochs: dict[str, int] = {}  # the newest of each session
         self._opening: dict[str, asyncio.Lock] = {}
-        self._starting: Counter[str] = Counter()
+        self._starting = 0
         self._term, self._gateway = 0, VERSION  # of whoever leads, and of its messages
-        self._calls, self._handed = HeldCalls(), HandedContents()
-        self._release, self._life = moot_version(), secrets.token_hex(8)
+        self._calls = HeldCalls()
+        self._handed = HandedContents()
+        self._release = moot_version()
+        self._life = secrets.token_hex(8)
         self._heard_at = time.monotonic()
         self._tasks: set[asyncio.Task[None]] = set()
         self._sending: dict[asyncio.Task[None], Answered] = {}
@@ -92,15 +93,9 @@ class Worker:
         """The sessions that live here now."""
         return [held.live for held in self._held.values() if held.live.agent.alive()]
 
-    def _programs(self) -> Counter[str]:
-        """Those that live here or are about to, by name."""
-        return (
-            Counter(one.live.context.program.name for one in self._held.values()) + self._starting
-        )
-
     async def drain(self) -> None:
         """Take no session any more, and return when none works."""
-        self.capacity = FixedCapacity(0)
+        self.seats = 0
         log.info("worker.draining", sessions=len(self._held))
         while asking := {held.asking for held in self._held.values() if held.asking} & self._tasks:
             await asyncio.wait(asking)
@@ -140,11 +135,12 @@ class Worker:
         while True:
             lives = {name: one for name, one in self._held.items() if one.live.agent.alive()}
             sent = {one.session: one.turn for one in self._sending.values()}
+            now = time.monotonic()
             beat = Beat(
-                at=time.monotonic(),
+                at=now,
                 life=self._life,
                 version=VERSION,
-                seats=self.capacity.most(self._programs()),
+                seats=self.seats,
                 sessions={name: one.lease.epoch for name, one in lives.items()},
                 turns=sent | {name: one.turn for name, one in lives.items() if one.works()},
                 release=self._release,
@@ -203,9 +199,8 @@ class Worker:
         async def begin() -> bytes:
             return (await self._open(wanted)).encoded()
 
-        return await self._calls.result(
-            f"open {wanted.session} {wanted.epoch} {wanted.term}", begin
-        )
+        name = f"open {wanted.session} {wanted.epoch} {wanted.term}"
+        return await self._calls.result(name, begin)
 
     async def _open(self, wanted: Open) -> Done:
         session, epoch = wanted.session, wanted.epoch
@@ -218,17 +213,17 @@ class Worker:
         async with self._opening.setdefault(session, asyncio.Lock()):
             if (old := self._held.get(session)) is not None:
                 await self._end(old)
-            program = wanted.whose().front.agent
-            if not self.capacity.fits(self._programs() + Counter((program,))):
+            if len(self._held) + self._starting >= self.seats:
                 return Done(session=session, epoch=epoch, word="full")
-            self._starting[program] += 1
+            self._starting += 1
             try:
                 held = await self._started(wanted)
             except AgentError as error:
-                fault = FailureTold.of(error, self.redactor)
-                return Done(session=session, epoch=epoch, fault=fault)
+                return Done(
+                    session=session, epoch=epoch, fault=FailureTold.of(error, self.redactor)
+                )
             finally:
-                self._starting[program] -= 1
+                self._starting -= 1
             self._held[session] = held
             if self._epochs[session] != epoch:
                 await self._end(held)
@@ -263,8 +258,9 @@ class Worker:
         if self._held.get(held.lease.session) is not held:
             return
         del self._held[held.lease.session]
-        for task in filter(None, (held.asking, held.seeing)):
-            task.cancel()
+        for task in (held.asking, held.seeing):
+            if task is not None:
+                task.cancel()
         ending = asyncio.create_task(held.close(), name="end session")
         self._ends.add(ending)
         ending.add_done_callback(self._ends.discard)
