@@ -17,7 +17,7 @@ from store.kept import EDIT, KEPT, PRIVATE, kept_values
 from store.rows import StoredMessage, messages_of
 from store.schema import messages, rooms
 from store.timestamps import micros, moment
-from store.together import Written, run
+from store.together import Written, run, running
 from store.window import MESSAGES, THERE, WINDOW, WITHIN
 
 # Statements are built once: building costs more than running them.
@@ -256,9 +256,8 @@ class Transcript:
         the session of `persona` and `thread`."""
         where = {"scope": scope, "first": first, "last": last, "persona": persona}
         where["session_thread"] = thread
-        return await self._store.read(
-            lambda c: c.execute(WITHIN, where).scalars().all(), small=True
-        )
+        rows = await self._store.read(running(WITHIN, where), small=True)
+        return [row.seq for row in rows]
 
     async def thread(
         self, room_id: str, scope: str, thread_id: str, before: int

@@ -67,13 +67,20 @@ def own_log_context(**more: str) -> Iterator[LogContext]:
 @contextmanager
 def turn_log_context(turn: Turn) -> Iterator[None]:
     """Work for a turn within the block, whatever its session does next."""
-    persona = turn.speaker_name
-    session = turn.key.id
-    token = _now.set(LogContext(turn.id, turn.room.id, persona, session, turn.bot, turn.id))
+    token = _now.set(_of(turn))
     try:
         yield
     finally:
         _now.reset(token)
+
+
+def keep_to_turn(turn: Turn) -> None:
+    """Work for a turn until the block around is left, whatever its session does next."""
+    _now.set(_of(turn))
+
+
+def _of(turn: Turn) -> LogContext:
+    return LogContext(turn.id, turn.room.id, turn.speaker_name, turn.key.id, turn.bot, turn.id)
 
 
 class SessionLogContexts:
@@ -97,4 +104,5 @@ class SessionLogContexts:
             yield it
         finally:
             _now.reset(token)
-            it.turn = it.trace_id = ""
+            if it.turn == turn.id:  # else the session has gone on
+                it.turn = it.trace_id = ""

@@ -68,6 +68,7 @@ class LiveReply:
         self._bot = run.bot
         self._place = run.destination
         self._step = run.step
+        self._succession = run.succession
         self._ledger = ledger
         self._bus = progress.bus
         self._clock = clock
@@ -124,6 +125,7 @@ class LiveReply:
 
     async def choose(self, question: Question) -> int:
         """Ask the room."""
+        await self._succession.posts_before()
         spoken = speaking(self._turn.language)
         with spoken, turn_log_context(self._turn), self._step("question", "agent.ask"):
             return await self._ask(question)
@@ -132,12 +134,11 @@ class LiveReply:
     async def showing(self) -> AsyncIterator[LiveReply]:
         """Show signs of work until left. A call that is under way is let finish: a draft whose
         outcome nobody knows would have to be looked for."""
-        loop = asyncio.get_running_loop()
-        begin = loop.call_later(TYPING_AFTER_S, self._begin)
+        self._begin_soon()
         try:
             yield self
         finally:
-            begin.cancel()
+            self._beginning.cancel()
             self._over.set()
             self._works.pop(self._turn.id, None)
             if self._page:
@@ -145,7 +146,13 @@ class LiveReply:
             if tasks := [task for task in (self._show_task, self._page) if task]:
                 await asyncio.wait(tasks)
 
+    def _begin_soon(self) -> None:
+        self._beginning = asyncio.get_running_loop().call_later(TYPING_AFTER_S, self._begin)
+
     def _begin(self) -> None:
+        if not self._succession.may_post:  # the answer before it comes first
+            self._begin_soon()
+            return
         self._show_task = asyncio.create_task(self._show(), name=f"show {self._turn.id}")
 
     async def _show_page(self) -> None:
@@ -262,6 +269,7 @@ class Delivery:
         """Record the answer of a run's turn, then post it; an empty one is recorded only.
         keeps_times: its record keeps how long the steps took."""
         outcome = run.turn
+        run.succession.pass_on()
         with run.step("record"):
             if outcome.answer:
                 outcome = replace(outcome, answer=self.redactor(outcome.answer))
@@ -284,6 +292,8 @@ class Delivery:
         self, run: TurnRun, posts: Sequence[Post], *, keeps_times: bool = False
     ) -> Sequence[Turn]:
         turn = run.turn
+        await run.succession.posts_before()
+        run.succession.pass_on()
         try:
             with run.step("post"):
                 sent = await deliver(turn, posts, run.bot, run.destination, self._ledger, run.step)

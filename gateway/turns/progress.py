@@ -159,6 +159,37 @@ def _due(message: _Message, waiting: int) -> Reaction | None:
     return None if mark == message.shown else mark
 
 
+@dataclass(slots=True)
+class Succession:
+    """A turn among those of its session: once its answer is there the next one begins, while this
+    one is recorded and posted. The next one's posts come behind its own.
+
+    before: the turn whose posts come first; None: they are made. begin_next: true where a turn
+    begins by it. ended: nothing more of it is posted.
+    """
+
+    before: Succession | None = None
+    begin_next: Callable[[Succession], bool] = lambda _: False
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+    passed_on: bool = False
+
+    @property
+    def may_post(self) -> bool:
+        """True once the posts before it are made."""
+        return self.before is None or self.before.ended.is_set()
+
+    async def posts_before(self) -> None:
+        """Wait for them."""
+        if self.before is not None:
+            await self.before.ended.wait()
+            self.before = None
+
+    def pass_on(self) -> None:
+        """Its answer is there. No more than one turn is posted while the next one is at work."""
+        if self.may_post and not self.passed_on:
+            self.passed_on = self.begin_next(self)
+
+
 @dataclass(frozen=True, slots=True)
 class TurnRun:
     """A turn on its way, and what was decided of it once.
@@ -166,7 +197,7 @@ class TurnRun:
     destination: where everything goes that is posted in it, in the voice of its persona. step:
     times its steps. message_id: whose reactions tell of it; None: nobody's. reading: of the message
     that asked; None: it was not read, for it commands nothing. command: what Moot carries out
-    itself; None: an agent is asked, or all is said already.
+    itself; None: an agent is asked, or all is said already. succession: the turns around it.
     """
 
     turn: Turn
@@ -177,6 +208,7 @@ class TurnRun:
     reading: Reading | None = None
     command: ParsedCommand | None = None
     queued_ns: int = 0
+    succession: Succession = field(default_factory=Succession)
 
 
 class TurnProgress:

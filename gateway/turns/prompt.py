@@ -163,6 +163,10 @@ class Prompts:
         self._redactor = redactor
         self._settings = settings
 
+    def goes_on(self, session: SessionContext) -> bool:
+        """True where a session's next prompt holds only what is new to its agent."""
+        return self._windows.goes_on(session)
+
     async def window(self, turn: Turn, session: SessionContext) -> Window:
         """The window of its prompt: the message that asked is in it unless it was deleted."""
         return await self._windows.choose(turn, session)

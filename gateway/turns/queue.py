@@ -1,4 +1,5 @@
-"""One queue a session and, while it has work, one worker: turns of a session never overlap."""
+"""One queue a session, and a worker while it has work: its agent has one question at a time. The
+next one begins once an answer is there, while that is recorded and posted."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 from dataclasses import field, replace
+from functools import partial
 from typing import Any, Protocol
 
 import structlog
@@ -18,11 +20,11 @@ from contract.turnstile import turnstile
 from contract.values import dataclass
 from contract.work import Work
 from gateway.core.ledger import SessionKey, Turn
-from gateway.core.log_context import SessionLogContexts, turn_log_context
+from gateway.core.log_context import SessionLogContexts, keep_to_turn, turn_log_context
 from gateway.core.reading import Reading, reading_of
 from gateway.core.sql_ledger import SqlLedger
 from gateway.core.sql_rows import OPEN
-from gateway.turns.progress import TurnProgress, TurnRun
+from gateway.turns.progress import Succession, TurnProgress, TurnRun
 from store.database import Store
 from store.health import StoreRefusal
 from store.leading import LeadLost
@@ -31,9 +33,9 @@ from store.transcript import Transcript
 
 log = structlog.stdlib.get_logger("moot.rooms")
 
-# While more messages than this are on their way to the disk, no turn begins for a while: platforms
-# want each acknowledged within seconds, and an agent takes its time anyway.
-_CROWD, _CROWD_S, _LOOK_S = 20, 1.5, 0.05
+# While more messages than this are on their way to the disk, no more than a few turns are begun for
+# a while: platforms want each acknowledged within seconds, and an agent takes its time anyway.
+_CROWD, _FEW, _CROWD_S, _LOOK_S = 20, 4, 1.5, 0.05
 _REMEMBERED = 1_000  # turns that ended
 
 
@@ -59,7 +61,7 @@ class Runner(Protocol):
 @dataclass(slots=True)
 class _Queue:
     """The turns of one session in their order. working: a worker takes them. current: the one
-    that it took. waited: those that wait did so for a while."""
+    that it took, until another one begins. waited: those that wait did so for a while."""
 
     waiting: deque[TurnRun] = field(default_factory=deque)
     working: bool = False
@@ -158,20 +160,44 @@ class TurnQueues:
         else:
             self._progress.waits(run)
 
-    async def _work(self, key: SessionKey, queue: _Queue) -> None:
-        """Take a session's turns one after the other until there are none."""
-        if self.coming > _CROWD:
+    async def _work(self, key: SessionKey, queue: _Queue, before: Succession | None = None) -> None:
+        """Take a session's turns one after the other until there are none. before: one that is
+        posted yet."""
+        if self.coming > _CROWD and len(self._queues) > _FEW:
             await self._let_pass()
         await turnstile("turns").through()
-        while queue.waiting and not self.stopping:
-            queue.current = run = queue.waiting.popleft()
-            with self._contexts.take(run.turn):
-                self._progress.began(run)
-                await self._guarded(run, waited=queue.waited)
-            queue.current, queue.waited = None, True
+        while True:
+            if queue.waiting and not self.stopping:
+                mine = Succession(before, partial(self._begin_next, key, queue))
+                queue.current = run = replace(queue.waiting.popleft(), succession=mine)
+                try:
+                    with self._contexts.take(run.turn):
+                        self._progress.began(run)
+                        await self._guarded(run, waited=queue.waited)
+                finally:
+                    mine.ended.set()
+                if mine.passed_on:
+                    return
+                queue.current, queue.waited = None, True
+            elif before is None:
+                break
+            if before is not None:
+                await before.ended.wait()
+                before = None
         queue.working = False
         if not queue.waiting:
             del self._queues[key]
+
+    def _begin_next(self, key: SessionKey, queue: _Queue, posted: Succession) -> bool:
+        """Another worker goes on with a session while this one posts an answer. False: nothing
+        waits, or a command, which may be about that answer."""
+        if self.stopping or not queue.waiting or queue.waiting[0].command is not None:
+            return False
+        assert queue.current is not None
+        keep_to_turn(queue.current.turn)
+        queue.current, queue.waited = None, True
+        self._spawn(self._work(key, queue, posted), f"session {key.id}")
+        return True
 
     async def _let_pass(self) -> None:
         """Wait while messages crowd in, but not for long."""

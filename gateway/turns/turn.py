@@ -141,6 +141,8 @@ class AgentCaller:
         """The question of a turn and its prompt. Raises MessageGone."""
         turn = run.turn
         room = replace(turn.room, project=turn.room.project or persona.front.project)
+        if not self._prompts.goes_on(session.context):  # the answer before it is a part of it
+            await run.succession.posts_before()
         window = await self._prompts.window(turn, session.context)
         asked = await self._visibility.asked(turn, room, window.lines)
         if asked is None:

@@ -48,10 +48,13 @@ class Windows:
     budget: Budget
     full: bool
 
+    def goes_on(self, session: SessionContext) -> bool:
+        """True where a session's next window holds only what is new to its agent."""
+        return session.given > 0 and not self.full
+
     async def choose(self, turn: Turn, session: SessionContext) -> Window:
         """The window of a turn in a session."""
-        again = session.given > 0 and not self.full
-        if not again:
+        if not self.goes_on(session):
             covered = await self.covered(turn.scope)
             return self._window(await self._after(turn, covered), covered, False, covered)
         new = await self._after(turn, session.given, more=1)
