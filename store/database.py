@@ -27,8 +27,6 @@ from contract.errors import ConfigError, MootError
 from store.commits import numbered
 from store.engines import (
     SyncedLog,
-    begun_at_once,
-    commit,
     engine_of,
     identity_of,
     lone_engine,
@@ -136,16 +134,22 @@ class Store(ABC):
         """Let go of every connection."""
 
     def write(
-        self, work: Work[T], *, small: bool = False, synced: bool = True
+        self,
+        work: Work[T],
+        *,
+        small: bool = False,
+        synced: bool = True,
+        seen: Callable[[T], object] | None = None,
     ) -> asyncio.Future[T]:
         """Run `work` in a transaction; gives its result once it is on disk.
 
         Works of callers that wait at the same time share one commit, in the order of their
         calls. `work` may run a second time, alone, when a neighbour's failed. small: a few rows by
         an index, which SQLite changes sooner than it could change threads. synced: False: SQLite
-        lets a power cut, and no less, take back what was written in the last half second.
+        lets a power cut, and no less, take back what was written in the last half second. seen: is
+        told the result once it can be read, which may be before it is on disk.
         """
-        return self._writer.write(work, small=small, synced=synced)
+        return self._writer.write(work, small=small, synced=synced, seen=seen)
 
     def _know(self, url: URL) -> None:
         self._address = url
@@ -193,9 +197,9 @@ class Store(ABC):
 
 
 class ThreadStore(Store):
-    """SQLite: a thread that writes and two that read. What is small runs on the loop, and only its
-    commit in the thread, which holds no other one up: to hand a statement of 50 µs to a thread
-    takes longer, and both then wait for the interpreter's lock."""
+    """SQLite: a thread that writes and two that read. What is small runs on the loop, and only the
+    disk is waited for in the thread, which holds no other one up: to hand a statement of 50 µs to a
+    thread takes longer, and both then wait for the interpreter's lock."""
 
     def __init__(self, engine: Engine) -> None:
         super().__init__(engine.dialect.name)
@@ -222,13 +226,14 @@ class ThreadStore(Store):
     async def _transact(self, works: Sequence[Work[Any]], how: How = SURE) -> list[Any]:
         if self._file is not None and identity_of(self._file) != self._opened:
             raise StoreRefusal("away", f"{self._file} was moved, removed or replaced")
-        in_thread = partial(asyncio.get_running_loop().run_in_executor, self._thread)
-        connection = self._written
-        if connection is None or not how.small:
-            return await in_thread(self._write, works)
-        self._log.sync_with(connection, each=how.synced)
-        if not begun_at_once(connection):
-            return await in_thread(self._write, works)
+        connection, known = self._written, self._file is not None
+        if (
+            connection is None
+            or not how.small
+            or not self._log.begun(connection, synced=how.synced, known=known)
+        ):
+            write = partial(self._write, works)
+            return await asyncio.get_running_loop().run_in_executor(self._thread, write)
         results = []
         try:
             since = time.perf_counter()
@@ -240,12 +245,8 @@ class ThreadStore(Store):
         except BaseException:
             roll_back(connection)
             raise
-        if how.synced:
-            await in_thread(commit, connection)
-            self._log.synced()
-        else:
-            commit(connection)
-            self._log.sync_soon(self._file)
+        seen = partial(how.seen, results)
+        await self._log.commit(connection, self._file, seen, synced=how.synced)
         return results
 
     async def flush(self) -> None:

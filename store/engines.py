@@ -8,9 +8,10 @@ import socket
 import sqlite3
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import InvalidatePoolError
 
 from contract.storable import storable, storable_json
-from store.health import without_values
+from store.health import NotSynced, without_values
 from store.leading import gateway_name
 from store.together import as_sqlalchemy, driver_of
 
@@ -31,7 +32,9 @@ log = structlog.stdlib.get_logger("moot.memory")
 
 SYNC_S = 0.5  # after a commit that need not be on disk at once
 _PAGES = 1_000  # in the log, before they are brought into the database
+_SQLITES = 16  # one of so many commits that are synced is so by SQLite
 _PATIENT = "PRAGMA busy_timeout=5000"  # as long as another process's transaction may take
+_sync_file: Callable[[int], None] = getattr(os, "fdatasync", os.fsync)  # macOS has fsync alone
 CONNECTIONS = 16  # kept open; a few more while many read at once
 CONNECT_S = 5.0  # a server that does not answer for so long is away
 _GONE = {  # the server sees within 4 s that the other end is gone, and lets go of its locks
@@ -235,12 +238,13 @@ def identity_of(file: Path) -> tuple[int, int] | None:
 
 
 class SyncedLog:
-    """The log into which SQLite writes what is committed: by each commit it is synced, or soon
-    after those that need not be on disk at once. thread: the one that writes."""
+    """The log into which SQLite writes what is committed: it is synced by a commit, after it, or
+    soon after those that need not be on disk at once. thread: the one that writes."""
 
     def __init__(self, thread: Executor) -> None:
         self._thread = thread
         self._each = True  # commit
+        self._commits = 0  # since one was SQLite's
         self._soon: asyncio.TimerHandle | None = None
 
     def sync_with(self, connection: Connection, *, each: bool) -> None:
@@ -252,6 +256,36 @@ class SyncedLog:
         raw.execute(f"PRAGMA synchronous={'FULL' if each else 'NORMAL'}")
         raw.execute(f"PRAGMA wal_autocheckpoint={_PAGES if each else 0}")
         self._each = each
+
+    def begun(self, connection: Connection, *, synced: bool, known: bool) -> bool:
+        """Begin what `commit` commits; False: another process writes. known: the log's file is."""
+        self._commits = (self._commits + synced) % _SQLITES
+        self.sync_with(connection, each=synced and not (known and self._commits))
+        return begun_at_once(connection)
+
+    async def commit(
+        self,
+        connection: Connection,
+        database: Path | None,
+        seen: Callable[[], None],
+        *,
+        synced: bool,
+    ) -> None:
+        """Commit, and return when the log is synced, if it is to be. seen: told once that can be
+        read. One of some commits is SQLite's own, which brings the log into the database where it
+        has grown long. Raises NotSynced, and what the driver raises."""
+        in_thread = partial(asyncio.get_running_loop().run_in_executor, self._thread)
+        if self._each:
+            await in_thread(commit, connection)
+        else:
+            commit(connection)
+            seen()
+            if not synced:
+                self.sync_soon(database)
+                return
+            assert database is not None
+            await in_thread(sync_log, database)
+        self.synced()
 
     def sync_soon(self, database: Path | None) -> None:
         """Something was committed without it. database: the file; None: there is none."""
@@ -269,20 +303,28 @@ class SyncedLog:
         if self._soon is None or database is None:
             return None
         self.synced()
-        return self._thread.submit(_sync, database.with_name(f"{database.name}-wal"))
+        return self._thread.submit(_sync, database)
 
 
-def _sync(log_file: Path) -> None:
+def sync_log(database: Path) -> None:
+    """Sync the log of a database. Raises NotSynced."""
     try:
-        opened = os.open(log_file, os.O_RDONLY)
+        opened = os.open(database.with_name(f"{database.name}-wal"), os.O_RDONLY)
     except FileNotFoundError:  # all of it is in the database
         return
     try:
-        os.fsync(opened)
+        _sync_file(opened)
     except OSError as error:
-        log.error("store.not_synced", reason=error.strerror)
+        raise NotSynced("away", f"its log can't be synced: {error.strerror}") from error
     finally:
         os.close(opened)
+
+
+def _sync(database: Path) -> None:
+    try:
+        sync_log(database)
+    except NotSynced as error:
+        log.error("store.not_synced", reason=error.reason)
 
 
 def _pragmas(url: URL) -> Any:

@@ -62,6 +62,10 @@ class StoreRefusal(MootError):
         self.reason = reason
 
 
+class NotSynced(StoreRefusal):
+    """What was committed can be read, and may not be on disk."""
+
+
 def sentence(state: Refused) -> str:
     """The state and its remedy, for people."""
     why = say(WHY[state])

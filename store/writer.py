@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 
 from contract.turnstile import turnstile
 from contract.values import dataclass
-from store.health import StoreHealth, StoreRefusal
+from store.health import NotSynced, StoreHealth, StoreRefusal
 from store.patience import Patience, patience, wait_s
 
 log = structlog.stdlib.get_logger("moot.memory")
@@ -43,12 +43,14 @@ class CommittedBefore(Exception):
 @dataclass(frozen=True, slots=True)
 class How:
     """A transaction's number, which a server keeps, and what is known of its works: small: all are,
-    synced: one of them is, see Store.write; again: they may be on disk."""
+    synced: one of them is, see Store.write; again: they may be on disk. seen: told their results
+    where they can be read before they are on disk."""
 
     number: str = ""
     small: bool = False
     synced: bool = True
     again: bool = False
+    seen: Callable[[Sequence[Any]], None] = lambda _: None
 
 
 @dataclass(slots=True, eq=False)
@@ -58,6 +60,7 @@ class _Job:
     later: bool = False  # nobody waits for it
     small: bool = False
     synced: bool = True
+    seen: Callable[[Any], object] | None = None
     patience: Patience = field(default_factory=patience)
     until: float | None = None  # by the loop's clock: held so long; None: it wasn't tried yet
 
@@ -81,7 +84,15 @@ class _Commit:
             small=all(job.small for job in self.jobs),
             synced=any(job.synced for job in self.jobs),
             again=self.results is not None,
+            seen=self.seen,
         )
+
+    def seen(self, results: Sequence[Any]) -> None:
+        """They can be read: whoever wants to know of it is told, once."""
+        for job, result in zip(self.jobs, results, strict=True):
+            if job.seen is not None:
+                asyncio.get_running_loop().call_soon(job.seen, result)
+                job.seen = None
 
 
 class Writer:
@@ -112,14 +123,19 @@ class Writer:
         self._pause_s = FIRST_PAUSE_S
 
     def write(
-        self, work: Work[T], *, small: bool = False, synced: bool = True
+        self,
+        work: Work[T],
+        *,
+        small: bool = False,
+        synced: bool = True,
+        seen: Callable[[T], object] | None = None,
     ) -> asyncio.Future[T]:
         """See Store.write."""
         if self._later:
             self._hurry()
-        job = _Job(work, asyncio.get_running_loop().create_future(), small=small, synced=synced)
-        self._jobs.put_nowait(job)
-        return job.done
+        done = asyncio.get_running_loop().create_future()
+        self._jobs.put_nowait(_Job(work, done, small=small, synced=synced, seen=seen))
+        return done
 
     def write_later(self, work: Work[T], within_s: float) -> asyncio.Future[T]:
         """See Store.write_later."""
@@ -206,6 +222,7 @@ class Writer:
             return await self._failed(commit, error)
         self._pause_s = FIRST_PAUSE_S
         self._wrote()
+        commit.seen(results)
         for job, result in zip(commit.jobs, results, strict=True):
             turnstile("turns").let(partial(self._tell, job, result))
         return True
@@ -229,8 +246,9 @@ class Writer:
         if self._holds and isinstance(told, StoreRefusal) and told.state == "away":
             self._wait_or_fail([commit])
             return False
-        if len(commit.jobs) == 1:
-            self._fail(commit.jobs[0], told)
+        if len(commit.jobs) == 1 or isinstance(told, NotSynced):
+            for job in commit.jobs:
+                self._fail(job, told)
             return True
         for number, job in enumerate(commit.jobs):
             if not await self._take(_Commit([job])):

@@ -122,8 +122,9 @@ class SqlLedger(SqlSessions, SqlPosts):
         hop: int,
         now: datetime,
         also: Also | None = None,
+        seen: Callable[[Accepted], object] | None = None,
     ) -> Accepted:
-        """Store a message and queue its turns, once, in one commit. also: runs in it, too."""
+        """Store a message and queue its turns, once, in one commit with `also`. seen: see write."""
 
         def work(connection: Connection) -> Accepted:
             seq, new = self._transcript.add(connection, inbound, scope, hop, now)
@@ -137,7 +138,7 @@ class SqlLedger(SqlSessions, SqlPosts):
             made += self._queue(connection, told, more.requests, now)
             return Accepted(seq, new, made, more.said)
 
-        accepted = await self._store.write(work, small=True)
+        accepted = await self._store.write(work, small=True, seen=seen)
         self._transcript.known_rooms[inbound.room.id] = inbound.room
         return accepted
 
@@ -353,8 +354,7 @@ class SqlLedger(SqlSessions, SqlPosts):
 
     async def said(self, room_id: str, message_id: str) -> StoredMessage | None:
         """A message by the platform's own id, which may be that of a further piece of an answer."""
-        found = await self._transcript.find(room_id, message_id)
-        if found is not None:
+        if (found := await self._transcript.find(room_id, message_id)) is not None:
             return found
         where = {"room": room_id, "post": message_id}
         whole = await self._store.read(lambda c: c.execute(ANSWER_WITH, where).scalar())

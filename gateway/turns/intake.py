@@ -7,6 +7,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import structlog
@@ -237,10 +238,18 @@ class Intake:
             return Accepted(seq, new=False, turns=())
         admitted = await self._admission.admit(route, notice)
         now = moment(received_ns // 1000)
+        begin = partial(self._begin, route, admitted, received_ns)
+        edited = (inbound.room.id, inbound.message_id) in self._changes.early
         self._queues.coming += 1
         try:
             accepted = await self._ledger.accept(
-                admitted.inbound, route.scope, admitted.requests, route.hop, now, admitted.also
+                admitted.inbound,
+                route.scope,
+                admitted.requests,
+                route.hop,
+                now,
+                admitted.also,
+                seen=None if edited else begin,
             )
         finally:
             self._queues.coming -= 1
@@ -249,22 +258,23 @@ class Intake:
             self._queues.take_up()  # who brought it first may not know that it is on disk
         self._on_disk[asked] = accepted.seq
         self._deliveries[delivery] = given, accepted.seq
-        await self._dispatch(route, admitted, accepted, received_ns)
+        if self._changes.early:
+            await self._changes.came(admitted.inbound)
+        if edited:
+            begin(accepted)
+        await self._admission.stored(route, admitted, accepted)
         return accepted
 
-    async def _dispatch(
-        self, route: Route, admitted: Admitted, accepted: Accepted, received_ns: int
+    def _begin(
+        self, route: Route, admitted: Admitted, received_ns: int, accepted: Accepted
     ) -> None:
-        """Everybody is told whom it concerns, and the turns begin."""
+        """Everybody is told whom a message concerns, and its turns begin."""
         inbound = admitted.inbound
         if accepted.new:
             self._changes.listeners.posted(inbound, route.scope, learns=admitted.learns)
-        if self._changes.early:
-            await self._changes.came(inbound)
         marked = inbound.message_id if stands(inbound.message_id) else None
         for turn in accepted.turns:
             self._queues.start(turn, marked, route.reading, received_ns)
-        await self._admission.stored(route, admitted, accepted)
 
 
 def _checked(inbound: Inbound) -> Inbound:

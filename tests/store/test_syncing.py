@@ -1,8 +1,10 @@
-"""What need not be on disk at once is there soon; all else is when it is written."""
+"""What need not be on disk at once is there soon; all else is when it is written, and can be read a
+little sooner."""
 
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 from functools import partial
 from pathlib import Path
@@ -11,76 +13,141 @@ import pytest
 from sqlalchemy import Connection, func, insert, select
 
 from store.database import Store
+from store.health import NotSynced
 from store.schema import pointers
 
-FULL, NORMAL = 2, 1  # how SQLite syncs: with each commit, or not
 
-
-def put(connection: Connection, layer: str) -> int:
-    """Write something; the way in which SQLite syncs it."""
+def put(connection: Connection, layer: str) -> None:
     connection.execute(insert(pointers), {"layer": layer, "scope": "s", "seq": 1, "failures": 0})
-    return int(connection.exec_driver_sql("PRAGMA synchronous").scalar_one())
 
 
 def count(connection: Connection) -> int:
     return connection.execute(select(func.count()).select_from(pointers)).scalar_one()
 
 
+class Disk:
+    """What is synced, but by SQLite. synced: the files' numbers, each time; error: what it then
+    fails with."""
+
+    def __init__(self) -> None:
+        self.synced: list[int] = []
+        self.error: OSError | None = None
+
+    def sync(self, opened: int) -> None:
+        if self.error is not None:
+            raise self.error
+        os.fsync(opened)
+        self.synced.append(os.fstat(opened).st_ino)
+
+
 @pytest.fixture
-def synced(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The numbers of the files that were synced by us."""
-    numbers, sync = list[int](), os.fsync
+def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
+    watched = Disk()
+    monkeypatch.setattr("store.engines._sync_file", watched.sync)
+    return watched
 
-    def noted(opened: int) -> None:
-        numbers.append(os.fstat(opened).st_ino)
-        sync(opened)
 
-    monkeypatch.setattr(os, "fsync", noted)
-    return numbers
+def log_of(folder: Path) -> int:
+    return (folder / "moot.db-wal").stat().st_ino
+
+
+async def test_what_is_written_is_synced_when_that_returns(tmp_path: Path, disk: Disk) -> None:
+    async with Store.open(f"sqlite:///{tmp_path / 'moot.db'}") as store:
+        await store.write(partial(put, layer="a"))  # in the thread, by SQLite
+        assert disk.synced == []
+        for number in range(1, 40):
+            await store.write(partial(put, layer=str(number)), small=True)
+            by_sqlite = number // 16
+            assert disk.synced == [log_of(tmp_path)] * (number - by_sqlite)
+
+
+async def test_it_can_be_read_before_it_is_synced(tmp_path: Path, disk: Disk) -> None:
+    seen: list[tuple[int, int]] = []
+
+    async def look() -> None:
+        seen.append((await store.read(count, small=True), len(disk.synced)))
+
+    async with (
+        Store.open(f"sqlite:///{tmp_path / 'moot.db'}") as store,
+        asyncio.TaskGroup() as group,
+    ):
+        begun = lambda _: group.create_task(look())  # noqa: E731
+        await store.write(partial(put, layer="a"), seen=begun)
+        await store.write(partial(put, layer="b"), small=True, seen=begun)
+        assert len(disk.synced) == 1
+    assert [rows for rows, _ in seen] == [1, 2]
+    assert seen[1][1] == 0
 
 
 async def test_what_need_not_be_on_disk_at_once_is_read_at_once_and_synced_soon(
-    tmp_path: Path, synced: list[int], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, disk: Disk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("store.engines.SYNC_S", 0.05)
     async with Store.open(f"sqlite:///{tmp_path / 'moot.db'}") as store:
-        assert await store.write(partial(put, layer="a"), small=True) == FULL
-        assert await store.write(partial(put, layer="b"), small=True, synced=False) == NORMAL
-        assert await store.read(count) == 2
-        async with asyncio.timeout(30):
-            while not synced:
-                await asyncio.sleep(0.01)
-        assert synced == [(tmp_path / "moot.db-wal").stat().st_ino]
-
-
-async def test_a_commit_that_is_synced_takes_along_what_was_not(
-    tmp_path: Path, synced: list[int]
-) -> None:
-    async with Store.open(f"sqlite:///{tmp_path / 'moot.db'}") as store:
-        await store.write(partial(put, layer="a"), small=True)
+        await store.write(partial(put, layer="a"))
         await store.write(partial(put, layer="b"), small=True, synced=False)
-        assert await store.write(partial(put, layer="c"), small=True) == FULL
-        await store.flush()
-        assert synced == []
+        assert await store.read(count) == 2
+        assert disk.synced == []
+        async with asyncio.timeout(30):
+            while not disk.synced:
+                await asyncio.sleep(0.01)
+        assert disk.synced == [log_of(tmp_path)]
 
 
-async def test_one_in_a_commit_that_is_to_be_synced_is_enough(tmp_path: Path) -> None:
+async def test_a_commit_that_is_synced_takes_along_what_was_not(tmp_path: Path, disk: Disk) -> None:
     async with Store.open(f"sqlite:///{tmp_path / 'moot.db'}") as store:
-        await store.write(partial(put, layer="a"), small=True)
+        await store.write(partial(put, layer="a"))
+        await store.write(partial(put, layer="b"), small=True, synced=False)
+        await store.write(partial(put, layer="c"), small=True)
+        await store.flush()
+        assert disk.synced == [log_of(tmp_path)]
+
+
+async def test_one_in_a_commit_that_is_to_be_synced_is_enough(tmp_path: Path, disk: Disk) -> None:
+    async with Store.open(f"sqlite:///{tmp_path / 'moot.db'}") as store:
+        await store.write(partial(put, layer="a"))
         lazy = store.write(partial(put, layer="b"), small=True, synced=False)
         sure = store.write(partial(put, layer="c"), small=True)
-        assert (await lazy, await sure) == (FULL, FULL)
+        await asyncio.gather(lazy, sure)
+        assert len(disk.synced) == 1
 
 
 @pytest.mark.parametrize("flushed", [True, False])
 async def test_what_is_flushed_or_closed_is_on_disk(
-    tmp_path: Path, synced: list[int], *, flushed: bool
+    tmp_path: Path, disk: Disk, *, flushed: bool
 ) -> None:
     async with Store.open(f"sqlite:///{tmp_path / 'moot.db'}") as store:
-        await store.write(partial(put, layer="a"), small=True)
+        await store.write(partial(put, layer="a"))
         await store.write(partial(put, layer="b"), small=True, synced=False)
-        log = (tmp_path / "moot.db-wal").stat().st_ino
+        log = log_of(tmp_path)
         if flushed:
             await store.flush()
-            assert synced == [log]
-    assert synced == [log]
+            assert disk.synced == [log]
+    assert disk.synced == [log]
+
+
+async def test_who_waits_is_told_that_it_could_not_be_synced_and_it_is_written_once(
+    tmp_path: Path, disk: Disk
+) -> None:
+    async with Store.open(f"sqlite:///{tmp_path / 'moot.db'}") as store:
+        await store.write(partial(put, layer="a"))
+        disk.error = OSError(errno.EIO, "Input/output error")
+        both = [store.write(partial(put, layer=layer), small=True) for layer in "bc"]
+        for one in await asyncio.gather(*both, return_exceptions=True):
+            assert isinstance(one, NotSynced)
+            assert "Input/output error" in one.reason
+        states = [store.health.state]
+        assert await store.read(count) == 3
+        disk.error = None
+        await store.write(partial(put, layer="d"), small=True)
+        assert [*states, store.health.state] == ["away", "ok"]
+        assert await store.read(count) == 4
+
+
+async def test_the_log_does_not_grow_for_ever(tmp_path: Path) -> None:
+    async with Store.open(f"sqlite:///{tmp_path / 'moot.db'}") as store:
+        for number in range(3_000):  # some three pages each
+            await store.write(partial(put, layer=str(number)), small=True)
+        size = (tmp_path / "moot.db-wal").stat().st_size
+        await store.write(lambda c: c.execute(pointers.delete()), small=True)
+    assert size < 8 * 2**20
