@@ -1,0 +1,140 @@
+"""The whole way: questions that wait for the one before them in their session, while Slack lets the
+answer to that wait."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.doubles.api_stage import KEY, BareAPI
+from tests.doubles.model_steps import Message, Text
+from tests.doubles.service import Service, service
+from tests.doubles.slack import DM, Fault, SlackDouble
+
+CONFIG = """
+[gateway]
+listen = "127.0.0.1:0"
+data_dir = "data"
+[access]
+dms = "open"
+[[bots]]
+platform = "slack"
+personas = ["claude"]
+api_url = "{api_url}"
+"""
+PERSONA = "---\nagent: anthropic\n---\nYou are Claude.\n"
+NUMBERS = ["one", "two", "three", "four"]
+LONG = "Two. " * 200  # some fifty deltas
+
+
+def installed(path: Path) -> Path:
+    (path / "personas").mkdir()
+    (path / "personas" / "claude.md").write_text(PERSONA, encoding="utf-8")
+    return path
+
+
+def running(path: Path, slack: SlackDouble, api: BareAPI) -> Any:
+    environment = {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": api.url, **slack.secrets}
+    return service(installed(path), CONFIG.format(api_url=slack.api_url), **environment)
+
+
+def answering(api: BareAPI) -> None:
+    for number in NUMBERS:
+        api.when(f"say {number}", f"It is {number}.")
+
+
+async def until(true: Callable[[], bool], within_s: float = 30) -> None:
+    async with asyncio.timeout(within_s):
+        while not true():
+            await asyncio.sleep(0.02)
+
+
+def asked(api: BareAPI) -> list[str]:
+    """The last words of each request."""
+    return [json.dumps(request.body["messages"][-1]) for request in api.requests]
+
+
+def shown_by(slack: SlackDouble) -> list[str]:
+    """The calls by which anything is shown in a conversation, but for marks on its messages."""
+    methods = [call.method for call in slack.calls]
+    return [one for one in methods if one.startswith(("chat.", "assistant.", "files."))]
+
+
+def turns_of(moot: Service, event: str) -> list[str]:
+    """The turns of the log's lines of an event."""
+    lines = (json.loads(line) for line in moot.log().splitlines() if line.startswith("{"))
+    return [line["turn"] for line in lines if line["event"] == event]
+
+
+async def test_the_next_question_is_asked_while_an_answer_is_posted_and_no_other_one(
+    tmp_path: Path,
+) -> None:
+    release = asyncio.Event()
+    async with SlackDouble.open() as slack, BareAPI.open() as api:
+        answering(api)
+        async with running(tmp_path, slack, api) as moot:
+            await slack.delivery.connected()
+            slack.fail("chat.postMessage", Fault("hang", release=release))
+            for number in NUMBERS:
+                await slack.say(f"say {number}", channel=DM)
+            await until(lambda: len(asked(api)) == 2)
+            await asyncio.sleep(1.0)
+            assert len(asked(api)) == 2
+            assert "It is one." in json.dumps(api.requests[1].body)
+            assert slack.texts(DM) == []
+            release.set()
+            await until(lambda: len(slack.texts(DM)) == 4)
+            assert slack.texts(DM) == [f"It is {number}." for number in NUMBERS]
+            await until(lambda: len(turns_of(moot, "turn.posted")) == 4)
+            posted = turns_of(moot, "turn.posted")
+            assert posted == turns_of(moot, "agent.asked") == turns_of(moot, "answer.planned")
+
+
+async def test_nothing_of_the_next_turn_is_shown_before_the_answer_that_is_posted(
+    tmp_path: Path,
+) -> None:
+    release = asyncio.Event()
+    async with SlackDouble.open() as slack, BareAPI.open() as api:
+        answering(api)
+        api.when("say two", Message((Text(LONG),), hold=30))
+        async with running(tmp_path, slack, api):
+            await slack.delivery.connected()
+            slack.fail("chat.postMessage", Fault("hang", release=release))
+            for number in NUMBERS[:2]:
+                await slack.say(f"say {number}", channel=DM)
+            await until(lambda: len(asked(api)) == 2)
+            before = shown_by(slack)
+            await asyncio.sleep(3.0)
+            assert shown_by(slack) == before
+            release.set()
+            await until(lambda: len(slack.texts(DM)) == 2)  # and a draft
+            assert slack.texts(DM)[0] == "It is one."
+            assert slack.texts(DM)[1].startswith("Two. Two.")
+            api.release.set()
+            await until(lambda: slack.texts(DM)[1:] == [LONG.strip()])
+
+
+async def test_a_kill_while_one_is_posted_and_the_next_one_asked_loses_and_doubles_nothing(
+    tmp_path: Path,
+) -> None:
+    async with SlackDouble.open() as slack, BareAPI.open() as api:
+        answering(api)
+        async with running(tmp_path, slack, api) as moot:
+            await slack.delivery.connected()
+            release = asyncio.Event()
+            slack.fail("chat.postMessage", Fault("hang", release=release))
+            for number in NUMBERS:
+                await slack.say(f"say {number}", channel=DM)
+            await until(lambda: len(turns_of(moot, "answer.planned")) == 2)
+            await asyncio.sleep(0.5)
+            await moot.kill()
+            release.set()  # what it posted arrives all the same
+            await until(lambda: len(slack.texts(DM)) == 1)
+            await moot.start()
+            await until(lambda: len(turns_of(moot, "turn.posted")) == 4)
+            await asyncio.sleep(1.0)
+            assert slack.texts(DM) == [f"It is {number}." for number in NUMBERS]
+            assert len(asked(api)) == 4  # an answer that is on disk is posted without asking again
