@@ -40,14 +40,20 @@ class Turnstile:
 
         def work() -> None:
             go()
-            self._woken += 1
-            if self._woken >= self._at_once:
-                self._until = 0.0
+            self._woke()
 
         self.call(work)
 
+    def _woke(self) -> None:
+        self._woken += 1
+        if self._woken >= self._at_once:
+            self._until = 0.0
+
     async def through(self) -> None:
-        """Wait for a turn of the loop in which there is time, to go on in it."""
+        """Go on in a turn of the loop in which there is time: this one, or one of the next."""
+        if not self._waiting and self._opens():
+            self._woke()
+            return
         passed: asyncio.Future[None] = self._loop.create_future()
         self.let(lambda: None if passed.done() else passed.set_result(None))
         await passed

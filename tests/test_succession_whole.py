@@ -105,7 +105,7 @@ async def test_nothing_of_the_next_turn_is_shown_before_the_answer_that_is_poste
             slack.fail("chat.postMessage", Fault("hang", release=release))
             for number in NUMBERS[:2]:
                 await slack.say(f"say {number}", channel=DM)
-            await until(lambda: len(asked(api)) == 2)
+            await until(lambda: len(asked(api)) == 2 and bool(slack.called("chat.postMessage")))
             before = shown_by(slack)
             await asyncio.sleep(3.0)
             assert shown_by(slack) == before

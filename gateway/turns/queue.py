@@ -165,6 +165,8 @@ class TurnQueues:
         posted yet."""
         if self.coming > _CROWD and len(self._queues) > _FEW:
             await self._let_pass()
+        if before is not None:
+            await asyncio.sleep(0)  # its answer is written first
         await turnstile("turns").through()
         while True:
             if queue.waiting and not self.stopping:
