@@ -20,6 +20,7 @@ from gateway.core.views import OpenQuestion
 from gateway.questions.ballot import Ballot
 from gateway.settings.access import EVERYBODY
 
+POSTED_S = 2.0  # platforms answer a post within that
 TITLE_CHARS = 200
 LINE_CHARS = 200  # of what it is about: enough for a command, and no file's body
 
@@ -28,8 +29,8 @@ LINE_CHARS = 200  # of what it is about: enough for a command, and no file's bod
 class PendingQuestion:
     """A question, where it was asked, and what was chosen.
 
-    message_ids: of its posts, the last one is open. all_ids: of its posts, open or not. stands: it
-    may be seen in the room. agreed: who allowed it first, where two must. why: why two must.
+    message_ids: of its posts, the last one is open. all_ids: of its posts, open or not. standing:
+    it may be seen in the room. agreed: who allowed it first, where two must. why: why two must.
     danger: why it is a dangerous one. code: what may be typed behind a choice. after_seq: of the
     newest message on disk before it was posted. rivals: what waited in its room beside it.
     """
@@ -48,7 +49,7 @@ class PendingQuestion:
     rivals: list[PendingQuestion] = field(default_factory=list)
     message_ids: list[str] = field(default_factory=list)
     all_ids: list[str] = field(default_factory=list)
-    stands: bool = False
+    standing: asyncio.Event = field(default_factory=asyncio.Event)
     agreed: tuple[int, Speaker] | None = None
     voters: dict[str, Speaker] = field(default_factory=dict)  # whose role it hung on
     closed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -83,7 +84,7 @@ class PendingQuestion:
     def is_seen_in(self, room_id: str, thread_id: str | None) -> bool:
         """True if who writes there has it before their eyes."""
         return (
-            self.stands
+            self.standing.is_set()
             and self.turn.room.id == room_id
             and thread_id in (None, self.place.thread_id)
         )
@@ -142,3 +143,12 @@ def refusing(question: Question) -> int:
         raise MootError(f"a question without options: {question.id}")
     marked = (i for i, option in enumerate(question.options) if option.refuses)
     return next(marked, len(question.options) - 1)
+
+
+async def all_stand(entries: Iterable[PendingQuestion]) -> None:
+    """Return when they are posted, or after a while: who reads a question may answer it before its
+    platform has told that it is there."""
+    if coming := [asyncio.ensure_future(e.standing.wait()) for e in entries]:
+        await asyncio.wait(coming, timeout=POSTED_S)
+        for one in coming:
+            one.cancel()

@@ -74,12 +74,13 @@ class QuestionPosts:
                 if error.outcome == "refused" or entry.closed.is_set():
                     return None
                 uncertain = uncertain or error.outcome == "unknown"
-                entry.stands = entry.stands or uncertain
+                if uncertain:
+                    entry.standing.set()
                 wait_s = error.retry_after_s if error.outcome == "retry" else AGAIN_S
                 await _within(entry.closed, wait_s)
         entry.message_ids.append(message_id)
         entry.all_ids.append(message_id)
-        entry.stands = True
+        entry.standing.set()
         await self.ledger.sent(post, message_id)
         return message_id
 

@@ -28,7 +28,7 @@ from gateway.core.quoting import quoted
 from gateway.core.sql_ledger import SqlLedger
 from gateway.core.views import OpenQuestion
 from gateway.questions.ballot import Ballot
-from gateway.questions.open_question import PendingQuestion, label, refusing, told
+from gateway.questions.open_question import PendingQuestion, all_stand, label, refusing, told
 from gateway.questions.posts import QuestionPosts
 from gateway.questions.replies import Choice, line_of
 from gateway.questions.typed import Refusal, TypedChoice, codes, meant
@@ -297,6 +297,7 @@ class Questions:
         by, replied = typed.message.by, typed.message.reply_to
         if replied and (gone := await self._asked_by(replied)) and self._entry(gone) is None:
             return self.reply(self._too_late(gone, typed.option, by, typed.room), gone, by)
+        await all_stand(e for e in self._open.values() if typed.awaits(e))
         found = meant(typed, tuple(self._open.values()), tuple(self._closed.values()))
         if found is None:
             return say("Nothing is being asked here.")

@@ -59,6 +59,10 @@ class TypedChoice:
         theirs = entry.turn.persona in self.personas
         return theirs and entry.is_seen_in(asked.room_id, asked.thread_id)
 
+    def awaits(self, entry: PendingQuestion) -> bool:
+        """True if the question is being posted where this was typed."""
+        return not entry.standing.is_set() and entry.turn.room.id == self.message.room_id
+
     def follows(self, entry: PendingQuestion) -> bool | None:
         """True if it stands after the question, by the platform's order; None: nobody knows."""
         if self.message.seq <= entry.after_seq:

@@ -107,7 +107,7 @@ async def test_on_the_page_what_was_on_disk_before_the_question_is_no_answer_to_
                 id_ for _, id_, _ in await moot.house.ledger.left_questions(card.turn_id)
             ]:
                 await asyncio.sleep(0.005)
-        await until(lambda: all(entry.stands for entry in questions._open.values()))
+        await until(lambda: all(entry.standing.is_set() for entry in questions._open.values()))
         late = await inbox.submit(body("!1", "w1"), wait_s=20)
         assert [reply.text for reply in late.replies or ()] == [EARLY]
         new = await inbox.submit(body("!1", "w3"), wait_s=20)
