@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -12,7 +12,6 @@ from sqlalchemy import Connection
 
 from contract.chat import SLASH, Inbound, Room, Speaker
 from contract.values import dataclass
-from contract.work import recorded_files
 from gateway.core.ledger import (
     Accepted,
     Also,
@@ -34,6 +33,7 @@ from gateway.core.sql_rows import (
     OPEN_TURNS,
     TURN,
     TURNS_OF,
+    beside,
     entered,
     marked,
     posts_of,
@@ -266,7 +266,7 @@ class SqlLedger(SqlSessions, SqlPosts):
             turn_id=turn.id,
             hop=turn.hop + 1,
             text=text,
-            more=_beside(turn) or None,
+            more=beside(turn) or None,
             now=now,
         )
 
@@ -386,15 +386,3 @@ class SqlLedger(SqlSessions, SqlPosts):
     async def posts(self, turn_id: str) -> list[Post]:
         """The posts of a turn in their order."""
         return await self._store.read(partial(posts_of, turn_id=turn_id))
-
-
-def _beside(turn: Turn) -> dict[str, Any]:
-    """The columns of an answer's message beside its words: what was done, why it is no answer, and
-    files."""
-    told = {"work": turn.record.get("work"), "fault": turn.fault}
-    meta, beside = {name: value for name, value in told.items() if value}, dict[str, Any]()
-    if meta:
-        beside["meta"] = meta
-    if "files" in turn.record:
-        beside["attachments"] = [asdict(one.file) for one in recorded_files(turn.record)]
-    return beside

@@ -3,13 +3,14 @@ more than running it."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, func, insert, or_, select, update
 
 from contract.chat import Room
+from contract.work import recorded_files
 from gateway.core.ledger import Post, SessionKey, State, Turn, UnusedSession
 from memory.layers import EndedSession
 from store.database import Store, insert_of
@@ -286,3 +287,15 @@ OF_POST = (
 def marked(post: Post) -> Written:
     """How it is written that a post is where it is."""
     return MARK, {"of": post.key, "platform_id": post.platform_id, "state": post.state}
+
+
+def beside(turn: Turn) -> dict[str, Any]:
+    """The columns of an answer's message beside its words: what was done, why it is no answer, and
+    files."""
+    told = {"work": turn.record.get("work"), "fault": turn.fault}
+    meta, columns = {name: value for name, value in told.items() if value}, dict[str, Any]()
+    if meta:
+        columns["meta"] = meta
+    if "files" in turn.record:
+        columns["attachments"] = [asdict(one.file) for one in recorded_files(turn.record)]
+    return columns
