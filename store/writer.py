@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from contextvars import Context, copy_context
 from dataclasses import field
 from functools import partial
 from typing import Any, TypeVar
@@ -61,6 +62,7 @@ class _Job:
     small: bool = False
     synced: bool = True
     seen: Callable[[Any], object] | None = None
+    context: Context = field(default_factory=copy_context)  # of its caller
     patience: Patience = field(default_factory=patience)
     until: float | None = None  # by the loop's clock: held so long; None: it wasn't tried yet
 
@@ -91,7 +93,7 @@ class _Commit:
         """They can be read: whoever wants to know of it is told, once."""
         for job, result in zip(self.jobs, results, strict=True):
             if job.seen is not None:
-                asyncio.get_running_loop().call_soon(job.seen, result)
+                asyncio.get_running_loop().call_soon(job.seen, result, context=job.context)
                 job.seen = None
 
 

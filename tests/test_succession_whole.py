@@ -5,9 +5,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
+import resource
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tests.doubles.api_stage import KEY, BareAPI
 from tests.doubles.model_steps import Message, Text
@@ -36,14 +41,16 @@ def installed(path: Path) -> Path:
     return path
 
 
-def running(path: Path, slack: SlackDouble, api: BareAPI) -> Any:
+def running(path: Path, slack: SlackDouble, api: BareAPI, more: str = "") -> Any:
     environment = {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": api.url, **slack.secrets}
-    return service(installed(path), CONFIG.format(api_url=slack.api_url), **environment)
+    return service(installed(path), CONFIG.format(api_url=slack.api_url) + more, **environment)
 
 
-def answering(api: BareAPI) -> None:
+def answering(api: BareAPI, two: Message | None = None) -> None:
+    """The last number that is asked for counts. two: the second answer."""
     for number in NUMBERS:
-        api.when(f"say {number}", f"It is {number}.")
+        said = two if two and number == "two" else f"It is {number}."
+        api.when(f"say {number}", said)
 
 
 async def until(true: Callable[[], bool], within_s: float = 30) -> None:
@@ -98,8 +105,7 @@ async def test_nothing_of_the_next_turn_is_shown_before_the_answer_that_is_poste
 ) -> None:
     release = asyncio.Event()
     async with SlackDouble.open() as slack, BareAPI.open() as api:
-        answering(api)
-        api.when("say two", Message((Text(LONG),), hold=30))
+        answering(api, Message((Text(LONG),), hold=30))
         async with running(tmp_path, slack, api):
             await slack.delivery.connected()
             slack.fail("chat.postMessage", Fault("hang", release=release))
@@ -107,7 +113,7 @@ async def test_nothing_of_the_next_turn_is_shown_before_the_answer_that_is_poste
                 await slack.say(f"say {number}", channel=DM)
             await until(lambda: len(asked(api)) == 2 and bool(slack.called("chat.postMessage")))
             before = shown_by(slack)
-            await asyncio.sleep(3.0)
+            await asyncio.sleep(2.2)  # drafts begin after 1.5
             assert shown_by(slack) == before
             release.set()
             await until(lambda: len(slack.texts(DM)) == 2)  # and a draft
@@ -138,3 +144,67 @@ async def test_a_kill_while_one_is_posted_and_the_next_one_asked_loses_and_doubl
             await asyncio.sleep(1.0)
             assert slack.texts(DM) == [f"It is {number}." for number in NUMBERS]
             assert len(asked(api)) == 4  # an answer that is on disk is posted without asking again
+
+
+async def test_a_question_that_comes_while_an_answer_is_posted_is_asked(tmp_path: Path) -> None:
+    release = asyncio.Event()
+    async with SlackDouble.open() as slack, BareAPI.open() as api:
+        answering(api)
+        async with running(tmp_path, slack, api):
+            await slack.delivery.connected()
+            slack.fail("chat.postMessage", Fault("hang", release=release))
+            await slack.say("say one", channel=DM)
+            await until(lambda: bool(slack.called("chat.postMessage")))
+            await slack.say("say two", channel=DM)
+            await until(lambda: len(asked(api)) == 2)
+            assert slack.texts(DM) == []
+            release.set()
+            await until(lambda: slack.texts(DM) == ["It is one.", "It is two."])
+
+
+async def test_an_answer_whose_question_is_deleted_while_it_waits_to_be_posted_is_not(
+    tmp_path: Path,
+) -> None:
+    release = asyncio.Event()
+    async with SlackDouble.open() as slack, BareAPI.open() as api:
+        answering(api)
+        async with running(tmp_path, slack, api) as moot:
+            await slack.delivery.connected()
+            slack.fail("chat.postMessage", Fault("hang", release=release))
+            stamps = [await slack.say(f"say {number}", channel=DM) for number in NUMBERS[:3]]
+            await until(lambda: len(turns_of(moot, "answer.planned")) == 2)
+            await slack.remove(DM, stamps[1])
+            await asyncio.sleep(1.0)
+            release.set()
+            await until(lambda: len(slack.texts(DM)) == 2)
+            await asyncio.sleep(1.0)
+            assert slack.texts(DM) == ["It is one.", "It is three."]
+        for file in (tmp_path / "data").glob("moot.db*"):
+            assert b"It is two." not in file.read_bytes()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it limits another process's files")
+@pytest.mark.parametrize("more", ["", "[turns]\nfull_window = true\n"])
+async def test_an_answer_that_could_not_be_stored_lets_no_other_turn_begin(
+    tmp_path: Path, more: str
+) -> None:
+    async with SlackDouble.open() as slack, BareAPI.open() as api:
+        answering(api, Message((Text("It is two."),), hold=0))
+        async with running(tmp_path, slack, api, more) as moot:
+            await slack.delivery.connected()
+            await slack.say("say one", channel=DM)
+            await until(lambda: len(turns_of(moot, "turn.posted")) == 1)
+            for number in NUMBERS[1:]:
+                await slack.say(f"say {number}", channel=DM)
+            await until(lambda: len(asked(api)) == 2)
+            await asyncio.sleep(1.0)
+            _, most = resource.prlimit(moot.pid, resource.RLIMIT_FSIZE)
+            size = (tmp_path / "data" / "moot.db-wal").stat().st_size
+            resource.prlimit(moot.pid, resource.RLIMIT_FSIZE, (size, most))
+            api.release.set()
+            await until(lambda: "turn.put_aside" in moot.log())
+            resource.prlimit(moot.pid, resource.RLIMIT_FSIZE, (most, most))
+            await until(lambda: len(slack.texts(DM)) == 4)
+            assert slack.texts(DM) == [f"It is {number}." for number in NUMBERS]
+            last = [re.findall("say (one|two|three|four)", body)[-1] for body in asked(api)]
+            assert last == ["one", "two", "two", "three", "four"]

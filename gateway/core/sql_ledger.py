@@ -26,6 +26,7 @@ from gateway.core.sql_posts import SqlPosts
 from gateway.core.sql_rows import (
     ANSWER_WITH,
     ASKED,
+    FORGET_UNSENT,
     LAST_QUESTION,
     LAST_TURN,
     MARK,
@@ -209,9 +210,13 @@ class SqlLedger(SqlSessions, SqlPosts):
             save(connection, begun)
 
     async def answered(
-        self, outcome: Turn, plan: Sequence[tuple[PostKind, str]], now: datetime
+        self,
+        outcome: Turn,
+        plan: Sequence[tuple[PostKind, str]],
+        now: datetime,
+        seen: Callable[[], object] = lambda: None,
     ) -> tuple[Turn, list[Post]]:
-        """Record the answer, and as (kind, text) the posts that will carry it."""
+        """Record the answer, and as (kind, text) the posts that will carry it. seen: see write."""
         changed = entered(outcome, "answered", now)
         self._begun.pop(outcome.id, None)
 
@@ -219,7 +224,7 @@ class SqlLedger(SqlSessions, SqlPosts):
             made = self._plan(connection, outcome.id, plan, now, saved(changed))
             return made or posts_of(connection, outcome.id)
 
-        return changed, await self._store.write(work, small=True)
+        return changed, await self._store.write(work, small=True, seen=lambda _: seen())
 
     async def posted(
         self,
@@ -271,9 +276,16 @@ class SqlLedger(SqlSessions, SqlPosts):
         )
 
     async def dropped(self, turn: Turn, now: datetime) -> Turn:
-        """Its message was deleted while it waited."""
+        """Nobody wants it, as its message was deleted, or nobody can be told. What was not posted
+        of an answer that it has no more goes."""
         changed = entered(turn, "dropped", now)
-        await self._store.write(lambda c: execute_together(c, *self._end(changed)), small=True)
+
+        def work(connection: Connection) -> None:
+            execute_together(connection, *self._end(changed))
+            if turn.answer is None:
+                run(connection, FORGET_UNSENT, {"turn": turn.id})
+
+        await self._store.write(work, small=True)
         return changed
 
     def _end(self, turn: Turn, posts: Sequence[Post] = ()) -> list[Written]:

@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, func, insert, or_, select, update
+from sqlalchemy import Connection, Row, bindparam, delete, func, insert, or_, select, update
 
 from contract.chat import Room
 from contract.work import recorded_files
@@ -108,6 +108,11 @@ MARK = (
     update(posts)
     .where(posts.c.key == bindparam("of"))
     .values(platform_id=bindparam("platform_id"), state=bindparam("state"))
+)
+FORGET_UNSENT = delete(posts).where(
+    posts.c.turn_id == bindparam("turn"),
+    posts.c.kind != "question",
+    posts.c.platform_id.is_(None),
 )
 NEWEST_MESSAGE = select(func.max(messages.c.seq))
 CLOSE_QUESTION = update(posts).where(posts.c.key == bindparam("of")).values(state="closed")

@@ -27,7 +27,7 @@ from gateway.access.accounts import Presence
 from gateway.core import views
 from gateway.core.events import DraftChanged, MessagePosted, WorkChanged
 from gateway.core.ledger import Post, PostKind, Turn
-from gateway.core.log_context import turn_log_context
+from gateway.core.log_context import keep_to_turn, turn_log_context
 from gateway.core.redaction import Redactor
 from gateway.core.sql_ledger import SqlLedger
 from gateway.questions.delivery import deliver, pieces, plan
@@ -269,7 +269,7 @@ class Delivery:
         """Record the answer of a run's turn, then post it; an empty one is recorded only.
         keeps_times: its record keeps how long the steps took."""
         outcome = run.turn
-        run.succession.pass_on()
+        keep_to_turn(outcome)  # its session may go on
         with run.step("record"):
             if outcome.answer:
                 outcome = replace(outcome, answer=self.redactor(outcome.answer))
@@ -277,7 +277,8 @@ class Delivery:
             if outcome.answer:
                 planned = await plan(outcome.answer, run.bot, outcome.record)
             log.info("answer.planned", chars=len(outcome.answer or ""), posts=len(planned))
-            outcome, posts = await self._ledger.answered(outcome, planned, self.clock())
+            stored = run.succession.stored
+            outcome, posts = await self._ledger.answered(outcome, planned, self.clock(), stored)
             self._progress.tell(outcome)
         return await self._post(replace(run, turn=outcome), posts, keeps_times=keeps_times)
 
@@ -293,7 +294,10 @@ class Delivery:
     ) -> Sequence[Turn]:
         turn = run.turn
         await run.succession.posts_before()
-        run.succession.pass_on()
+        if run.succession.withdrawn:
+            await self.drop(run)
+            return ()
+        run.succession.stored()
         try:
             with run.step("post"):
                 sent = await deliver(turn, posts, run.bot, run.destination, self._ledger, run.step)

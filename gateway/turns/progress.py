@@ -161,17 +161,20 @@ def _due(message: _Message, waiting: int) -> Reaction | None:
 
 @dataclass(slots=True)
 class Succession:
-    """A turn among those of its session: once its answer is there the next one begins, while this
-    one is recorded and posted. The next one's posts come behind its own.
+    """A turn among those of its session: once its answer is stored the next one begins, while this
+    one is posted. The next one's posts come behind its own.
 
     before: the turn whose posts come first; None: they are made. begin_next: true where a turn
-    begins by it. ended: nothing more of it is posted.
+    begins by it. answered: its answer is stored. ended: nothing more of it is posted. withdrawn:
+    nobody wants its answer any more.
     """
 
     before: Succession | None = None
     begin_next: Callable[[Succession], bool] = lambda _: False
-    ended: asyncio.Event = field(default_factory=asyncio.Event)
+    answered: bool = False
     passed_on: bool = False
+    withdrawn: bool = False
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def may_post(self) -> bool:
@@ -184,10 +187,18 @@ class Succession:
             await self.before.ended.wait()
             self.before = None
 
-    def pass_on(self) -> None:
-        """Its answer is there. No more than one turn is posted while the next one is at work."""
-        if self.may_post and not self.passed_on:
-            self.passed_on = self.begin_next(self)
+    def stored(self) -> None:
+        """Its answer is stored."""
+        self.answered = True
+        self.pass_on()
+
+    def pass_on(self) -> bool:
+        """Begin the next turn, if it may be begun: no more than one is posted while another one is
+        at work. False: none was."""
+        if not self.answered or self.passed_on or not self.may_post:
+            return False
+        self.passed_on = self.begin_next(self)
+        return self.passed_on
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,5 @@
 """One queue a session, and a worker while it has work: its agent has one question at a time. The
-next one begins once an answer is there, while that is recorded and posted."""
+next one begins once an answer is stored, while that is posted."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from contract.turnstile import turnstile
 from contract.values import dataclass
 from contract.work import Work
 from gateway.core.ledger import SessionKey, Turn
-from gateway.core.log_context import SessionLogContexts, keep_to_turn, turn_log_context
+from gateway.core.log_context import SessionLogContexts, turn_log_context
 from gateway.core.reading import Reading, reading_of
 from gateway.core.sql_ledger import SqlLedger
 from gateway.core.sql_rows import OPEN
@@ -157,7 +157,7 @@ class TurnQueues:
         if not queue.working:
             queue.working = True
             self._spawn(self._work(key, queue), f"session {key.id}")
-        else:
+        elif queue.current is None or not queue.current.succession.pass_on():
             self._progress.waits(run)
 
     async def _work(self, key: SessionKey, queue: _Queue, before: Succession | None = None) -> None:
@@ -165,8 +165,6 @@ class TurnQueues:
         posted yet."""
         if self.coming > _CROWD and len(self._queues) > _FEW:
             await self._let_pass()
-        if before is not None:
-            await asyncio.sleep(0)  # its answer is written first
         await turnstile("turns").through()
         while True:
             if queue.waiting and not self.stopping:
@@ -195,8 +193,6 @@ class TurnQueues:
         waits, or a command, which may be about that answer."""
         if self.stopping or not queue.waiting or queue.waiting[0].command is not None:
             return False
-        assert queue.current is not None
-        keep_to_turn(queue.current.turn)
         queue.current, queue.waited = None, True
         self._spawn(self._work(key, queue, posted), f"session {key.id}")
         return True
@@ -282,6 +278,8 @@ class TurnQueues:
             turn = await self._ledger.turn(run.turn.id) or run.turn
             if turn.state == "running":
                 await self._runner.close_questions(run)
+            if turn.state != "answered":
+                run.succession.ended.set()  # it is asked again: nobody may wait for it meanwhile
         log.info("turn.taken_up", turn=turn.id, state=turn.state)
         return replace(run, turn=turn)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
@@ -88,18 +88,16 @@ class AgentCaller:
         self._progress = progress
         self._timeout_s = timeout_s
 
-    async def call(
-        self, run: TurnRun, persona: Persona, session: LiveSession, withdrawn: Collection[str]
-    ) -> Outcome:
-        """The answer, or the line that says why there is none. withdrawn: ids of turns that nobody
-        wants any more. Raises MessageGone for one of these, CutOff."""
+    async def call(self, run: TurnRun, persona: Persona, session: LiveSession) -> Outcome:
+        """The answer, or the line that says why there is none. Raises MessageGone where nobody
+        wants it any more, CutOff."""
         turn = self._as_asked(run.turn)
         if turn.attempt > MOST_ATTEMPTS:
             raise AgentError("crash", "it was cut off as often as it may be", say=CUT_OFF)
         asked, prompt = await self._prepared(replace(run, turn=turn), persona, session)
         if turn is run.turn:
             turn = self._as_asked(turn)  # the answer may have come meanwhile
-        if turn.id in withdrawn:
+        if run.succession.withdrawn:
             raise MessageGone("the message that asked was deleted")
         with run.step("agent") as step:
             prompt, record, header = _given(turn, prompt, taken_up=turn is not run.turn)
@@ -233,7 +231,6 @@ class TurnRunner:
         self._delivery = delivery
         self._progress = progress
         self._remember = remember
-        self._withdrawn: set[str] = set()
 
     async def run(self, run: TurnRun) -> Sequence[Turn]:
         """Take one; return the turns that its answer hands over to.
@@ -256,12 +253,8 @@ class TurnRunner:
             return await self._delivery.go_on(run)
         if turn.state == "running":  # whoever asked did not live to store an answer
             run = _attempt(run, run.turn.attempt + 1)
-        try:
-            outcome = await self._ask(run, persona)
-        finally:
-            withdrawn = turn.id in self._withdrawn
-            self._withdrawn.discard(turn.id)
-        if outcome is None or withdrawn:
+        outcome = await self._ask(run, persona)
+        if outcome is None or run.succession.withdrawn:
             await self._delivery.drop(replace(run, turn=outcome.turn) if outcome else run)
             return ()
         with waiting("all"):  # an answer that is there is not thrown away
@@ -302,7 +295,7 @@ class TurnRunner:
                 self._progress.reactions.goes_on(turn.id)
                 await stack.enter_async_context(session.asking)
                 with session.of_turn():
-                    outcome = await self._caller.call(run, persona, session, self._withdrawn)
+                    outcome = await self._caller.call(run, persona, session)
                 with waiting("all"):
                     await self._sessions.keep(session)
                 return outcome
@@ -331,7 +324,7 @@ class TurnRunner:
 
     async def withdraw(self, run: TurnRun) -> None:
         """The message of a turn that runs was deleted: nobody wants its answer any more."""
-        self._withdrawn.add(run.turn.id)
+        run.succession.withdrawn = True
         await self._sessions.interrupt(run.turn.key)
 
     async def drop(self, run: TurnRun) -> None:
