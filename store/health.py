@@ -63,7 +63,7 @@ class StoreRefusal(MootError):
 
 
 class NotSynced(StoreRefusal):
-    """What was committed can be read, and may not be on disk."""
+    """A commit that can be read, and may not be on disk."""
 
 
 def sentence(state: Refused) -> str:

@@ -237,13 +237,25 @@ class Intake:
         if (seq := self._on_disk.get(asked)) is not None:
             return Accepted(seq, new=False, turns=())
         admitted = await self._admission.admit(route, notice)
-        now = moment(received_ns // 1000)
+        accepted = await self._stored(route, admitted, received_ns)
+        if not accepted.turns and admitted.requests:
+            self._admission.give_back(route, admitted)
+            self._queues.take_up()  # who brought it first may not know that it is on disk
+        self._on_disk[asked] = accepted.seq
+        self._deliveries[delivery] = given, accepted.seq
+        await self._admission.stored(route, admitted, accepted)
+        return accepted
+
+    async def _stored(self, route: Route, admitted: Admitted, received_ns: int) -> Accepted:
+        """Put a message on disk. Its turns begin when it can be read, or when the edit that came
+        before it is made."""
+        inbound, now = admitted.inbound, moment(received_ns // 1000)
         begin = partial(self._begin, route, admitted, received_ns)
         edited = (inbound.room.id, inbound.message_id) in self._changes.early
         self._queues.coming += 1
         try:
             accepted = await self._ledger.accept(
-                admitted.inbound,
+                inbound,
                 route.scope,
                 admitted.requests,
                 route.hop,
@@ -253,16 +265,10 @@ class Intake:
             )
         finally:
             self._queues.coming -= 1
-        if not accepted.turns and admitted.requests:
-            self._admission.give_back(route, admitted)
-            self._queues.take_up()  # who brought it first may not know that it is on disk
-        self._on_disk[asked] = accepted.seq
-        self._deliveries[delivery] = given, accepted.seq
         if self._changes.early:
-            await self._changes.came(admitted.inbound)
+            await self._changes.came(inbound)
         if edited:
             begin(accepted)
-        await self._admission.stored(route, admitted, accepted)
         return accepted
 
     def _begin(
