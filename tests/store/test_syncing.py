@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import threading
 from functools import partial
 from pathlib import Path
 
@@ -27,13 +28,16 @@ def count(connection: Connection) -> int:
 
 class Disk:
     """What is synced, but by SQLite. synced: the files' numbers, each time; error: what it then
-    fails with."""
+    fails with. goes_on: cleared, it takes until that is set."""
 
     def __init__(self) -> None:
         self.synced: list[int] = []
         self.error: OSError | None = None
+        self.goes_on = threading.Event()
+        self.goes_on.set()
 
     def sync(self, opened: int) -> None:
+        assert self.goes_on.wait(30)
         if self.error is not None:
             raise self.error
         os.fsync(opened)
@@ -62,21 +66,19 @@ async def test_what_is_written_is_synced_when_that_returns(tmp_path: Path, disk:
 
 
 async def test_it_can_be_read_before_it_is_synced(tmp_path: Path, disk: Disk) -> None:
-    seen: list[tuple[int, int]] = []
-
-    async def look() -> None:
-        seen.append((await store.read(count, small=True), len(disk.synced)))
-
-    async with (
-        Store.open(f"sqlite:///{tmp_path / 'moot.db'}") as store,
-        asyncio.TaskGroup() as group,
-    ):
-        begun = lambda _: group.create_task(look())  # noqa: E731
-        await store.write(partial(put, layer="a"), seen=begun)
-        await store.write(partial(put, layer="b"), small=True, seen=begun)
+    seen: asyncio.Queue[None] = asyncio.Queue()
+    async with Store.open(f"sqlite:///{tmp_path / 'moot.db'}") as store, asyncio.timeout(20):
+        await store.write(partial(put, layer="a"), seen=seen.put_nowait)
+        await seen.get()
+        disk.goes_on.clear()
+        writing = store.write(partial(put, layer="b"), small=True, seen=seen.put_nowait)
+        await seen.get()
+        assert await store.read(count, small=True) == 2
+        assert not writing.done()
+        assert disk.synced == []
+        disk.goes_on.set()
+        await writing
         assert len(disk.synced) == 1
-    assert [rows for rows, _ in seen] == [1, 2]
-    assert seen[1][1] == 0
 
 
 async def test_what_need_not_be_on_disk_at_once_is_read_at_once_and_synced_soon(
