@@ -16,7 +16,7 @@ import structlog
 
 log = structlog.stdlib.get_logger("moot.adapters.record_watch")
 
-LEAST_S = 0.01  # between two looks at what is told: a program may write all the time
+EACH_S, MOST_S = 0.002, 0.01  # of rest for each that is woken: programs may write all the time
 READ_BYTES = 64 * 1024
 _FLAGS = os.O_NONBLOCK | os.O_CLOEXEC  # inotify's have these values
 # modified, moved here, created; a folder, and nothing else
@@ -87,15 +87,16 @@ class _FolderWatches:
             _libc().inotify_rm_watch(self._fd, number)
 
     def _heard(self) -> None:
-        told = False  # a watch that was closed is told of, too
+        woken = 0  # a watch that was closed is told of, too
         for number, kind in _changes(os.read(self._fd, READ_BYTES)):
             numbers = self._wakes if kind & _OVERFLOW else (number,)
             for wake in [wake for each in numbers for wake in self._wakes.get(each, ())]:
-                told = True
+                woken += 1
                 wake()
-        if told:
+        if woken:
+            rest_s = min(woken * EACH_S, MOST_S)
             self._loop.remove_reader(self._fd)
-            self._loop.call_later(LEAST_S, self._loop.add_reader, self._fd, self._heard)
+            self._loop.call_later(rest_s, self._loop.add_reader, self._fd, self._heard)
 
     def close(self) -> None:
         """Its loop is closed."""
