@@ -278,8 +278,8 @@ class TurnQueues:
             turn = await self._ledger.turn(run.turn.id) or run.turn
             if turn.state == "running":
                 await self._runner.close_questions(run)
-            if turn.state != "answered":
-                run.succession.ended.set()  # it is asked again: nobody may wait for it meanwhile
+            if turn.state != "answered" and run.succession.passed_on:
+                run.succession.ended.set()  # it is asked again: the next one must not wait for it
         log.info("turn.taken_up", turn=turn.id, state=turn.state)
         return replace(run, turn=turn)
 

@@ -261,7 +261,7 @@ class TurnRunner:
             more = await self._delivery.answer(replace(run, turn=outcome.turn), keeps_times=True)
         if outcome.session is not None:
             self._sessions.posted(outcome.session)
-        if outcome.lesson is not None:
+        if outcome.lesson is not None and not run.succession.withdrawn:
             self._remember(outcome.lesson)
         return more
 
