@@ -214,7 +214,7 @@ class SqlLedger(SqlSessions, SqlPosts):
         outcome: Turn,
         plan: Sequence[tuple[PostKind, str]],
         now: datetime,
-        seen: Callable[[], object] = lambda: None,
+        seen: Callable[[list[Post]], object] | None = None,
     ) -> tuple[Turn, list[Post]]:
         """Record the answer, and as (kind, text) the posts that will carry it. seen: see write."""
         changed = entered(outcome, "answered", now)
@@ -224,7 +224,7 @@ class SqlLedger(SqlSessions, SqlPosts):
             made = self._plan(connection, outcome.id, plan, now, saved(changed))
             return made or posts_of(connection, outcome.id)
 
-        return changed, await self._store.write(work, small=True, seen=lambda _: seen())
+        return changed, await self._store.write(work, small=True, seen=seen)
 
     async def posted(
         self,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import field, replace
 from datetime import datetime
 
@@ -145,10 +146,10 @@ def refusing(question: Question) -> int:
     return next(marked, len(question.options) - 1)
 
 
-async def all_stand(entries: Iterable[PendingQuestion]) -> None:
+async def all_stand(entries: Sequence[PendingQuestion]) -> None:
     """Return when they are posted, or after a while: who reads a question may answer it before its
     platform has told that it is there."""
-    if coming := [asyncio.ensure_future(e.standing.wait()) for e in entries]:
-        await asyncio.wait(coming, timeout=POSTED_S)
-        for one in coming:
-            one.cancel()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(POSTED_S):
+            for entry in entries:
+                await entry.standing.wait()

@@ -297,7 +297,7 @@ class Questions:
         by, replied = typed.message.by, typed.message.reply_to
         if replied and (gone := await self._asked_by(replied)) and self._entry(gone) is None:
             return self.reply(self._too_late(gone, typed.option, by, typed.room), gone, by)
-        await all_stand(e for e in self._open.values() if typed.awaits(e))
+        await all_stand([e for e in self._open.values() if typed.awaits(e)])
         found = meant(typed, tuple(self._open.values()), tuple(self._closed.values()))
         if found is None:
             return say("Nothing is being asked here.")

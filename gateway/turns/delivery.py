@@ -277,8 +277,9 @@ class Delivery:
             if outcome.answer:
                 planned = await plan(outcome.answer, run.bot, outcome.record)
             log.info("answer.planned", chars=len(outcome.answer or ""), posts=len(planned))
-            stored = run.succession.stored
-            outcome, posts = await self._ledger.answered(outcome, planned, self.clock(), stored)
+            outcome, posts = await self._ledger.answered(
+                outcome, planned, self.clock(), seen=lambda _: run.succession.stored()
+            )
             self._progress.tell(outcome)
         return await self._post(replace(run, turn=outcome), posts, keeps_times=keeps_times)
 
