@@ -8,7 +8,6 @@ changes threads four times a statement: measured 60 times a turn, against once a
 from __future__ import annotations
 
 import asyncio
-import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -30,8 +29,8 @@ from store.engines import (
     engine_of,
     identity_of,
     lone_engine,
-    roll_back,
     silent_connections,
+    worked,
 )
 from store.health import StoreHealth, StoreRefusal, refusal_of, try_reading, try_writing
 from store.leading import Lead, living_leader
@@ -49,7 +48,6 @@ Numbers = Callable[[Connection], AbstractContextManager[object]]
 
 SURE = How()
 READERS = 2
-ON_LOOP_S = 0.002  # of small works, before others have their turn
 LOOK_S = 0.2  # between tries of a read that waits for the database
 ANSWER_S = 15.0  # a server that is silent for so long is away, though its connection is there
 
@@ -140,6 +138,7 @@ class Store(ABC):
         small: bool = False,
         synced: bool = True,
         seen: Callable[[T], object] | None = None,
+        within_s: float = 0.0,
     ) -> asyncio.Future[T]:
         """Run `work` in a transaction; gives its result once it is on disk.
 
@@ -147,9 +146,10 @@ class Store(ABC):
         calls. `work` may run a second time, alone, when a neighbour's failed. small: a few rows by
         an index, which SQLite changes sooner than it could change threads. synced: False: SQLite
         lets a power cut, and no less, take back what was written in the last half second. seen: is
-        told the result once it can be read, which may be before it is on disk.
+        told the result once it can be read, which may be before it is on disk. within_s: so long
+        it may wait for the next `write`, to be in its commit.
         """
-        return self._writer.write(work, small=small, synced=synced, seen=seen)
+        return self._writer.write(work, small=small, synced=synced, seen=seen, within_s=within_s)
 
     def _know(self, url: URL) -> None:
         self._address = url
@@ -205,8 +205,9 @@ class ThreadStore(Store):
         super().__init__(engine.dialect.name)
         self._engine = engine
         self._thread = ThreadPoolExecutor(1, "store-write")
-        self._written: Connection | None = None  # the writer thread's, taken from the pool once
-        self._glanced: Connection | None = None  # the loop's own, likewise
+        self._written: Connection | None = None  # the writer's, taken from the pool once
+        self._at_rest: Connection | None = None  # that, while nothing is written by it
+        self._glanced: Connection | None = None  # reads on the loop meanwhile
         self._readers = ThreadPoolExecutor(READERS, "store-read")
         self._log = SyncedLog(self._thread)
 
@@ -215,8 +216,9 @@ class ThreadStore(Store):
             with self._engine.connect() as connection:
                 return work(connection)
 
-        if small:
-            connection = self._glanced = self._glanced or self._engine.connect()
+        if small:  # by the writer's where that is free: it has at hand what it wrote
+            if (connection := self._at_rest) is None:
+                connection = self._glanced = self._glanced or self._engine.connect()
             try:
                 return work(connection)
             finally:
@@ -227,27 +229,25 @@ class ThreadStore(Store):
         if self._file is not None and identity_of(self._file) != self._opened:
             raise StoreRefusal("away", f"{self._file} was moved, removed or replaced")
         connection, known = self._written, self._file is not None
-        if (
-            connection is None
-            or not how.small
-            or not self._log.begun(connection, synced=how.synced, known=known)
-        ):
-            write = partial(self._write, works)
-            return await asyncio.get_running_loop().run_in_executor(self._thread, write)
-        results = []
+        self._at_rest = None
         try:
-            since = time.perf_counter()
-            for work in works:
-                results.append(work(connection))
-                if time.perf_counter() - since > ON_LOOP_S:
-                    await asyncio.sleep(0)
-                    since = time.perf_counter()
-        except BaseException:
-            roll_back(connection)
-            raise
-        seen = partial(how.seen, results)
-        await self._log.commit(connection, self._file, seen, synced=how.synced)
-        return results
+            if (
+                connection is None
+                or not how.small
+                or not self._log.begun(connection, synced=how.synced, known=known)
+            ):
+                write = partial(self._write, works)
+                return await asyncio.get_running_loop().run_in_executor(self._thread, write)
+            results = await worked(connection, works)
+
+            def seen() -> None:
+                self._at_rest = connection
+                how.seen(results)
+
+            await self._log.commit(connection, self._file, seen, synced=how.synced)
+            return results
+        finally:
+            self._at_rest = self._written
 
     async def flush(self) -> None:
         await super().flush()

@@ -8,7 +8,7 @@ import socket
 import sqlite3
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from functools import partial
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 log = structlog.stdlib.get_logger("moot.memory")
 
+ON_LOOP_S = 0.002  # of small works, before others have their turn
 SYNC_S = 0.5  # after a commit that need not be on disk at once
 _PAGES = 1_000  # in the log, before they are brought into the database
 _SQLITES = 16  # one of so many commits that are synced is so by SQLite
@@ -226,6 +227,25 @@ def roll_back(connection: Connection) -> None:
     """Undo what was begun at once."""
     connection.rollback()
     driver_of(connection).rollback()
+
+
+async def worked(
+    connection: Connection, works: Sequence[Callable[[Connection], Any]]
+) -> list[Any]:
+    """The results of works on the loop, which others have in between. Where one fails, what was
+    begun at once is undone."""
+    results = []
+    try:
+        since = time.perf_counter()
+        for work in works:
+            results.append(work(connection))
+            if time.perf_counter() - since > ON_LOOP_S:
+                await asyncio.sleep(0)
+                since = time.perf_counter()
+    except BaseException:
+        roll_back(connection)
+        raise
+    return results
 
 
 def identity_of(file: Path) -> tuple[int, int] | None:

@@ -131,25 +131,33 @@ class Writer:
         small: bool = False,
         synced: bool = True,
         seen: Callable[[T], object] | None = None,
+        within_s: float = 0.0,
     ) -> asyncio.Future[T]:
         """See Store.write."""
-        if self._later:
-            self._hurry()
         done = asyncio.get_running_loop().create_future()
-        self._jobs.put_nowait(_Job(work, done, small=small, synced=synced, seen=seen))
+        job = _Job(work, done, small=small, synced=synced, seen=seen)
+        if within_s:
+            self._put_off(job, within_s)
+        else:
+            if self._later:
+                self._hurry()
+            self._jobs.put_nowait(job)
         return done
 
     def write_later(self, work: Work[T], within_s: float) -> asyncio.Future[T]:
         """See Store.write_later."""
+        done = asyncio.get_running_loop().create_future()
+        self._put_off(_Job(work, done, later=True, small=True, synced=False), within_s)
+        return done
+
+    def _put_off(self, job: _Job, within_s: float) -> None:
         loop = asyncio.get_running_loop()
-        job = _Job(work, loop.create_future(), later=True, small=True, synced=False)
         self._later.append(job)
         before = self._hurrying
         if before is None or before.when() > loop.time() + within_s:
             if before is not None:
                 before.cancel()
             self._hurrying = loop.call_later(within_s, self._hurry)
-        return job.done
 
     def _hurry(self) -> None:
         if self._hurrying is not None:

@@ -89,6 +89,7 @@ def no_threads(room: Room, thread_id: str | None) -> str:
     return ""
 
 
+SOON_S = 0.005  # an answer that is posted is noted, with what is asked next if that comes sooner
 LINKS = 50  # of a chain of agents that is followed to its beginning
 
 
@@ -250,13 +251,12 @@ class SqlLedger(SqlSessions, SqlPosts):
             answer = self._message(turn, turn.answer, posts[0], by, now)
             [row] = execute_together(connection, *end, answer)
             seq = int(row.seq)
-            if not wanted:
-                return seq, ()
             asked = _Asked(seq, micros(now), turn.scope, turn.room)
             return seq, self._queue(connection, asked, wanted, now)
 
         # what a power cut takes is found on the platform again, as after an answer
-        seq, made = await self._store.write(work, small=True, synced=False)
+        within_s = 0.0 if wanted else SOON_S
+        seq, made = await self._store.write(work, small=True, synced=False, within_s=within_s)
         return changed, seq, made
 
     def _message(self, turn: Turn, text: str, post: Post, by: Speaker, now: datetime) -> Written:

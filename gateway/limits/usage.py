@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo
-from operator import methodcaller
 from typing import Any
 
 from sqlalchemy import Connection, Row, case, func, select
@@ -20,6 +19,7 @@ from store.database import Store, insert_of
 from store.gateway_schema import usage
 from store.schema import messages, rooms
 from store.timestamps import micros, moment
+from store.together import running
 
 SHOWN = 100  # of a group; whoever took less is left out
 _QUARTER = 900_000_000  # microseconds: every zone's days begin with a quarter of an hour
@@ -117,7 +117,7 @@ class UsageBook:
             "cached_tokens": told and told.cached_tokens,
             "cost_usd": told and told.cost_usd,
         }
-        self._store.write_later(methodcaller("execute", self._put, values))
+        self._store.write_later(running(self._put, values))
         return took
 
     def _priced(self, told: Usage, agent: str) -> Usage:
