@@ -229,9 +229,7 @@ def roll_back(connection: Connection) -> None:
     driver_of(connection).rollback()
 
 
-async def worked(
-    connection: Connection, works: Sequence[Callable[[Connection], Any]]
-) -> list[Any]:
+async def worked(connection: Connection, works: Sequence[Callable[[Connection], Any]]) -> list[Any]:
     """The results of works on the loop, which others have in between. Where one fails, what was
     begun at once is undone."""
     results = []

@@ -63,7 +63,7 @@ class PromptRun:
         on_named: Callable[[str], None],
     ) -> None:
         self.turn = TurnState(profile.signs, past)
-        self.typed = self.submitted = False
+        self.typed = self.submitted = self._answered = self._told = False
         self.follower = follower
         self._profile = profile
         self._console = console
@@ -83,7 +83,6 @@ class PromptRun:
         self._unbegun = self._seen_bytes = 0  # looks that found no sign of its turn
         self._undrafted = False  # the screen changed since its last draft
         self._unnoted: deque[TurnEvent] = deque()  # read from the record; a break loses none
-        self._answered = False
         self._idle_gone = False  # the screen stopped showing that it waits
         self._watching = RecordWatch(self._record_grew)
 
@@ -98,7 +97,9 @@ class PromptRun:
             while True:
                 if sign := await self._look():
                     await self._read_record(last=True)
-                    return await self._answer(sign)
+                    answer = await self._answer(sign)
+                    self._told = True
+                    return answer
                 if not self._console.alive:
                     return await self._after_exit()
                 await self._console.wait_change(self._pause_s())
@@ -310,7 +311,8 @@ class PromptRun:
 
     def _remember(self, screen: Screen) -> None:
         """What stands on the screen before the prompt is none of its answer."""
-        self._ending.before = above_input_on(screen, self._profile, self._ending.since)
+        if not self._told:  # else it was drawn later than that was known
+            self._ending.before = above_input_on(screen, self._profile, self._ending.since)
 
     async def _confirm(self, now: float) -> None:
         """Nothing tells that Enter was heard: press it again while the box holds the text."""

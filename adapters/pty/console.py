@@ -107,9 +107,10 @@ class OutputBuffer:
 
 
 PASTE_MODE = 2004
-SLICE_S = 0.005  # of drawing, between two turns of the loop
-REST_S = 0.025  # between slices when much waits: 0.3 MB/s and more
-FLOOD_REST_S = 0.005  # when somebody waits for it: half of the time is others'
+SLICE_S = 0.005  # of drawing for somebody who looks, between two turns of the loop
+CATCH_UP_S = 0.002  # for nobody yet
+REST_S = 0.01  # between slices when much waits: 0.3 MB/s and more
+FLOOD_REST_S = 0.002  # when somebody waits for it: half of the time is others'
 
 
 class Console:
@@ -226,9 +227,9 @@ class Console:
         if (buffer.size_bytes > LONG_BYTES or buffer.asked) and self._drawing is None:
             self._draw_later(self._rest_s())
 
-    def _draw(self) -> bool:
+    def _draw(self, budget_s: float = SLICE_S) -> bool:
         """Draw for a few milliseconds; True when all is drawn."""
-        done = self._buffer.draw(SLICE_S)
+        done = self._buffer.draw(budget_s)
         self.scrolled = self._buffer.screen.scrolled
         self._answer()
         return done
@@ -252,7 +253,7 @@ class Console:
         """Draw slice by slice, faster when the program or reading has to wait for it."""
         self._drawing = None
         rest_s = self._rest_s()
-        if not self._draw():
+        if not self._draw(CATCH_UP_S):
             self._draw_later(rest_s)
         if self._buffer.size_bytes <= FULL_BYTES and self._terminal:
             self._terminal.resume()
