@@ -89,7 +89,6 @@ def no_threads(room: Room, thread_id: str | None) -> str:
     return ""
 
 
-SOON_S = 0.005  # an answer that is posted is noted, with what is asked next if that comes sooner
 LINKS = 50  # of a chain of agents that is followed to its beginning
 
 
@@ -234,10 +233,12 @@ class SqlLedger(SqlSessions, SqlPosts):
         by: Speaker,
         wanted: Sequence[TurnRequest],
         now: datetime,
+        *,
+        within_s: float = 0.0,
     ) -> tuple[Turn, int | None, tuple[Turn, ...]]:
         """All posts arrived: store the answer as a message, queue the turns it hands over to.
-
         Returns the turn, the answer's seq (None when there is none), and the new turns.
+        within_s: see write.
         """
         changed = entered(turn, "posted", now)
 
@@ -255,7 +256,6 @@ class SqlLedger(SqlSessions, SqlPosts):
             return seq, self._queue(connection, asked, wanted, now)
 
         # what a power cut takes is found on the platform again, as after an answer
-        within_s = 0.0 if wanted else SOON_S
         seq, made = await self._store.write(work, small=True, synced=False, within_s=within_s)
         return changed, seq, made
 

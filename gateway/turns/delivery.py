@@ -44,6 +44,8 @@ TYPING_AFTER_S = 0.3  # a quicker answer needs no sign that it is coming
 TYPING_EVERY_S = 8.0  # platforms let the sign lapse after 10 to 15 s
 FIRST_DRAFT_AFTER_S = 1.5
 PAGE_DRAFTS_S = 0.1
+SOON_S = 0.0015  # what is posted is noted so late, with what is asked next if that comes sooner
+BUSY_S = 0.005  # while the next turn is at work, whose prompt is on its way sooner
 
 
 class LiveReply:
@@ -314,7 +316,10 @@ class Delivery:
         wanted = []
         if turn.was_asked:
             wanted = await self._hand_over.requests(turn, run.bot, run.reading)
-        done, seq, more = await self._ledger.posted(turn, sent, by, wanted, self.clock())
+        within_s = BUSY_S if run.succession.passed_on else SOON_S
+        done, seq, more = await self._ledger.posted(
+            turn, sent, by, wanted, self.clock(), within_s=0.0 if wanted else within_s
+        )
         if seq is not None:
             self._stored("bot")
             if self._progress.bus.listeners:

@@ -153,3 +153,49 @@ async def test_the_log_does_not_grow_for_ever(tmp_path: Path) -> None:
         size = (tmp_path / "moot.db-wal").stat().st_size
         await store.write(lambda c: c.execute(pointers.delete()), small=True)
     assert size < 8 * 2**20
+
+
+async def test_what_may_wait_is_in_the_next_commit(tmp_path: Path) -> None:
+    done: list[str] = []
+    async with Store.open(f"sqlite:///{tmp_path / 'moot.db'}") as store, asyncio.timeout(20):
+        await store.write(partial(put, layer="a"))
+        waits = store.write(partial(put, layer="b"), small=True, synced=False, within_s=10.0)
+        waits.add_done_callback(lambda _: done.append("b"))
+        await asyncio.sleep(0.05)
+        assert await store.read(count, small=True) == 1
+        comes = store.write(partial(put, layer="c"), small=True)
+        comes.add_done_callback(lambda _: done.append("c"))
+        await asyncio.gather(waits, comes)
+        assert done == ["b", "c"]
+        assert await store.read(count, small=True) == 3
+        await store.write(partial(put, layer="d"), small=True, synced=False, within_s=0.01)
+        assert await store.read(count) == 4
+
+
+async def test_what_is_read_at_once_sees_nothing_that_is_not_committed(tmp_path: Path) -> None:
+    """A small read goes by the writer's connection while nothing is written by it."""
+    async with Store.open(f"sqlite:///{tmp_path / 'moot.db'}") as store, asyncio.timeout(20):
+        await store.write(partial(put, layer="a"))
+        assert await store.read(count, small=True) == 1
+        began = threading.Event()
+        goes_on = threading.Event()
+
+        def long(connection: Connection) -> None:
+            put(connection, "b")
+            began.set()
+            assert goes_on.wait(20)
+
+        writing = store.write(long)
+        await asyncio.to_thread(began.wait, 20)
+        assert await store.read(count, small=True) == 1
+        goes_on.set()
+        await writing
+        assert await store.read(count, small=True) == 2
+        with pytest.raises(ZeroDivisionError):
+            await store.write(fails, small=True)
+        assert await store.read(count, small=True) == 2
+
+
+def fails(connection: Connection) -> None:
+    put(connection, "c")
+    raise ZeroDivisionError
