@@ -41,7 +41,6 @@ AGAIN = phrase("I was cut off. I begin again.")
 CUT_OFF = later("I was cut off twice while I worked on this: ask again if it is still wanted.")
 WORDLESS = "(The agent ended its turn without a word.)"
 MOST_ATTEMPTS = 2
-FRESH_S = 0.05  # since the personas' files were looked at: its message was just read with them
 CRASHED = phrase("⚠️ Something broke on my side. The administrator finds turn {turn} in the log.")
 
 
@@ -246,7 +245,7 @@ class TurnRunner:
             else:
                 self._progress.reactions.ended(run.turn.id, "failed")
             return ()
-        self._personas.refresh(within_s=FRESH_S)
+        self._personas.refresh()
         persona = self._personas.good.get(run.turn.persona)
         turn = run.turn
         run = replace(run, destination=destination_of(turn, run.bot, persona))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field
@@ -196,7 +195,6 @@ class Personas:
         self._agents = tuple(agents)
         self._pools = pools
         self.seen: dict[str, tuple[int, ...]] = {}
-        self._looked_at = float("-inf")
         self.good: dict[str, Persona] = {}
         self._gone: dict[str, Persona] = {}
         self.names = Names(self.good)
@@ -204,12 +202,8 @@ class Personas:
         self.warnings: dict[str, str] = {}
         self.refresh()
 
-    def refresh(self, *, within_s: float = 0.0) -> bool:
-        """Read what changed since the last call (a stat a file); True if anything did. within_s:
-        what was looked at so long ago will do."""
-        if within_s and time.monotonic() - self._looked_at < within_s:
-            return False
-        self._looked_at = time.monotonic()
+    def refresh(self) -> bool:
+        """Read what changed since the last call (a stat a file); True if anything did."""
         now = self.stats()
         if now == self.seen:
             return False
