@@ -282,6 +282,7 @@ async def test_fields_and_text_are_one_and_a_field_changes_its_key_alone(
     await expect(fields.get_by_label("Workspace")).to_have_attribute("aria-invalid", "true")
     await expect(fields).to_contain_text("there is no folder /no/such/folder")
     await fields.get_by_label("Workspace").fill("")
+    await expect(desk.text).to_have_value(changed)  # a fill selects, and then types
     await desk.text.fill(changed.replace("description: ada", "description: 'her: own'"))
     await expect(fields.get_by_label("Description")).to_have_value("her: own")
     await model.fill("")
