@@ -10,7 +10,7 @@ import errno
 import os
 import stat
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -42,34 +42,24 @@ def _lies_in(handle: int, folder: Path) -> bool:
         place = _place_of(handle)
     except OSError:
         return True  # macOS: no /proc, and no sandbox
-    return _is_within(place, real_place(folder))
+    return place.is_relative_to(real_place(folder))
 
 
-def inside(paths: Iterable[Path], folder: Path) -> list[Path]:
-    """Those of the paths that lie in the folder, whatever links lead there."""
-    place = real_place(folder)
-    return [path for path in paths if _is_within(real_place(path), place)]
+def _place_of(handle: int) -> Path:
+    return Path(os.readlink(f"/proc/self/fd/{handle}"))
 
 
-def _is_within(place: str, folder: str) -> bool:
-    return place == folder or place.startswith(f"{folder.rstrip('/')}/")
-
-
-def _place_of(handle: int) -> str:
-    return os.readlink(f"/proc/self/fd/{handle}")
-
-
-def real_place(path: Path) -> str:
+def real_place(path: Path) -> Path:
     """Where it lies, whatever links lead there: as the kernel knows it, since to follow them one by
     one takes several times as long. What isn't there is where it would be."""
     try:
         handle = os.open(path, _ANY)
     except OSError:
-        return str(path.resolve())
+        return path.resolve()
     try:
         return _place_of(handle)
     except OSError:  # no /proc
-        return str(path.resolve())
+        return path.resolve()
     finally:
         os.close(handle)
 

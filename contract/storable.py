@@ -19,9 +19,7 @@ def whole(text: str) -> str:
 
 def storable(text: str) -> str:
     """The same without NUL."""
-    if "\0" in text:
-        text = text.replace("\0", "")
-    return text if text.isascii() else whole(text)
+    return whole(text.replace("\0", "") if "\0" in text else text)
 
 
 def storable_value(value: Any) -> Any:

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import structlog
 
-from adapters.own_files import has_plain_journals, inside, open_own, real_place
+from adapters.own_files import has_plain_journals, open_own, real_place
 from adapters.turn_events import TurnEvent
 from adapters.turn_signs import RecordFormat
 
@@ -68,7 +68,8 @@ def _matches(home: Path, glob: str) -> list[Path]:
     wrote, to have it posted."""
     found = home.glob(glob) if _WILD.search(glob) else [home / glob]
     newest = heapq.nlargest(FILES, filter(Path.is_file, found), key=_changed_at)
-    return inside(newest, home)
+    inside = real_place(home)
+    return [path for path in newest if real_place(path).is_relative_to(inside)]
 
 
 def _searched(home: Path, glob: str) -> tuple[list[Path], float]:
@@ -117,9 +118,9 @@ def _is_own_database(name: str, home: Path) -> bool:
     """True when a database that is open, and its journals, lie in HOME: SQLite opens them by name.
     Only one at a time is open."""
     opened = [fd for fd in Path("/proc/self/fd").glob("*") if fd.is_symlink()]
-    place = real_place(home)
+    inside = real_place(home)
     return all(
-        file.is_relative_to(place) for file in map(_led, opened) if file.name.startswith(name)
+        file.is_relative_to(inside) for file in map(_led, opened) if file.name.startswith(name)
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
 from prometheus_client.exposition import generate_latest
@@ -66,16 +65,16 @@ class Metrics:
 
     def stored(self, kind: SenderType) -> None:
         """Count a message that is on disk, by who said it."""
-        self._turns.messages(kind).inc()
+        self._turns.messages.labels(kind).inc()
 
     def ended(self, turn: Turn, failed: str = "") -> None:
         """Count a turn, and measure it. failed: a word, of one that has no answer in the room: it
         is not measured."""
-        self._turns.ended(turn.speaker_name, turn.shown_state(turn.state)).inc()
+        self._turns.ended.labels(turn.speaker_name, turn.shown_state(turn.state)).inc()
         if failed:
             return
         for step, ms in turn.record.get("timings", {}).items():
-            self._turns.steps(step).observe(ms / 1000)
+            self._turns.steps.labels(step).observe(ms / 1000)
         if turn.was_asked:
             self._headers.measure(turn.header or "", turn.record)
             self._memory.measure(turn.record.get("memory", {}))
@@ -137,18 +136,15 @@ class TurnMetrics:
     """Counts messages and turns, and measures the steps of a turn."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        messages = Counter("moot_messages", "Messages stored", ["by"], registry=registry)
-        self.messages = cache(messages.labels)  # to look one up takes longer than to count
-        ended = Counter("moot_turns", "Turns ended", ["persona", "state"], registry=registry)
-        self.ended = cache(ended.labels)
-        steps = Histogram(
+        self.messages = Counter("moot_messages", "Messages stored", ["by"], registry=registry)
+        self.ended = Counter("moot_turns", "Turns ended", ["persona", "state"], registry=registry)
+        self.steps = Histogram(
             "moot_turn_step_seconds",
             "How long the steps of a turn took",
             ["step"],
             buckets=_SECONDS,
             registry=registry,
         )
-        self.steps = cache(steps.labels)
         self.queue = Histogram(
             "moot_turn_queue_seconds",
             "How long turns waited for their session",

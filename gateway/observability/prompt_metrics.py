@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -45,22 +45,20 @@ class HeaderMetrics:
         self._chars = Histogram(
             "moot_header_chars", "Size of the header", buckets=_HEADER_CHARS, registry=registry
         )
-        section_chars = Histogram(
+        self._section_chars = Histogram(
             "moot_header_section_chars",
             "Size of a section where it was shown, its heading included",
             ["section"],
             buckets=_SECTION_CHARS,
             registry=registry,
         )
-        self._section_chars = cache(section_chars.labels)
-        items = Histogram(
+        self._items = Histogram(
             "moot_header_section_items",
             "How many hits, notes, landmarks or titles a header showed",
             ["section"],
             buckets=_ITEMS,
             registry=registry,
         )
-        self._items = cache(items.labels)
         self._trims = Counter(
             "moot_header_trims", "Times a section was trimmed", ["section"], registry=registry
         )
@@ -86,10 +84,10 @@ class HeaderMetrics:
         given = {item["name"]: item["text"] for item in record.get("sections", [])}
         shown = {name: given[name] for name in headings.HEADINGS if name in given}
         for name, text in shown.items():
-            self._section_chars(name).observe(len(text))
+            self._section_chars.labels(name).observe(len(text))
             self._chars_of[name] += len(text)
         for name in _LISTS:
-            self._items(name).observe(shown.get(name, "").count("\n"))
+            self._items.labels(name).observe(shown.get(name, "").count("\n"))
         for trim in record.get("trims", []):
             self._trim(trim["section"], trim["chars"])
 
@@ -118,14 +116,13 @@ class MemoryMetrics:
     """Measures how long the layers take to answer, and counts what still waits to be learned."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        briefs = Histogram(
+        self._briefs = Histogram(
             "moot_memory_brief_seconds",
             "How long a layer took to answer before a turn",
             ["layer"],
             buckets=_BRIEF_SECONDS,
             registry=registry,
         )
-        self._briefs = cache(briefs.labels)
         self._missing = Counter(
             "moot_memory_missing",
             "Times a layer was left out of a header: late or failed",
@@ -141,7 +138,7 @@ class MemoryMetrics:
     def measure(self, memory: dict[str, Any]) -> None:
         """Take in what a turn's record says of the layers."""
         for layer, ms in memory.get("ms", {}).items():
-            self._briefs(layer).observe(ms / 1000)
+            self._briefs.labels(layer).observe(ms / 1000)
         for layer in memory.get("missing", []):
             why = "late" if layer in memory.get("late", []) else "failed"
             self._missing.labels(layer, why).inc()
