@@ -22,11 +22,24 @@ URL = re.compile(r"https?://[^\s<>`\u3000-\u303f\uff00-\uffef]+", re.IGNORECASE)
 _URL_END = ".,:;!?'\"*_~"
 _CELL = re.compile(r"(?<!\\)\|")
 
+
+def _inside(opener: str) -> str:
+    r"""What may stand between a formula's brackets. opener: the first one's pattern.
+
+    It is not in there again, or a text of openers would be searched to its end from each of them;
+    but LaTeX ends a line with `\\`, and a bracket may follow, some times.
+    """
+    sign = rf"(?:[^\\\n]|\\[^\\{opener}\n]|\\\\(?!{opener}))"
+    return rf"(?:{sign}*?\\\\{opener}){{0,20}}?{sign}*?"
+
+
 # A formula as LaTeX and the models set it off. Brackets and `$$` stand around other things, too: a
 # source `\[1\]`, a price, a process's number. What has no sign of a formula is none.
+IN_BRACKETS = _inside(r"\(")
+_IN_SQUARE = _inside(r"\[")
 FORMULA = re.compile(
-    r"\\\((?P<inline>(?:[^\\\n]|\\[^(\n])*?)\\\)"
-    r"|\\\[(?P<bracketed>(?:[^\\\n]|\\[^\[\n])*?)\\\](?![(\[])"
+    rf"\\\((?P<inline>{IN_BRACKETS})\\\)"
+    rf"|\\\[(?P<bracketed>{_IN_SQUARE})\\\](?![(\[])"
     r"|(?<!\$)\$\$(?P<dollars>[^\n$]+)\$\$(?!\$)"
 )
 _FORMULA_SIGN = re.compile(r"[\^_=+<>{}|*/\u0370-\u03ff\u2190-\u22ff]|\\[A-Za-z,;]")

@@ -27,6 +27,10 @@ _ADDRESS = re.compile(
 _LONG_FENCE = re.compile(r"^[ \t>*+\d.)-]*(?:`{4,}|~{3,})", re.MULTILINE)
 _TASK = re.compile(r"\[([ xX])\][ \t]+")
 
+# A table's rows are filled up to its longest one. In a table of more cells than these a row ends in
+# a cell that holds all the rest, or few long rows among many would make it grow by the square.
+MAX_CELLS = 10_000
+
 
 def read(text: str) -> tree.Document:
     """The tree of a text. Never raises; what it can't read as Markdown is plain lines."""
@@ -157,11 +161,9 @@ def _table(node: SyntaxTreeNode, lines: tree.Lines, source: tuple[str, ...]) -> 
     rows = [row for part in node.children for row in part.children]
     numbers = [lines[0], *range(lines[0] + 2, lines[1])]
     aligns = tuple(_align(cell) for cell in rows[0].children)
-    return tree.TableBlock(
-        lines,
-        tuple(_row(row, source[number]) for row, number in zip(rows, numbers, strict=False)),
-        aligns,
-    )
+    most = max(len(aligns) + 1, MAX_CELLS // len(rows))
+    cells = (_row(row, source[number], most) for row, number in zip(rows, numbers, strict=False))
+    return tree.TableBlock(lines, tuple(cells), aligns)
 
 
 def _align(cell: SyntaxTreeNode) -> tree.Align:
@@ -169,11 +171,15 @@ def _align(cell: SyntaxTreeNode) -> tree.Align:
     return "right" if "right" in style else "center" if "center" in style else "left"
 
 
-def _row(row: SyntaxTreeNode, line: str) -> tuple[tuple[tree.Inline, ...], ...]:
+def _row(row: SyntaxTreeNode, line: str, most: int) -> tuple[tuple[tree.Inline, ...], ...]:
     """The cells of a row, with those beyond the header's columns, which GFM would drop."""
     cells = tuple(_content(cell) for cell in row.children)
-    extra = cells_of(line.lstrip(" \t>"))[len(cells) :]
+    extra = _at_most(most, cells_of(line.lstrip(" \t>")))[len(cells) :]
     return cells + tuple((tree.Text(text),) for text in extra)
+
+
+def _at_most(most: int, cells: list[str]) -> list[str]:
+    return cells if len(cells) <= most else [*cells[: most - 1], " | ".join(cells[most - 1 :])]
 
 
 def _continued_table(
@@ -185,7 +191,8 @@ def _continued_table(
     lines = source[slice(*first.lines)]
     if not all(_PIPE_ROW.fullmatch(line) for line in lines):
         return blocks
-    rows = tuple(tuple(inline(cell) for cell in cells_of(line)) for line in lines)
+    found = (_at_most(max(MAX_CELLS // len(lines), 1), cells_of(line)) for line in lines)
+    rows = tuple(tuple(map(inline, cells)) for cells in found)
     return (tree.TableBlock(first.lines, rows, aligns=(), headed=False), *blocks[1:])
 
 

@@ -15,13 +15,15 @@ from collections.abc import Callable, Iterator, Sequence
 
 import regex
 
+from bots.markdown.parser import IN_BRACKETS
 from bots.markdown.seams import FORBIDDEN, TORN, Seams
 from contract.values import dataclass
 
 # Links, formulas, code spans and platform tokens: a line is not cut inside one.
 _ATOM = re.compile(
     r"!?\[[^\[\]\n]*\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+\"[^\"\n]*\")?\)"
-    r"|\\\((?:[^\\\n]|\\[^(\n])*?\\\)|<[^<>\s]+>|(?P<ticks>`+)[^`\n]*(?P=ticks)|https?://\S+"
+    rf"|\\\({IN_BRACKETS}\\\)"
+    r"|<[^<>\s]+>|(?P<ticks>`+)[^`\n]*(?P=ticks)|https?://\S+"
 )
 _SENTENCE_END = re.compile(r"[.!?…]['\")\]]*\s+|[。！？]")
 _WORD_END = re.compile(r"\s+")
@@ -30,6 +32,7 @@ _WORD_END = re.compile(r"\s+")
 # as full as this is full enough: each further guess costs a rendering.
 _GUESSES = 4
 _FULL = 0.93
+LONGEST = 4  # times the limit: what is longer as Markdown fits no post
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +77,10 @@ class _Cutter:
         self._kept: set[tuple[int, int]] = set()  # blocks found to fit a post of their own
 
     def pieces(self) -> Iterator[Piece]:
-        at = 0
+        at, words_end = 0, len(self.text.rstrip())
         while at < len(self.text):
-            cut = self._next_cut(at)
-            if cut < len(self.text) and not self.text[cut:].strip():
+            cut = self._next_cut(at) if at < words_end else len(self.text)
+            if words_end <= cut < len(self.text):
                 cut = self._with_the_tail(at, cut)
             yield self._piece(at, cut)
             at = cut
@@ -103,7 +106,7 @@ class _Cutter:
     def _next_cut(self, at: int) -> int:
         """The offset at which the piece that begins at `at` ends."""
         rest = len(self.text) - at
-        if rest <= 4 * self.limit and self._measure(at, len(self.text)) <= self.limit:
+        if rest <= LONGEST * self.limit and self._measure(at, len(self.text)) <= self.limit:
             return len(self.text)
         starts = self.seams.starts
         first = bisect_right(starts, at)
@@ -123,7 +126,7 @@ class _Cutter:
         """The place of an offset up to which the piece fits, and is nearly full unless the next
         one would be too much; -1 if it fits up to none of them.
         """
-        low, high, tries = -1, len(offsets) - 1, 0
+        low, high, tries = -1, bisect_right(offsets, at + LONGEST * self.limit) - 1, 0
         reach = at + self.limit
         while low < high:
             near = bisect_right(offsets, reach) - 1
@@ -158,7 +161,7 @@ class _Cutter:
 
     def _cut_in_line(self, at: int, end: int) -> int:
         """A cut before `end`, where no cut at a line's start will do."""
-        line = self.text[at : min(end, at + 4 * self.limit)]
+        line = self.text[at : min(end, at + LONGEST * self.limit)]
         ends = [grapheme.end() for grapheme in regex.finditer(r"\X", line)]
         ends = [end for end in ends if not self.seams.in_closing_fence(at + end)]
         most = max(self._furthest(at, [at + end for end in ends]), 0)

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Literal
 
 from bots.markdown.reader import read
-from bots.markdown.split import split
+from bots.markdown.split import LONGEST, split
 from bots.markdown.tree import (
     Align,
     Block,
@@ -57,9 +57,10 @@ quiet: Callable[[str], str] = partial(_BROADCAST.sub, "@" + ZERO_WIDTH)
 _CODE = re.compile(
     r"^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?P<fence>`{3,}+(?=[^`\n]*$)|~{3,}+)[^\n]*+"
     r"(?s:.*?)(?:^[ \t>]*(?P=fence)[`~]*[ \t]*$|(?P<unclosed>\Z))"
-    r"|(?<![`\\])(?P<ticks>`++)[^\n]*?(?<!`)(?P=ticks)(?!`)",
+    r"|(?<![`\\])(?P<ticks>`++)",
     re.MULTILINE,
 )
+_TICKS = re.compile(r"`+|\n")
 
 
 def outside_code(
@@ -69,11 +70,38 @@ def outside_code(
     another: by default not at all. A block that nothing closes is no code, to be safe.
     """
     parts, end = [], 0
-    for code in _CODE.finditer(text):
-        known = code["unclosed"] is None
-        parts += [change(text[end : code.start()]), (inside if known else change)(code[0])]
-        end = code.end()
+    for start, after, known in _codes(text):
+        parts += [change(text[end:start]), (inside if known else change)(text[start:after])]
+        end = after
     return "".join([*parts, change(text[end:])])
+
+
+def _codes(text: str) -> Iterator[tuple[int, int, bool]]:
+    """Where code stands: start, end, and False for a block that nothing closes."""
+    closers = _closers(text)
+    found = _CODE.search(text)
+    while found:
+        end: int | None = found.end()
+        if found["fence"]:
+            yield found.start(), found.end(), found["unclosed"] is None
+        elif (end := closers.get(found.start())) is not None:
+            yield found.start(), end, True
+        found = _CODE.search(text, end or found.end())
+
+
+def _closers(text: str) -> dict[int, int]:
+    """The end of the code span that backticks would begin, by their place: as many in its line."""
+    ends: dict[int, int] = {}
+    before: dict[int, int] = {}  # backticks of this line that nothing closes yet, by their number
+    for found in _TICKS.finditer(text):
+        if found[0] == "\n":
+            before.clear()
+        else:
+            count = len(found[0])
+            if count in before:
+                ends[before[count]] = found.end()
+            before[count] = found.start()
+    return ends
 
 
 # One line that begins with a letter, and holds nothing that Markdown or its reader looks at.
@@ -311,6 +339,6 @@ class Dialect:
 
     def split(self, text: str) -> list[str]:
         """Markdown pieces that each fit one post. Blanks alone are none: they can't be posted."""
-        if len(text) <= 4 * self.limit and self.size(text) <= self.limit:
+        if len(text) <= LONGEST * self.limit and self.size(text) <= self.limit:
             return [text] if text.strip() else []
         return split(text, self.limit, self.size)

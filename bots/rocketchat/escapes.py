@@ -131,15 +131,19 @@ def _behind_a_star(bits: list[Bit], place: int) -> Bit:
     return replace(bit, text=ZERO_WIDTH + bit.text) if winks_now else bit
 
 
-def harmless(text: str) -> str:
-    """A text without calls to all. In a label there are no emoticons."""
-    return quiet(text)
+def harmless(bit: Bit) -> Bit:
+    """A bit of a label without calls to all. Emoticons there are none but in a style."""
+    text = quiet(bit.text)
+    return replace(bit, text=_unsmiling(text) if bit.styles else text)
+
+
+def _unsmiling(text: str) -> str:
+    return _EMOTICON.sub(lambda sign: sign[0][:-1] + ZERO_WIDTH + sign[0][-1], text)
 
 
 def _signs(bit: Bit, counts: dict[str, int], *, start: str, followed: bool) -> Iterator[Bit]:
     """start: what the text begins, a "line", or stands behind, a "mark"; followed: by a mark."""
-    text = _EMOTICON.sub(lambda sign: sign[0][:-1] + ZERO_WIDTH + sign[0][-1], bit.text)
-    text = _KATEX.sub("\\\\" + ZERO_WIDTH, text)
+    text = _KATEX.sub("\\\\" + ZERO_WIDTH, _unsmiling(bit.text))
     text = _REFERENCE.sub(lambda sign: sign[0] + ZERO_WIDTH, text)
     text = text.replace("||", f"|{ZERO_WIDTH}|") if counts["||"] > 1 else text
     text = _START.sub(lambda sign: ZERO_WIDTH + sign[0], text) if start == "line" else text

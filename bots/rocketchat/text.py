@@ -9,7 +9,7 @@ is written outside of it, and what has no escape gets a zero-width space. Blocks
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -154,7 +154,7 @@ class _InnerWriter(StyledWriter):
         angled = "" if re.search(r"[<>|]", label) else _referred(link.url, quiet(label))
         if not MARK.search(label):
             content = [*self.bits(_uncoded(link.children))]
-            shown = self.marked([replace(bit, text=harmless(bit.text)) for bit in content])
+            shown = self.marked([harmless(bit) for bit in content])
             shown = shown.replace("\n", " ")
             yield Bit(f"[{shown}]({encoded_url(link.url)})", "link", spare=angled)
         elif angled:
@@ -181,7 +181,7 @@ class _InnerWriter(StyledWriter):
                 case "text":
                     yield from literal(bits, place, counts)
                 case "link" if not bit.text.startswith(("[", "<")):
-                    yield _bare(bit, "".join(b.text for b in bits[place + 1 : place + 3]))
+                    yield _bare(bit, bits[place + 1 : place + 3])
                 case "link" if self.angled and bit.spare:
                     yield replace(bit, text=bit.spare)
                 case "image":
@@ -239,7 +239,9 @@ class _CellWriter(_InnerWriter):
                 case "text":
                     yield from _barred(bit)
                 case "link" | "image" if bit.text.startswith("<"):
-                    yield replace(bit, text=bit.text[1:-1].partition("|")[0])
+                    url, _, label = bit.text[1:-1].partition("|")
+                    labelled = not (self.angled or bit.role == "image" or MARK.search(label))
+                    yield replace(bit, text=f"[{label}]({url})" if labelled else f"{url} ")
                 case _:
                     yield bit
 
@@ -296,7 +298,7 @@ class _RocketChatWriter(_InnerWriter):
     def _mixed(self, row: WrittenRow) -> WrittenRow:
         """A task among items that are none: the parser reads its box as text there."""
         for box, sign in (("- [x]", self.done), ("- [ ]", self.undone)):
-            if row.text.startswith(box) and not row.fixed:
+            if f"{row.text} ".startswith(f"{box} ") and not row.fixed:
                 return WrittenRow(f"- {sign}{row.text[len(box) :]}")
         return row
 
@@ -349,9 +351,10 @@ def _referred(url: str, label: str) -> str:
     return f"<{address}|{label.replace('](', f']{ZERO_WIDTH}(')}>"
 
 
-def _bare(bit: Bit, after: str) -> Bit:
-    """An address as it is where it is read so, else in angles."""
-    plain = not bit.styles and _AFTER_URL.match(after)
+def _bare(bit: Bit, after: Sequence[Bit]) -> Bit:
+    """An address as it is where it is read so, else in angles: it would take in a mark's gap."""
+    plain = bit.styles == () == next((other.styles for other in after if other.text), ())
+    plain = plain and bool(_AFTER_URL.match("".join(other.text for other in after)))
     if plain and all(bit.text.count(mark) < 2 for mark in "*_~`"):
         return bit
     label = encoded_url(bit.text) if re.search(r"[<>|]", bit.text) else bit.text

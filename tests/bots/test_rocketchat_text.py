@@ -208,6 +208,16 @@ TABLE = [
     ("***", "---"),
     ("a\n1986\\. b\n\\# c\n\\- d", "a\n1986\\. b\n\\# c\n¦- d"),
     ("|a|b|\n|-|-:|\n|**c**|`d`|", "| a | b |\n|---|--:|\n| *c* | `d` |"),
+    (
+        "|a|\n|-|\n| ~~*~~<https://x.com/y>~~*~~ |",
+        "| a |\n|---|\n| \\*[https://x.com/y](https://x.com/y)\\* |",
+    ),
+    (
+        "**<https://x.com/y>*, a*",
+        r"\*\*<https://x.com/y|https://x.com/y>_, a_",
+    ),
+    ("[_x 8) y_](https://x.com)", "[_x 8¦) y_](https://x.com)"),
+    ("- [x](https://x.com/a)\n- [x] a", "- [x](https://x.com/a)\n- ☑ a"),
 ]
 
 

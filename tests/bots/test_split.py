@@ -155,3 +155,28 @@ def test_no_post_is_blank() -> None:
 @pytest.mark.parametrize("text", ["", "short", "a\n\nb\n"])
 def test_a_short_text_is_one_piece(text: str) -> None:
     assert split(text, 100) == ([text] if text else [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x" * 20_000 + "\n\n[a]\nb",
+        "a\n\n" + "\n" * 20_000,
+        " \t" * 10_000,
+        "```\n" + "code\n" * 4_000 + "```\n\nb\n",
+        "a " * 10_000,
+        "- a\n" * 5_000,
+    ],
+    ids=lambda text: repr(text[:10]),
+)
+def test_what_is_measured_for_it_grows_as_the_text_does(text: str) -> None:
+    """Each measure writes what it is given, which takes as long as that is."""
+    measured = 0
+
+    def size(piece: str) -> int:
+        nonlocal measured
+        measured += len(piece)
+        return len(piece)
+
+    assert "".join(piece.body for piece in pieces(text, 200, size)) == text
+    assert measured < 12 * len(text)
