@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import islice
-from unicodedata import category, normalize
+from unicodedata import category
 
 import regex
 
 from composer.cuts import border_before
 from composer.headings import HEADINGS
-from contract.looks import BARS, CLOSING, OPENING, SIGNS, look, one_look, without_marks
+from contract.looks import BARS, CLOSING, OPENING, SIGNS, look, normalized, one_look, without_marks
 from contract.storable import whole
 
 LABEL_CHARS = 64
@@ -229,7 +229,7 @@ _LABEL_SIGNS = str.maketrans(
 @lru_cache(maxsize=4096)
 def label(text: str, cap: int = LABEL_CHARS) -> str:
     """A name within one of our lines: NFC, no bracket or bar that could end it; may be empty."""
-    name = normalize("NFC", " ".join(clean(text).split())).translate(_LABEL_SIGNS)
+    name = normalized("NFC", " ".join(clean(text).split())).translate(_LABEL_SIGNS)
     if all(sign == "\u2800" or category(sign)[0] in "MZC" for sign in name):
         return ""  # nothing to be seen; U+2800 is a Braille pattern without dots
     return name[: border_before(name, cap)].rstrip()

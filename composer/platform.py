@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, tzinfo
-from unicodedata import normalize
 
 from composer.guard import clean, label
 from composer.scene import local
+from contract.looks import normalized
 
 _OTHER_FIELDS = str.maketrans(",=", ";:")  # would begin a further field of the line
 
@@ -34,7 +34,7 @@ SMALL_TALK_CHARS = 80
 
 _GREETINGS = (
     r"hi+|hey+|hello+|hiya|howdy|yo|greetings|welcome|morning|good (?:morning|afternoon|evening"
-    r"|night|day)|(?:bye ?)+|goodbye|see (?:you|ya)(?: (?:later|soon|tomorrow))?|take care"
+    r"|night|day)|bye(?: ?bye)*+|goodbye|see (?:you|ya)(?: (?:later|soon|tomorrow))?|take care"
     r"|how are (?:you|things)(?: doing)?|how(?: i|')s it going|what(?: i|')s up|nice to meet you"
     r"|hallo|hola|bonjour|salut|ciao|selamat (?:pagi|siang|sore|malam)"
 )
@@ -73,7 +73,7 @@ def is_small_talk(message: str) -> bool:
     text = _ADDRESS.sub(" ", clean(message[: 4 * SMALL_TALK_CHARS]))
     if len(text.strip()) > SMALL_TALK_CHARS or _SIGNIFICANT.search(text):
         return False
-    folded = normalize("NFKC", text).casefold().replace("’", "'")
+    folded = normalized("NFKC", text).casefold().replace("’", "'")
     if "?" in folded and not _ASKS_HOW_IT_GOES.search(folded):
         return False
     return _PHRASES.fullmatch(_SIGNS.sub(" ", folded).strip()) is not None

@@ -7,6 +7,7 @@ tests/composer/looks_table.py); looks.LICENSE is the licence of Unicode's data i
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 from unicodedata import normalize
 
 import regex
@@ -36,6 +37,7 @@ _LOOKS |= {  # Georgian capitals, which have the form of their small letters
 _LOOKS[0x2800] = " "  # a Braille pattern without dots
 _LOOKS[0x345] = ""  # a mark that would be a letter in the other case
 _MARKS = regex.compile(r"[\p{M}\p{Cf}]+")
+_HEAPED = regex.compile(r"([\p{M}\uff9e\uff9f]{30})(?=[\p{M}\uff9e\uff9f])")
 _ONE = str.maketrans("i1|0", "lllo")
 
 OPENING, CLOSING, BARS = _TABLE["["], _TABLE["]"], _TABLE["|"]
@@ -45,6 +47,14 @@ SIGNS = "".join(signs for look, signs in _TABLE.items() if not any(map(str.isaln
 """All that looks like a sign of ASCII, some letters among them."""
 
 
+def normalized(form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str) -> str:
+    """The text in one of Unicode's normal forms, first made stream-safe (UAX 15): marks heaped upon
+    a letter are sorted, which takes the square of their number."""
+    if text.isascii():
+        return text
+    return normalize(form, _HEAPED.sub("\\1\u034f", text))
+
+
 def look(text: str) -> str:
     """Compatible forms, case and look-alikes are one: letters, digits and signs are ASCII's.
 
@@ -52,7 +62,7 @@ def look(text: str) -> str:
     """
     if text.isascii():
         return text.casefold()
-    return normalize("NFKD", text.translate(_LOOKS)).translate(_LOOKS).casefold()
+    return normalized("NFKD", text.translate(_LOOKS)).translate(_LOOKS).casefold()
 
 
 def without_marks(looked: str) -> str:

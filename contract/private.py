@@ -73,7 +73,7 @@ _TAG = re.compile(
     (?P<rest>(?P<bare>[\s.:,;!*_~`"'/\\-]{{0,8}}[]>)}}])|[^<>]{{0,200}}?>|)""",
     re.VERBOSE,
 )
-_CODE = re.compile(r"^(`{3,}|~{3,})[^\n]*\n.*?(?:^\1|\Z)", re.MULTILINE | re.DOTALL)
+_CODE = re.compile(r"^(`{3,}+|~{3,}+)[^\n]*+\n.*?(?:^\1|\Z)", re.MULTILINE | re.DOTALL)
 _STANDS_ALONE = re.compile(r"\s+\w|\s*\Z")
 _LOOKED_AT = 200  # signs before a tag and behind it
 _UNSEEN = frozenset({"Cf", "Mn", "Me"})

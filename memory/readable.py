@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import field, replace
 from datetime import datetime
 from typing import Any
-from unicodedata import normalize
 
 from sqlalchemy import Connection, Row, bindparam, exists, func, select
 
 from contract.chat import Speaker, unaddressed
+from contract.looks import normalized
 from contract.private import private_spans
 from contract.values import dataclass
 from memory.cursors import UNREAD
@@ -274,7 +274,7 @@ class ReadableMessages:
         """Neither deleted nor excluded, no command, and no answer to such a message."""
         if not row.kept or row.room_id in self._excluded:
             return False
-        typed = normalize("NFKC", unaddressed(row.content))
+        typed = normalized("NFKC", unaddressed(row.content))
         if _COMMAND.match(typed) or (row.commands and typed.startswith("/")):
             return False
         if row.turn_id is None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from unicodedata import normalize
 
 import regex
+
+from contract.looks import normalized
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
 
@@ -41,7 +42,7 @@ _APOSTROPHES = str.maketrans("’ʼ＇", "'''")
 
 def words(text: str) -> list[str]:
     """The lower-cased words of a text in their order; signs and emoji are none."""
-    lowered = normalize("NFC", text).translate(_APOSTROPHES).lower()
+    lowered = normalized("NFC", text).translate(_APOSTROPHES).lower()
     return _WORD.findall(lowered)
 
 

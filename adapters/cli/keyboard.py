@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-import unicodedata
 
 import structlog
 
@@ -14,6 +13,7 @@ from adapters.cli_profile import Profile
 from adapters.pty.console import Console
 from adapters.reading.queries import text_on
 from adapters.turn_signs import PastedPicture, PromptTyping
+from contract.looks import normalized
 
 BEGIN, END = b"\x1b[200~", b"\x1b[201~"
 
@@ -28,7 +28,7 @@ def clean(prompt: str, typing: PromptTyping) -> str:
     """
     text = _CONTROLS.sub("", _LINE_ENDS.sub("\n", prompt)).replace("\t", typing.text.tab)
     if typing.text.nfc:
-        text = unicodedata.normalize("NFC", text)
+        text = normalized("NFC", text)
     text = typing.text.harmless(text)
     return text + typing.text.after_backslash if text.endswith("\\") else text
 

@@ -24,20 +24,34 @@ WORD_CHARS = 16  # letters alone must be that many to be no word
 INVISIBLE = re.compile("[\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f"
                        "\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0"
                        "\U000e0000-\U000e0fff]")  # fmt: skip
-ATOM = re.compile(
-    r"<!--.{0,1000}?-->|</?[a-z][^<>]{0,200}>|&\#?\w{1,31};|%(?:25){0,4}[0-9a-f]{2}"
+_ESCAPE = re.compile(
+    r"<!--|</?[a-z][^<>]{0,200}>|&\#?\w{1,31};|%(?:25){0,4}[0-9a-f]{2}"
     rf"|\\{{1,8}}(?:x[0-9a-f]{{2}}|u[0-9a-f]{{4}}|u\{{[0-9a-f]{{1,5}}\}})|{INVISIBLE.pattern}",
     re.IGNORECASE | re.DOTALL,
 )
+_COMMENT_CHARS = 1_000
 
 MAY_ESCAPE = re.compile(r"<(?:!--|/?[a-z])|&\#?\w|%[0-9a-f]{2}|\\[xu]")
-"""In small letters, the beginning of every ATOM but for what is invisible; quick where there is
+"""In small letters, the beginning of every escape but for what is invisible; quick where there is
 none."""
 
 
-def shown(atom: re.Match[str]) -> str:
-    """What is read of an escape; "": nobody sees it."""
-    word = atom[0]
+def escapes(text: str) -> Iterator[tuple[int, int, str]]:
+    """Where each escape of a text begins and ends, and what is read of it; "": nobody sees it."""
+    found = _ESCAPE.search(text)
+    while found:
+        end = found.end()
+        if found[0] == "<!--":  # a comment, to its end
+            closed = text.find("-->", end, end + _COMMENT_CHARS + 3)
+            end = closed + 3 if closed >= 0 else end
+            if closed >= 0:
+                yield found.start(), end, ""
+        else:
+            yield found.start(), end, _shown(found[0])
+        found = _ESCAPE.search(text, end)
+
+
+def _shown(word: str) -> str:
     if word[0] == "&":
         return html.unescape(word)
     if word[0] == "%":

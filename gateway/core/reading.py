@@ -6,9 +6,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import Literal
-from unicodedata import normalize
 
 from contract.chat import unaddressed
+from contract.looks import normalized
 from contract.private import has_private
 from contract.values import dataclass
 from gateway.core.addressing import UNSEEN, as_typed, spelled
@@ -120,8 +120,10 @@ def worth_pinning(text: str) -> Literal["decision", "code"] | None:
         if in_row >= CODE_LINES:
             found = "code"
     prose = "\n".join(line for line, code in lines if not code)
+    end: re.Match[str] | None = None
     for match in _DECIDED.finditer(prose):
-        end = _SENTENCE_END.search(prose, match.end())
+        if end is None or end.start() < match.end():
+            end = _SENTENCE_END.search(prose, match.end())
         if end is None or end[0] != "?":
             found = "decision"
     return None if found and has_private(text) else found
@@ -131,7 +133,7 @@ def worth_pinning(text: str) -> Literal["decision", "code"] | None:
 
 _HEAD = re.compile(r"[!/]([a-z]+|[1-9])[.,:;!?…。]*", re.IGNORECASE)
 _UNSEEN = re.compile(f"[{UNSEEN}]")
-_WRAPPED = re.compile(r"(`{1,3}|\*{1,2}|_{1,2}|~{1,2})\s*([!\uff01/\uff0f].*?)\s*\1", re.DOTALL)
+_WRAPPINGS = ("```", "``", "`", "**", "*", "__", "_", "~~", "~")
 _LAST = ".,;!?…。 \t\n"
 
 
@@ -166,11 +168,9 @@ def parse_command(text: str, *, addressed: bool, bare: str | None = None) -> Par
     bare: the text as it was typed, where that is known, see addressing.
     """
     bare = as_typed(text) if bare is None else bare
-    if (wrapped := _WRAPPED.fullmatch(bare)) is not None:
-        bare = wrapped[2]
-    first, *more = bare.split(None, 1) or [""]
+    first, *more = _unwrapped(bare).split(None, 1) or [""]
     rest = "".join(more).strip()
-    first = normalize("NFKC", _UNSEEN.sub("", first))  # another script's keyboard
+    first = normalized("NFKC", _UNSEEN.sub("", first))  # another script's keyboard
     match = _HEAD.fullmatch(first)
     if match is None:
         return None
@@ -180,7 +180,17 @@ def parse_command(text: str, *, addressed: bool, bare: str | None = None) -> Par
         return None
     if entry is None:
         return ParsedCommand(name, rest) if addressed or surely_meant(name, rest) else None
-    return ParsedCommand(name, rest if entry.text else normalize("NFKC", rest).rstrip(_LAST))
+    return ParsedCommand(name, rest if entry.text else normalized("NFKC", rest).rstrip(_LAST))
+
+
+def _unwrapped(text: str) -> str:
+    """A command without the signs of code or of emphasis around it."""
+    for sign in _WRAPPINGS:
+        if text.startswith(sign) and text.endswith(sign):
+            inside = text[len(sign) : -len(sign)].strip()
+            if inside.startswith(("!", "\uff01", "/", "\uff0f")):
+                return inside
+    return text
 
 
 @dataclass(frozen=True, slots=True)

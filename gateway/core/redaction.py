@@ -15,16 +15,15 @@ from typing import Any, TextIO, TypeVar, cast
 from urllib.parse import unquote
 
 from gateway.core.encodings import (
-    ATOM,
     INVISIBLE,
     MAY_ESCAPE,
     WORD_CHARS,
     base64_of,
     dumped,
+    escapes,
     forms_of,
     may_hold,
     packed,
-    shown,
     small_of,
     wide_base64,
 )
@@ -107,9 +106,7 @@ class Redactor:
 
     def __call__(self, text: str) -> str:
         """The text without secrets."""
-        for start, end in reversed(self._spans(text)):
-            text = text[:start] + REMOVED + text[end:]
-        return text
+        return _replaced(text, ((start, end, REMOVED) for start, end in self._spans(text)))
 
     def _spans(self, text: str) -> list[tuple[int, int]]:
         """Where secrets stand, in their order, none within another."""
@@ -125,7 +122,7 @@ class Redactor:
                     found += [at.span() for at in re.finditer(broken, small)]
         escaped = MAY_ESCAPE.search(small) is not None
         if escaped or not (text.isascii() or INVISIBLE.search(text) is None):
-            read = small_of(ATOM.sub(shown, text))
+            read = small_of(_replaced(text, escapes(text)))
             if any(form in read for form in self._plain):
                 found += _placed(_found(self._plain, read), _stretches(text))
         if may_hold(raw):
@@ -157,10 +154,8 @@ class Redactor:
         text = "".join(part for row in rows for part, _ in row)
         if not (spans := self._spans(text)):
             return rows
-        masked = text
-        for start, end in spans:
-            masked = masked[:start] + "*" * (end - start) + masked[end:]
-        letters = iter(masked)
+        stars = ((start, end, "*" * (end - start)) for start, end in spans)
+        letters = iter(_replaced(text, stars))
         return [
             [("".join(islice(letters, len(part))), style) for part, style in row] for row in rows
         ]
@@ -353,10 +348,9 @@ def _stretches(text: str) -> list[tuple[int, int, int]]:
     and ends; every second one is an escape."""
     found: list[tuple[int, int, int]] = []
     at = length = 0
-    for atom in ATOM.finditer(text):
-        start, end = atom.span()
+    for start, end, shown in escapes(text):
         found += ((length, at, start), (length + start - at, start, end))
-        length, at = length + start - at + len(shown(atom)), end
+        length, at = length + start - at + len(shown), end
     return [*found, (length, at, len(text))]
 
 
@@ -382,3 +376,12 @@ def _place(stretches: list[tuple[int, int, int]], index: int) -> tuple[int, int]
     if number % 2:  # an escape
         return start, end
     return start + index - begin, start + index - begin + 1
+
+
+def _replaced(text: str, stretches: Iterable[tuple[int, int, str]]) -> str:
+    """The text with another one in place of each of some stretches, which are in order."""
+    parts, at = [], 0
+    for start, end, other in stretches:
+        parts += [text[at:start], other]
+        at = end
+    return "".join([*parts, text[at:]]) if parts else text

@@ -7,11 +7,11 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from itertools import cycle
 from typing import Literal
-from unicodedata import normalize
 
 from bots.kit.questions import literal
 from contract.chat import Room
 from contract.language import say
+from contract.looks import normalized
 from contract.values import dataclass
 from gateway.core.quoting import quoted
 from gateway.questions.open_question import PendingQuestion
@@ -50,7 +50,7 @@ class TypedChoice:
     @property
     def code(self) -> str:
         """What was typed behind the choice but for mentions, as codes are written."""
-        words = normalize("NFKC", _MENTION.sub(" ", self.argument)).casefold()
+        words = normalized("NFKC", _MENTION.sub(" ", self.argument)).casefold()
         return "".join(filter(str.isalnum, words))
 
     def sees(self, entry: PendingQuestion) -> bool:

@@ -6,7 +6,6 @@ pattern knows. The wall is the sandbox.
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import regex
 
 from contract.agent import Question
+from contract.looks import normalized
 from contract.values import dataclass
 
 DANGEROUS: tuple[str, ...] = (
@@ -129,7 +129,7 @@ class Danger:
 def seen(text: str) -> str:
     """The text on one line as a shell or a person may take it."""
     joined = text.replace("\\\n", " ")
-    folded = _DASH.sub("-", unicodedata.normalize("NFKC", joined))
+    folded = _DASH.sub("-", normalized("NFKC", joined))
     return " ".join(_UNSEEN.sub("", folded).split())
 
 

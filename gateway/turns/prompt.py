@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from adapters.agent import TurnContext
 from bots.bot import Bot
@@ -96,6 +98,9 @@ def known_by(turn: Turn) -> Contents:
     """What a turn's agent was given, from its record."""
     texts = {section["name"]: section["text"] for section in turn.record.get("sections", ())}
     return contents(texts, tuple(turn.record.get("whose", ())))
+
+
+_ON_LOOP_CHARS = 20_000  # of a prompt's messages: more are put together beside the loop
 
 
 class MessageGone(MootError):
@@ -199,13 +204,21 @@ class Prompts:
                 most = briefing.budget.message
                 if any(len(line.text) > most for line in briefing.transcript):
                     briefing = await with_whole_messages(briefing, session.files, self._redactor)
-            briefing, header, text = finished(briefing, self._redactor, names)
+            briefing, header, text = await self._finished(briefing, names)
             composed.made = header
         last, redactor = window.lines[-1].seq, self._redactor
         if session.rehearses:
             return Prompt(text, header, briefing, known, last, redactor)
         shown = await self._windows.shown(turn, window, briefing, header)
         return Prompt(text, header, briefing, known, last, redactor, session.given, shown)
+
+    async def _finished(
+        self, briefing: Briefing, names: Sequence[str] | None
+    ) -> tuple[Briefing, Header, str]:
+        finish = partial(finished, briefing, self._redactor, names)
+        if sum(len(line.text) for line in briefing.transcript) > _ON_LOOP_CHARS:
+            return await asyncio.to_thread(finish)
+        return finish()
 
     def _with(self, window: Window, message: StoredMessage) -> Window:
         """A sample: a message that is stored nowhere stands last, and nothing was given before."""

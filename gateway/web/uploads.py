@@ -7,12 +7,12 @@ import hashlib
 import re
 import secrets
 import shutil
-import unicodedata
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from pathlib import Path
 
 from bots.kit.files import mime_of
 from contract.chat import Attachment
+from contract.looks import normalized
 from gateway.core.private_folders import make_private, private
 
 ID = re.compile(r"[0-9a-f]{32}")
@@ -108,7 +108,7 @@ def _mark(drawn: str, by: str) -> str:
 
 def safe_name(name: str) -> str:
     """A file name without path, controls, direction marks or a leading dot."""
-    last = re.split(r"[/\\]", unicodedata.normalize("NFC", name))[-1]
+    last = re.split(r"[/\\]", normalized("NFC", name))[-1]
     clean = _UNSAFE.sub("_", " ".join(last.split())).strip(". ")
     stem, dot, suffix = clean.rpartition(".")
     suffix = suffix if dot and len(suffix) <= 16 else ""

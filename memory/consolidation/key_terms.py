@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable
+
+from contract.looks import normalized
 
 _EDGES = "\"'“”‘’„«»`.,;:!?…()[]{}<>*"
 _QUOTED = re.compile(r"\"([^\"\n]+)\"|“([^”\n]+)”|«([^»\n]+)»|`([^`\n]+)`")
@@ -31,14 +32,14 @@ _SUFFIXES = ("ing", "ed", "es", "s")
 
 def normalised(text: str) -> str:
     """The text but for case, white space and marks that say nothing: equal for near duplicates."""
-    words = unicodedata.normalize("NFKC", text).split()
+    words = normalized("NFKC", text).split()
     kept = (word.strip(_EDGES.replace("?", "")) for word in words)
     return " ".join(word if _EXACT.search(word) else word.casefold() for word in kept if word)
 
 
 def exact(text: str) -> frozenset[str]:
     """Numbers, dates, paths, code and what is quoted: to the letter."""
-    plain = unicodedata.normalize("NFKC", text)
+    plain = normalized("NFKC", text)
     quoted = (" ".join(next(filter(None, match)).split()) for match in _QUOTED.findall(plain))
     words = (word.strip(_EDGES) for word in plain.split())
     return frozenset(quoted) | {word for word in words if _EXACT.search(word)}
@@ -46,7 +47,7 @@ def exact(text: str) -> frozenset[str]:
 
 def words(text: str) -> frozenset[str]:
     """The words that mean something, by their stems; names among them."""
-    plain = unicodedata.normalize("NFKC", text).replace("’", "'")
+    plain = normalized("NFKC", text).replace("’", "'")
     found = (word for part in plain.split() for word in re.split(r"[-–—]", part.strip(_EDGES)))
     lowered = (word.strip(_EDGES).casefold() for word in found if not _EXACT.search(word))
     spoken = (part for word in lowered for part in _spelled_out(word))
@@ -78,7 +79,7 @@ def _stem(word: str) -> str:
 def lost(old: Iterable[str], new: str) -> frozenset[str]:
     """The key terms of the old sentences that the new one lacks."""
     told_exactly, told = exact(new), words(new)
-    plain = " ".join(unicodedata.normalize("NFKC", new).split())
+    plain = " ".join(normalized("NFKC", new).split())
     missing: set[str] = set()
     for text in old:
         missing |= {

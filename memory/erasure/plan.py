@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import Column, Connection, Row, Table, select, tuple_
 
+from contract.looks import normalized
 from contract.values import dataclass
 from store.gateway_schema import (
     audit,
@@ -232,7 +232,7 @@ _BRACKETS = str.maketrans("[]|", "()/")  # as a label shows them
 
 def _plain(text: str) -> str:
     """A name as a label shows it, whatever its case and white space."""
-    normal = unicodedata.normalize("NFC", text).translate(_BRACKETS)
+    normal = normalized("NFC", text).translate(_BRACKETS)
     return " ".join(normal.casefold().split())
 
 

@@ -49,6 +49,7 @@ _STATES = re.compile(  # three words of which the middle one says what the first
     r"|ist|sind|war|nutzt|est|sont|es|son|está|usa|é|são|è|sono|adalah|ialah|pakai)\s+[\w'’.:/-]+\W*",
     re.IGNORECASE,
 )
+STATES_CHARS = 200
 MOST_CHARS = 1_000  # the header shows 300 of them; the index finds it by all
 KIND = "message"
 _BETWEEN = re.compile(r"(?<=[.!?؟])\s+|(?<=[。！？])|\n+")  # sentences
@@ -204,7 +205,7 @@ def is_telling(text: str) -> bool:
     if all(map(_ASKS.search, sentences)):
         return False
     told = telling(text[:MOST_CHARS])
-    states = told.telling > 1 and _STATES.fullmatch(text) is not None
+    states = told.telling > 1 and len(text) <= STATES_CHARS and _STATES.fullmatch(text) is not None
     return told.telling >= LEAST_TELLING and (told.words >= LEAST_WORDS or states)
 
 

@@ -10,7 +10,7 @@ import regex
 
 from contract.values import dataclass
 from memory.recall.telling import telling
-from memory.recall.words import INDEXED_CHARS, MONTHS, WEEKDAYS, fold, folded_terms, stem, terms
+from memory.recall.words import MONTHS, WEEKDAYS, folded_terms, indexed, stem, terms
 
 _ASKS_WHEN = regex.compile(
     r"\b(?:when|what (?:date|day|month|year|time)|which (?:date|day|month|year|week)"
@@ -46,7 +46,7 @@ class SearchQuestion:
 
 def question(text: str, now: datetime) -> SearchQuestion:
     """Read a question asked at `now`."""
-    folded = fold(text[:INDEXED_CHARS])
+    folded = indexed(text)
     return SearchQuestion(
         terms=tuple(dict.fromkeys(folded_terms(folded))),
         telling=frozenset(telling(text).terms),

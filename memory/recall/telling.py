@@ -13,7 +13,7 @@ import regex
 
 from contract.values import dataclass
 from memory.recall.small_words import SMALL_WORDS
-from memory.recall.words import TOKEN, WORD_CHARS, fold, pairs, run_words, stem
+from memory.recall.words import TOKEN, WORD_CHARS, fold, indexed, pairs, run_words, stem
 
 _Lists = tuple[str, ...]
 _EVERY: _Lists = ("grammar", "asking", "chat")
@@ -76,7 +76,7 @@ class _SmallPieces:
 
 def telling(text: str) -> Telling:
     """Read a text. The words of small talk tell something in a question that has no others."""
-    folded = fold(text)
+    folded = indexed(text)
     read = _read(folded, text, _EVERY)
     return _read(folded, text, _WITHOUT_CHAT) if read.asks and not read.telling else read
 

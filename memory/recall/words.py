@@ -7,7 +7,6 @@ time, `@c` of a change, `@n` has a name. No word of a text begins with `@`.
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
@@ -15,6 +14,7 @@ from itertools import pairwise
 import regex
 import Stemmer  # type: ignore[import-not-found,unused-ignore]  # C, without type hints
 
+from contract.looks import normalized
 from memory.recall.small_words import CHANGE, GRAMMAR
 
 INDEXED_CHARS = 20_000  # of a longer text the beginning is indexed; a fact is a sentence or two
@@ -58,8 +58,13 @@ def fold(text: str) -> str:
     """Lower case, without accents, compatible forms made one: what looks the same is the same."""
     if text.isascii():
         return text.lower()
-    plain = _MARKS.sub("", unicodedata.normalize("NFKD", text.casefold()))
-    return unicodedata.normalize("NFC", plain).replace("’", "'")
+    plain = _MARKS.sub("", normalized("NFKD", text.casefold()))
+    return normalized("NFC", plain).replace("’", "'")
+
+
+def indexed(text: str) -> str:
+    """As much of a text, folded, as is looked at: one sign may be folded into eighteen."""
+    return fold(text[:INDEXED_CHARS])[:INDEXED_CHARS]
 
 
 _UNSPACED_LANGUAGES = ("zh", "ja", "ko", "th")
@@ -74,12 +79,12 @@ _CHANGE_WORD = regex.compile(
 
 def changes(text: str) -> bool:
     """True if a text may say that something is not any more as it was."""
-    return _CHANGE_WORD.search(fold(text[:INDEXED_CHARS])) is not None
+    return _CHANGE_WORD.search(indexed(text)) is not None
 
 
 def terms(text: str) -> list[str]:
     """The terms of a text in their order, small words left out."""
-    return list(folded_terms(fold(text[:INDEXED_CHARS])))
+    return list(folded_terms(indexed(text)))
 
 
 def run_words(run: str) -> float:
@@ -97,7 +102,7 @@ def person_marks(name: str) -> list[str]:
 
 def entry_terms(text: str, person: str) -> list[str]:
     """All that one entry is indexed by: its terms, then its marks."""
-    folded = fold(text[:INDEXED_CHARS])
+    folded = indexed(text)
     marks = person_marks(person)
     if _TIME_WORD.search(folded):
         marks.append(TIMED)

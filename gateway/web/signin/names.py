@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from contract.chat import Room, Speaker
 from contract.errors import Rejected
 from contract.language import later
-from contract.looks import skeleton
+from contract.looks import normalized, skeleton
 from gateway.settings.tables import RESERVED
 
 SHELL = Speaker("moot:shell", "the command line")
@@ -47,7 +47,7 @@ def person_of(name: str) -> tuple[str, str]:
     called = " ".join(name.removeprefix("web:").split())
     if any(c not in _JOINERS and unicodedata.category(c) in _UNSEEN for c in called):
         raise Rejected("name", "has characters that nobody sees, or that turn the text around")
-    plain = unicodedata.normalize("NFKC", called).lower()
+    plain = normalized("NFKC", called).lower()
     slug = re.sub(r"[\W_]+", "_", plain).strip("_")[:60]
     if not slug or not NAME.fullmatch(called) or f"web:{slug}" == PAGE.id:
         raise Rejected("name", "needs letters or digits, and at most 80 characters")

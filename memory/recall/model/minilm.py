@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from contract.errors import ConfigError
+from contract.looks import normalized
 from memory.recall.model.weights import Array, in_full, is_in_eight_bits, read, sha256_of
 
 WEIGHTS = "model.safetensors"
@@ -207,7 +208,7 @@ class WordPiece:
 def _words(text: str) -> Iterator[str]:
     """Words and single punctuation marks, lower-cased and without accents."""
     word: list[str] = []
-    for char in unicodedata.normalize("NFD", text.lower()):
+    for char in normalized("NFD", text.lower()):
         kind = unicodedata.category(char)
         if kind == "Mn" or char in "\x00\ufffd" or (kind[0] == "C" and char not in "\t\n\r"):
             continue
