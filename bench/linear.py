@@ -20,6 +20,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from random import Random
 
@@ -29,7 +30,15 @@ from bots.markdown.split import split
 from bots.matrix import text as matrix
 from bots.mattermost import text as mattermost
 from bots.slack import text as slack
+from composer.guard import escape, label
+from composer.platform import is_small_talk
+from contract.private import private_parts
+from gateway.core import reading
+from gateway.core.addressing import named
+from gateway.core.redaction import Redactor
 from gateway.settings.personas.personas import check_persona
+from memory.extraction.plain import is_telling
+from memory.recall.question import question
 
 PIECES = (
     "![", "[", "[a](", "](", "[a][", "[]", "[x](y ", "*", "**a ", "***a", "_a*", "a_", "* * *\n",
@@ -42,6 +51,9 @@ PIECES = (
     "    a\n", "~~~\n", "```a\n", "- ```a\n", "~~~~a\n", "|a|b|\n|-|-|\n", "=\n", "a\n=\n",
     "\\[\n", "$$\n", "$$a\n", "- [ ] a\n", "@a:b ", "a@b.", "a.b.", "a.* ", "a.b*c ", "a-", "<t:",
     "[a]:b\n", "**a*", "__a_", "2*3*4 ", "x**2 ", "[[a]", "<a|", "<http://a|b> ", "\\(\\[",
+    "\u0315\u0300", "\ufdfa", "\u3042", "<!--", "<private>", "</private>", "&lt;private",
+    "decision: ", "let's go with ", "`!a ", "!pin a\n", "bye ", "is a ", "token=",
+    "a-secret-of-ours-which-is-long", "%41", "\\x41", "\u200b", "\n[a", "[you: ", "@everyone ",
     "`a``", "`\n", "a`b_", "<a href=x>", "&lt;", "1. a\n\n1. b\n\n", "a  \n", "-\n", "\\_a", "(a",
 )  # fmt: skip
 FRONTS = (
@@ -75,7 +87,22 @@ def readers() -> dict[str, Reader]:
     posts: dict[str, Reader] = {one.name: one.written for one in PLATFORMS}
     posts |= {f"{one.name}, in posts": cut(one) for one in PLATFORMS}
     posts |= {"Slack's own": slack.mrkdwn, "Matrix without HTML": matrix.plain, "the reader": read}
-    return posts | {"Mattermost": mattermost.written, "Mattermost's names": mattermost.names}
+    posts |= {"Mattermost": mattermost.written, "Mattermost's names": mattermost.names}
+    redactor = Redactor()
+    redactor.learn_one("a-secret-of-ours-which-is-long")
+    now = datetime.now(UTC)
+    return posts | {
+        "a message": partial(reading.read, reply=False),
+        "a mention": partial(named, personas=()),
+        "a decision": reading.worth_pinning,
+        "what is private": private_parts,
+        "a secret": redactor,
+        "a line of a header": escape,
+        "a name": label,
+        "small talk": is_small_talk,
+        "a fact": is_telling,
+        "a question": partial(question, now=now),
+    }
 
 
 def cut(platform: Platform) -> Reader:
