@@ -14,6 +14,7 @@ from store.transcript import Transcript
 
 ECHOED_CHARS = 80
 LISTED_CHARS = 200
+MOST = 20  # of one message
 HOW = phrase("Say what: `!pin <text>`, or `!pin` as a reply to a message.")
 KEPT_OUT = phrase("That is kept out of memory, so I don't pin it.")
 
@@ -45,7 +46,10 @@ class PinCommands:
         if asked.by.kind != "human" or asked.deleted:
             return ""
         pins = reading_of(asked).pins
-        return "\n".join([await self._pin(pin, turn, asked) for pin in pins])
+        done = [await self._pin(pin, turn, asked) for pin in pins[:MOST]]
+        if len(pins) > MOST:
+            done.append(say("More than {most} pins of one message I leave out.", most=MOST))
+        return "\n".join(done)
 
     async def _pin(self, pin: Pin, turn: Turn, asked: StoredMessage) -> str:
         if pin.text:

@@ -79,6 +79,14 @@ async def test_a_pin_on_a_later_line_leaves_the_question_to_its_persona(tmp_path
         assert len(moot.programs.prompts) == 2
 
 
+async def test_of_one_message_so_many_pins_count(tmp_path: Path) -> None:
+    async with gateway(tmp_path) as moot:
+        lines = "\n".join(f"!pin number {number}" for number in range(1, 100))
+        [posted] = await tell(moot, said(lines))
+        assert posted.endswith("20: number 20\nMore than 20 pins of one message I leave out.")
+        assert len(await pinned(moot)) == 20
+
+
 async def test_a_pin_that_names_two_personas_is_one(tmp_path: Path) -> None:
     async with gateway(tmp_path, personas=("ada", "bob")) as moot:
         posted = await tell(moot, said(f"@ada @bob !pin read\n{LONG_CODE}"))
