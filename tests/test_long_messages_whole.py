@@ -87,3 +87,26 @@ async def test_an_agent_by_api_reads_the_whole_with_a_tool_and_no_other_file(
             assert [failed for _, failed in others] == [True, True, True]
             assert "There is no such message" in others[0][0]
             assert others[1] == others[0]
+
+
+HOSTILE = (  # each took a loop minutes
+    "`!a" + " " * 60_000 + "b",
+    "<private>x</private>\n" + "`" * 60_000,
+    "let's go with " * 4_000,
+    "Deploy is postgres" + "." * 60_000 + "x y",
+    "!a" + "\u0315\u0300" * 30_000,
+    "\\(a\\" * 12_000,
+)
+
+
+async def test_no_text_of_a_person_or_an_agent_keeps_a_room_waiting(tmp_path: Path) -> None:
+    async with BareAPI.open() as api:
+        environment = {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": api.url}
+        async with service(folder(tmp_path), CONFIG, **environment) as moot:
+            api.when("say it", HOSTILE[-1])
+            api.when("how are you", "Well.")
+            for number, text in enumerate(HOSTILE):
+                await say(moot.url, number, text)
+            assert (await say(moot.url, 10, "@claude say it"))["replies"]
+            [reply] = (await say(moot.url, 11, "@claude how are you?"))["replies"]
+            assert reply["text"] == "Well."
