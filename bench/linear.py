@@ -4,7 +4,7 @@ Repeats short pieces of Markdown, of YAML and of mentions, known ones and random
 characters and to four times as many, through every reader that people's texts go through, and
 prints the longest times a thousand characters and the steepest growth. A piece stands alone, in
 front of as many of another one, behind and before others, or with a sign that is there once more
-each time. A text is written whole, and cut into posts of 500 characters: a text that just fits a
+each time. A text is written whole, and cut into posts of 200 characters: a text that just fits a
 post takes less than one that just doesn't. Four times the text may take six times as long; what
 takes longer is printed again, and is exit code 1.
 
@@ -63,7 +63,7 @@ FRONTS = (
 SIGNS = "![]()*_`~<>|\\$#&@:-1. \n\ta"
 GROWTH, LONGEST = 4, 6.0
 TRIES = 3
-POST = 500  # characters
+POST = 200  # characters
 SMALL_S = 0.004  # below it the clock, not the text, is measured
 
 
