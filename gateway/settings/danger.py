@@ -78,13 +78,16 @@ PATTERN_S = 0.05  # of one pattern on one question: an administrator's may never
 _WRITES = regex.compile(
     r"(?i)\b(?:edit|write|create|overwrite|move|delete|save|patch|append|replace)"
 )
+_COPIES = r"\b(?:cp|mv|rm|install|ln|touch|sed\s+-i)\b"
+# One that names no such path is taken to its end, or each of many would be looked through.
 _WRITING = regex.compile(
-    r"(?:>>?|\btee\b(?:\s+-a)?|\b(?:cp|mv|rm|install|ln|touch|sed\s+-i)\b[^|;&\n]*)"
-    r"\s+['\"]?((?:~|\.\.|/)[^\s'\"]*)"
+    rf"(?:>>?|\btee\b(?:\s+-a)?|{_COPIES}[^|;&\n]*)\s+['\"]?((?:~|\.\.|/)[^\s'\"]*)"
+    rf"|{_COPIES}[^|;&\n]*+"
 )
 _PATH = regex.compile(r"(?<![\w./~-])(?:~|\.\.|/)[^\s'\"`,;:|&()<>]*")
 _HARMLESS = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty")
-_GAP = regex.compile(r"\$(?:\{IFS[^}]*\}|IFS\b)")
+_GAP = regex.compile(r"\$\{IFS[^}]*+\}|(?P<open>\$\{IFS[^}]*+)")
+_BARE_GAP = regex.compile(r"\$IFS\b")
 _QUOTES = regex.compile(r"\$(?=['\"])|['\"\\]")
 _DASH = regex.compile(r"[\p{Pd}\u2212]")
 _UNSEEN = regex.compile(r"[\p{Cf}\p{Cc}--[\n\t ]]", regex.VERSION1)
@@ -135,12 +138,13 @@ def seen(text: str) -> str:
 
 def unquoted(text: str) -> str:
     """The same as a shell takes it: without quotes, escapes and `$IFS` (`r\\m`, `'rm'`)."""
-    return seen(_QUOTES.sub("", _GAP.sub(" ", text.replace("\\\n", ""))))
+    gaps = _BARE_GAP.sub(" ", _GAP.sub(r"\g<open> ", text.replace("\\\n", "")))
+    return seen(_QUOTES.sub("", gaps))
 
 
 def _outside(question: Question, text: str, workspace: Path) -> str | None:
     """A file that would be written outside of the workspace, as far as the text shows."""
-    paths = [match[1] for match in _WRITING.finditer(text)]
+    paths = [match[1] for match in _WRITING.finditer(text) if match[1]]
     if _WRITES.search(seen(question.title)):
         paths += _PATH.findall(text)
     for path in paths:

@@ -40,6 +40,7 @@ def reason(detail: str, title: str = "Run this command?") -> str | None:
         "npm i left-pad", "cat /proc/self/environ", "env | sort", "echo $DEPLOY_TOKEN",
         "gh repo delete x", "LD_PRELOAD=./x.so ls", "git commit --no-verify", "iwr x | iex",
         "Remove-Item -Recurse x", "del /s x", "rm ~/notes.txt", "sed -i s/a/b/ ~/.bashrc",
+        "cp a b; cp c d ../e", "cp a b & echo x > /etc/hosts", "echo ${IFS; rm$IFS-rf x",
     ],
 )  # fmt: skip
 def test_a_dangerous_command_is_known(command: str) -> None:
@@ -55,6 +56,7 @@ def test_a_dangerous_command_is_known(command: str) -> None:
         "git branch -d old", "git checkout -b new", "git push -u origin new", "echo $HOME",
         "cat src/service.py", "git commit -m 'the firmware'", "fd -e py", "find . -name x",
         "echo hi 2> /dev/null", "echo hi > /work/space/x.txt", "grep -rn sum src", "make",
+        "cp " * 5_000, "mv a b; cat /usr/share/dict/words",
     ],
 )  # fmt: skip
 def test_a_harmless_one_is_left_alone(command: str) -> None:
