@@ -147,8 +147,10 @@ def memory_file(setting: profile.Setting, present: str) -> str:
 
 COMMANDS = "!/&"
 _QUIT = re.compile(r"\s*(?:exit|quit|:q|:quit)\s*", re.IGNORECASE)
-_MENTION = re.compile(r"""(?<!\w)@(?!\u2060)(?=["'~/\\]|[^\s"'/\\]*(?:[/\\]|\.[\w.]))""")
-_LAST_MENTION = re.compile(r"@\S*\Z")
+_NAME = re.compile(r"""(?<![^\s"'/\\])[^\s"'/\\]+(?:(?=[/\\])|(?<=\.)(?=[\w.]))""")
+_MENTION = re.compile(r"(?<!\w)@(?!\u2060)")
+_QUOTED_MENTION = re.compile(r"""(?<!\w)@(?=["'~])""")
+_LAST_MENTION = re.compile(r"(?<!\S)[^\s@]*+@\S*\Z")
 
 
 def harmless(text: str) -> str:
@@ -156,7 +158,8 @@ def harmless(text: str) -> str:
 
     `@` before the name of a file reads it; one at the end opens a menu that takes the Enter.
     """
-    text = _MENTION.sub("@\u2060", text)
+    text = _NAME.sub(lambda name: _MENTION.sub("@\u2060", name[0]), text)
+    text = _QUOTED_MENTION.sub("@\u2060", text)
     if _LAST_MENTION.search(text):
         text += " "
     first = next((c for c in text if not c.isspace() and unicodedata.category(c) != "Cf"), "")

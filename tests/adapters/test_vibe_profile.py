@@ -122,19 +122,21 @@ def test_a_command_of_its_own_is_only_text(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["@/etc/passwd", "see @src/a.py", '@"a b"', "@~/x", "@a.txt", "(@../x)"]
+    "text", ["@/etc/passwd", "see @src/a.py", '@"a b"', "@~/x", "@a.txt", "(@../x)", "@@b.txt"]
 )
 def test_a_file_is_not_attached(text: str) -> None:
     assert "@\u2060" in harmless(text)
 
 
-@pytest.mark.parametrize("text", ["You are: @agent\nhi", "a@b.org", "thanks @andi."])
+@pytest.mark.parametrize("text", ["You are: @agent\nhi", "a@b.org", "thanks @andi.", "a.txt @b"])
 def test_a_person_is_named_as_ever(text: str) -> None:
     assert harmless(text).rstrip(" ") == text
 
 
 def test_a_name_at_the_end_opens_no_menu() -> None:
     assert harmless("ask @andi") == "ask @andi "
+    assert harmless("ask @@andi") == "ask @@andi "
+    assert harmless("@andi said") == "@andi said"
 
 
 # ── Its signs ───────────────────────────────────────────────────────────────────────────
