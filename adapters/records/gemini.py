@@ -41,7 +41,9 @@ def restored(recorded: str, heard: str) -> str:
     heard: all that was said in the turn, with pieces of the stream repeated behind each message.
     Where the two do not fit, it stays as it was recorded.
     """
-    kept = [(match.start(), match[1]) for match in _KEPT.finditer(heard) if match[1]]
+    closed = heard.rfind("-->") + 3 if "-->" in heard else 0  # no comment begins behind it
+    found = (*_KEPT.finditer(heard, 0, closed), *_SEEN.finditer(heard, closed))
+    kept = [(match.start(), match[1]) for match in found if match[1]]
     at = "".join(text for _, text in kept).rfind(recorded) if recorded else -1
     if at < 0:
         return recorded
@@ -52,6 +54,7 @@ def restored(recorded: str, heard: str) -> str:
 _KEPT = re.compile(
     r"<!--[\s\S]*?-->|[\u200b-\u200f\ufeff]|((?:(?!<!--[\s\S]*?-->)[^\u200b-\u200f\ufeff])+)"
 )
+_SEEN = re.compile(r"([^\u200b-\u200f\ufeff]+)")
 
 
 def _place(kept: Sequence[tuple[int, str]], at: int) -> int:

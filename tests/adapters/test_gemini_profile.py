@@ -224,6 +224,10 @@ def test_the_hook_ends_a_turn_and_mends_its_text() -> None:
     assert from_hook({"hook_event_name": "BeforeAgent"}) == ()
 
 
+def test_a_comment_without_an_end_is_a_text() -> None:
+    assert restored("ab <!-- c", "a<!-- x -->b <!-- \u200bc") == "a<!-- x -->b <!-- \u200bc"
+
+
 PIECES = st.lists(st.sampled_from(["a", "漢", " ", "\n", "\u200d", "\u200b", "<!-- c -->", "b"]))
 
 
