@@ -33,7 +33,7 @@ _STATES: Mapping[str, TodoState] = {
     "completed": "done",
     "done": "done",
 }
-_BOX = re.compile(r"^\s*[-*] \[([ xX~-])\] (.+)$", re.MULTILINE)
+_BOX = re.compile(r"^[^\S\n]*[-*] \[([ xX~-])\] (.+)$", re.MULTILINE)
 _MADE = re.compile(r'Task #(\w+) created|"task": ?\{"id": ?"(\w+)"')
 _EXIT = re.compile(r"(?i)\bexit(?:ed)?(?: with)?(?: exit)?(?: code| status)?:? (\d{1,3})\b")
 _EXITED = re.compile(  # of a command that failed for its program, but for its tool did not

@@ -118,6 +118,7 @@ TODOS = [
                                {"description": "Do", "status": "in_progress"},
                                {"description": "Never", "status": "cancelled"}]}),
     ("update_todo", {"todos": "- [x] Plan\n- [~] Do\n"}),
+    ("update_todo", {"todos": "\n\n  - [x] Plan\n \n\t* [-] Do\n"}),
 ]  # fmt: skip
 
 
