@@ -57,7 +57,7 @@ def mcp_file(setting: profile.Setting, _present: str) -> str:
 def _object(text: str) -> Json:
     """A JSON object; the program puts lines of comment above it."""
     try:
-        value = json.loads(re.sub(r"^\s*//.*$", "", text, flags=re.MULTILINE) or "{}")
+        value = json.loads(re.sub(r"^[^\S\n]*//.*$", "", text, flags=re.MULTILINE) or "{}")
     except ValueError:
         return {}
     return value if isinstance(value, dict) else {}

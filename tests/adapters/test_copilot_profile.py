@@ -122,6 +122,7 @@ def test_its_workspace_is_trusted_and_what_it_wrote_is_kept() -> None:
     once = state_file(setting(), '// managed\n{"a": "https://x//y", "trustedFolders": ["/o"]}')
     assert json.loads(once) == {"a": "https://x//y", "trustedFolders": ["/o", "/srv/x"]}
     assert state_file(setting(), once) == once
+    assert state_file(setting(), f"\n // managed\n\n  // so\n{once}") == once
     assert json.loads(state_file(setting(), "no json")) == {"trustedFolders": ["/srv/x"]}
 
 
