@@ -39,6 +39,7 @@ def test_nothing_is_lost(old: list[str], new: str) -> None:
         (["calls `compose()`"], "calls compose", "compose()"),
         (["calls getUser"], "calls getuser", "getUser"),
         (['said "no deal today"'], "said that today is no deal", "no deal today"),
+        (["they said “no deal” and “go"], "they said no and go, a deal", "no deal"),
         (["before the release"], "after the release", "befor"),
         (["Andi はお茶が好き"], "Andi は水が好き", "はお茶が好き"),
         (["costs 5%"], "costs 5", "5%"),
