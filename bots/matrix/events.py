@@ -24,7 +24,8 @@ SOURCE = "matrix"
 VERIFICATION = "m.key.verification.request"  # a message that begins a verification
 _FILES = {"m.file", "m.image", "m.audio", "m.video"}
 _PILL = re.compile(r'href="(?:https://matrix\.to/#/|matrix:)([^"?]+)', re.IGNORECASE)
-_QUOTED = re.compile(r"<mx-reply>.*?</mx-reply>", re.IGNORECASE | re.DOTALL)
+# Where one has no end, none behind it has one, and all of it is what was typed.
+_QUOTED = re.compile(r"<mx-reply>.*?</mx-reply>|(?P<typed><mx-reply>.*)", re.IGNORECASE | re.DOTALL)
 _USER_ID = re.compile(r"(?<![\w.])@[\w.=/+-]+:[\w-]+(?:\.[\w-]+)*(?::\d+)?")
 _FALLBACK = re.compile(r"> (?:\* )?<@[^\s>]+> ?")
 _LATEST_MS = 253_402_300_799_000  # the last second of the year 9999
@@ -117,8 +118,9 @@ def _repinned(event: WireEvent) -> PinnedListChange:
     """Servers tell what the list was before; where one doesn't, all of it is new."""
     now = event.state().pinned
     before = event.unsigned.prev_content.pinned if event.unsigned.prev_content else []
-    added = tuple(one for one in now if one not in before)
-    return PinnedListChange(added, tuple(one for one in before if one not in now), event.sender)
+    known, kept = frozenset(before), frozenset(now)
+    added = tuple(one for one in now if one not in known)
+    return PinnedListChange(added, tuple(one for one in before if one not in kept), event.sender)
 
 
 def _message(
@@ -189,7 +191,7 @@ def _mentions(content: WireContent, text: str, own: OwnUser) -> bool:
 def _called(content: WireContent, text: str) -> set[str]:
     """Ids of those whom it mentions: by `m.mentions`, pills and full ids; "room": everybody."""
     told = content.mentions
-    html = _QUOTED.sub("", content.formatted_body or "")
+    html = _QUOTED.sub(r"\g<typed>", content.formatted_body or "")
     pills = (unquote(unescape(target)) for target in _PILL.findall(html))
     users = {f"@{pill[2:]}" if pill.startswith("u/") else pill for pill in pills}
     called = {one for one in users if one.startswith("@")} | set(_USER_ID.findall(text))

@@ -47,6 +47,7 @@ def said(body: str, **more: Any) -> NewMessage:
         ("what do you think, @Claude?", {}),
         ("claude, what is it", {}),
         ("C: x", {"formatted_body": '<a href="matrix:u/claude:moot.test?action=chat">C</a>: x'}),
+        ("C: x", {"formatted_body": '<mx-reply><a href="matrix:u/claude:moot.test">C</a>: x'}),
     ],
 )
 def test_the_bot_is_addressed(body: str, more: dict[str, Any]) -> None:
