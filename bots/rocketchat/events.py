@@ -23,7 +23,7 @@ PUSHPIN = ":pushpin:"
 DIGITS = (":one:", ":two:", ":three:", ":four:", ":five:", ":six:", ":seven:", ":eight:", ":nine:")
 """Reactions that choose an option of a question, the first one for the first."""
 
-_QUOTED = re.compile(r"\s*\[ ?\]\([^()\s]*[?&]msg=([A-Za-z0-9]+)[^()\s]*\)")
+_QUOTED = re.compile(r"\s*\[ ?\]\((?=[^()\s]*+\))[^()\s]*[?&]msg=([A-Za-z0-9]+)")
 _BYTES = "application/octet-stream"
 _OVERTAKEN = timedelta(
     seconds=30

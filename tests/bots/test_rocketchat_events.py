@@ -53,6 +53,22 @@ def test_the_least_that_a_message_has_will_do() -> None:
     assert (said.content, said.name, said.at, said.mentioned) == ("hi", "", AT, False)
 
 
+@pytest.mark.parametrize(
+    ("text", "quoted"),
+    [
+        ("[ ](https://x.y/a?msg=b1) so", "b1"),
+        (" [](https://x.y/a?msg=b1&msg=c2&d=e) so", "c2"),
+        ("[ ](https://x.y/a?msg=b1 so", None),
+        ("[ ](https://x.y/a?msg=b1 c) so", None),
+        ("so [ ](https://x.y/a?msg=b1)", None),
+    ],
+)
+def test_a_quoted_message_is_answered(text: str, quoted: str | None) -> None:
+    (said,) = told(msg=text)
+    assert isinstance(said, NewMessage)
+    assert said.reply_to == quoted
+
+
 @pytest.mark.parametrize("field", ["_id", "rid", "ts", "u"])
 def test_without_its_place_its_time_or_its_author_it_is_none(field: str) -> None:
     with pytest.raises(ValueError, match=field):
