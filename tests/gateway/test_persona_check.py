@@ -141,12 +141,17 @@ def test_an_enormous_body_is_warned_of_where_it_becomes_too_long() -> None:
         "AKIA" + "ABCD1234" * 2,
         "-----BEGIN RSA PRIVATE KEY-----",
         "password: hunter2hunter2",
+        "eyJ" + "a1" * 9 + ".eyJ" + "b2" * 20 + ".c3",
     ],
 )
 def test_what_looks_like_a_secret_is_warned_of_and_not_repeated(secret: str) -> None:
     finding = one(f"---\nagent: demo\n---\nUse {secret} for it.")
     assert finding.severity == "warning"
     assert secret not in str(finding)
+
+
+def test_words_behind_the_name_of_a_secret_are_none() -> None:
+    assert faults("---\nagent: demo\n---\nThe token: whatever they give you, 12 times.") == []
 
 
 def test_a_bomb_of_brackets_is_a_fault_and_no_crash() -> None:
