@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime, time, timedelta
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo
 
 from contract.errors import MootError
 from contract.language import say
 from contract.values import dataclass
 from gateway.settings.cron import BETWEEN, Cron
 from gateway.settings.days import Days, is_weekday, read_date, read_days, read_days_behind
+from gateway.settings.mistakes.zones import known_zones
 from gateway.settings.times import Clock, behind, read_times, told
 
 EXAMPLES = "`weekday 9:00`, `monday,thursday 9am`, `15 minutes`, `hour`, `month 8:00`"
@@ -75,7 +76,7 @@ def read_when(text: str, *, zone: ZoneInfo, now: datetime, least: timedelta) -> 
 def _check_zone(rest: str, zone: ZoneInfo) -> None:
     """Refuse a time in another zone than ours: it would come at another time than was meant."""
     match = _ZONE.match(rest)
-    if match and match[1] in available_timezones() and match[1] != zone.key:
+    if match and match[1] in known_zones() and match[1] != zone.key:
         raise ValueError(
             say(
                 "Times are those of {zone} here; leave `{match}` out.",

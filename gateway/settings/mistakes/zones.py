@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import difflib
+from functools import cache
 from zoneinfo import available_timezones
+
+known_zones = cache(available_timezones)
+"""The names of all zones; they are read from the disk once."""
 
 
 def zone_fault(name: str) -> str:
     """The reason why no zone is called so, with the one that was meant; "": there is one."""
-    known = available_timezones()
+    known = known_zones()
     if name in known:
         return ""
     cities = [zone for zone in sorted(known) if "/" in zone and not zone.startswith("Etc/")]
