@@ -19,6 +19,8 @@ TEXTS = (
     "\\[\n\\frac{a}{b}\n= c\n\\]",
     "words\n$$\n\\sum_{i=1}^n i\n$$\nmore words",
     "$$\nno formula, no end",
+    "\\[\na\n\\[\nb^2\n\\]",
+    "\\[a\n\\[b\n$$\nc^2\n$$",
     "`\\( E=mc^2 \\)` in code",
     r"a \*literal\* star \(and a bracket\)",
     "    \\[ a^2 \\]",

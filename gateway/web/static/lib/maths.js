@@ -50,7 +50,9 @@ export function formulaLines(lines, from) {
   const closer = CLOSERS[first.trim()];
   if (!closer) return null;
   for (let to = from; to < lines.length && lines[to].trim(); to += 1) {
-    if (!(to === from ? lines[to].slice(first.length) : lines[to]).includes(closer)) continue;
+    const line = to === from ? lines[to].slice(first.length) : lines[to];
+    if (ESCAPE.test(line)) return null; // as another `\[` is, from which the search begins again
+    if (!line.includes(closer)) continue;
     const source = lines
       .slice(from, to + 1)
       .join("\n")
