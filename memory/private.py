@@ -24,13 +24,11 @@ def public(text: str, spans: tuple[str, ...] = ()) -> str:
     A repetition is a whole one, a few words of one in a row, or one word that nobody says by
     chance; whatever their case, and what stands between the words.
     """
-    kept = text
     parts = private_parts(text)
-    for part in reversed(parts):
-        kept = kept[: part.start] + kept[part.end :]
+    kept = cut(text, ((part.start, part.end) for part in parts))
     own = (text[part.inner : part.inner_end].strip() for part in parts)
     hidden = (*spans, *filter(None, own))
-    for span in hidden:
+    for span in dict.fromkeys(hidden):
         if len(span) >= LEAST_CHARS:
             words = r"\s+".join(re.escape(word) for word in span.split())
             kept = re.sub(words, _MARK, kept, flags=re.IGNORECASE)
@@ -69,11 +67,15 @@ def without(text: str, known: Traces, mark: str) -> str:
         for i in range(len(words) - size + 1):
             if tuple(folded[i : i + size]) in known:
                 marked |= set(range(i, i + size))
-    for last in sorted(marked, reverse=True):
-        if last + 1 in marked:
-            continue
-        first = last
-        while first - 1 in marked:
-            first -= 1
-        text = f"{text[: words[first].start()]}{mark}{text[words[last].end() :]}"
-    return text
+    firsts = (words[i].start() for i in sorted(marked) if i - 1 not in marked)
+    lasts = (words[i].end() for i in sorted(marked) if i + 1 not in marked)
+    return cut(text, zip(firsts, lasts, strict=True), mark)
+
+
+def cut(text: str, places: Iterable[tuple[int, int]], mark: str = "") -> str:
+    """The text with a mark in these places, which are told in its order."""
+    kept, at = list[str](), 0
+    for start, end in places:
+        kept += (text[at:start], mark)
+        at = end
+    return "".join((*kept, text[at:]))
