@@ -7,6 +7,7 @@ from collections.abc import Iterable, Set
 from functools import lru_cache
 
 from contract.private import private_parts
+from memory.spans import Spans
 
 LEAST_CHARS = 6
 RUN_WORDS, RUN_CHARS = 3, 12  # so many words in a row, so long together, are no coincidence
@@ -28,11 +29,15 @@ def public(text: str, spans: tuple[str, ...] = ()) -> str:
     kept = cut(text, ((part.start, part.end) for part in parts))
     own = (text[part.inner : part.inner_end].strip() for part in parts)
     hidden = (*spans, *filter(None, own))
-    for span in dict.fromkeys(hidden):
-        if len(span) >= LEAST_CHARS:
-            words = r"\s+".join(re.escape(word) for word in span.split())
-            kept = re.sub(words, _MARK, kept, flags=re.IGNORECASE)
-    return without(kept, _traces(hidden), _MARK).strip() if hidden else kept.strip()
+    if not hidden:
+        return kept.strip()
+    kept = cut(kept, _spans(hidden).within(kept), _MARK)
+    return without(kept, _traces(hidden), _MARK).strip()
+
+
+@lru_cache(maxsize=4)  # a long text takes some megabytes
+def _spans(hidden: tuple[str, ...]) -> Spans:
+    return Spans(span for span in hidden if len(span) >= LEAST_CHARS)
 
 
 # ── Repetitions ─────────────────────────────────────────────────────────────────────────

@@ -45,6 +45,20 @@ def test_a_repetition_of_a_private_text_is_taken_out_too() -> None:
 @pytest.mark.parametrize(
     ("said", "kept"),
     [
+        ("the falcons call", "the [withheld]s call"),
+        ("BLUE \n FALCON and FALCON  ZWEI", "[withheld] and [withheld]"),
+        ("blue falcon zwei", "[withheld]"),  # two that overlap
+        ("ſtraße and STRAßE", "[withheld] and [withheld]"),
+        ("a blue car, a falco", "a blue car, a falco"),
+    ],
+)
+def test_every_repetition_of_many_private_texts_is_taken_out(said: str, kept: str) -> None:
+    assert public(said, ("blue falcon", "falcon", "falcon zwei", "Straße")) == kept
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
         ("the key a1b2c3d4 is old", "the key [withheld] is old"),
         ("the old key is a1b2c3d4", "the old key is [withheld]"),
         ("look in /tmp/a1b2c3d4.txt", "look in /tmp/[withheld].txt"),
