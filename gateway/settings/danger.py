@@ -81,8 +81,8 @@ _WRITES = regex.compile(
 _COPIES = r"\b(?:cp|mv|rm|install|ln|touch|sed\s+-i)\b"
 # One that names no such path is taken to its end, or each of many would be looked through.
 _WRITING = regex.compile(
-    rf"(?:>>?|\btee\b(?:\s+-a)?|{_COPIES}[^|;&\n]*)\s+['\"]?((?:~|\.\.|/)[^\s'\"]*)"
-    rf"|{_COPIES}[^|;&\n]*+"
+    rf"(?:(?:>>?|\btee\b(?:\s+-a)?)\s+|{_COPIES}[^|;&\n]*(?:(?<=\s)|\n\s*+))"
+    rf"['\"]?((?:~|\.\.|/)[^\s'\"]*)|{_COPIES}[^|;&\n]*+"
 )
 _PATH = regex.compile(r"(?<![\w./~-])(?:~|\.\.|/)[^\s'\"`,;:|&()<>]*")
 _HARMLESS = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty")
