@@ -46,6 +46,7 @@ PACKAGES: Mapping[str, Sequence[set[str]]] = {
         {"describing"},
     ),
     "memory": (
+        {"spans"},
         {
             "scopes",
             "given",
