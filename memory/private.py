@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Set
 from functools import lru_cache
+from itertools import repeat
 
 from contract.private import private_parts
+from contract.stretches import replaced
 from memory.spans import Spans
 
 LEAST_CHARS = 6
@@ -26,12 +28,12 @@ def public(text: str, spans: tuple[str, ...] = ()) -> str:
     chance; whatever their case, and what stands between the words.
     """
     parts = private_parts(text)
-    kept = cut(text, ((part.start, part.end) for part in parts))
+    kept = replaced(text, ((part.start, part.end, "") for part in parts))
     own = (text[part.inner : part.inner_end].strip() for part in parts)
     hidden = (*spans, *filter(None, own))
     if not hidden:
         return kept.strip()
-    kept = cut(kept, _spans(hidden).within(kept), _MARK)
+    kept = replaced(kept, ((*place, _MARK) for place in _spans(hidden).within(kept)))
     return without(kept, _traces(hidden), _MARK).strip()
 
 
@@ -74,13 +76,4 @@ def without(text: str, known: Traces, mark: str) -> str:
                 marked |= set(range(i, i + size))
     firsts = (words[i].start() for i in sorted(marked) if i - 1 not in marked)
     lasts = (words[i].end() for i in sorted(marked) if i + 1 not in marked)
-    return cut(text, zip(firsts, lasts, strict=True), mark)
-
-
-def cut(text: str, places: Iterable[tuple[int, int]], mark: str = "") -> str:
-    """The text with a mark in these places, which are told in its order."""
-    kept, at = list[str](), 0
-    for start, end in places:
-        kept += (text[at:start], mark)
-        at = end
-    return "".join((*kept, text[at:]))
+    return replaced(text, zip(firsts, lasts, repeat(mark)))

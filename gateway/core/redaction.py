@@ -14,6 +14,7 @@ from operator import attrgetter
 from typing import Any, TextIO, TypeVar, cast
 from urllib.parse import unquote
 
+from contract.stretches import replaced
 from gateway.core.encodings import (
     INVISIBLE,
     MAY_ESCAPE,
@@ -106,7 +107,7 @@ class Redactor:
 
     def __call__(self, text: str) -> str:
         """The text without secrets."""
-        return _replaced(text, ((start, end, REMOVED) for start, end in self._spans(text)))
+        return replaced(text, ((start, end, REMOVED) for start, end in self._spans(text)))
 
     def _spans(self, text: str) -> list[tuple[int, int]]:
         """Where secrets stand, in their order, none within another."""
@@ -122,7 +123,7 @@ class Redactor:
                     found += [at.span() for at in re.finditer(broken, small)]
         escaped = MAY_ESCAPE.search(small) is not None
         if escaped or not (text.isascii() or INVISIBLE.search(text) is None):
-            read = small_of(_replaced(text, escapes(text)))
+            read = small_of(replaced(text, escapes(text)))
             if any(form in read for form in self._plain):
                 found += _placed(_found(self._plain, read), _stretches(text))
         if may_hold(raw):
@@ -155,7 +156,7 @@ class Redactor:
         if not (spans := self._spans(text)):
             return rows
         stars = ((start, end, "*" * (end - start)) for start, end in spans)
-        letters = iter(_replaced(text, stars))
+        letters = iter(replaced(text, stars))
         return [
             [("".join(islice(letters, len(part))), style) for part, style in row] for row in rows
         ]
@@ -376,12 +377,3 @@ def _place(stretches: list[tuple[int, int, int]], index: int) -> tuple[int, int]
     if number % 2:  # an escape
         return start, end
     return start + index - begin, start + index - begin + 1
-
-
-def _replaced(text: str, stretches: Iterable[tuple[int, int, str]]) -> str:
-    """The text with another one in place of each of some stretches, which are in order."""
-    parts, at = [], 0
-    for start, end, other in stretches:
-        parts += [text[at:start], other]
-        at = end
-    return "".join([*parts, text[at:]]) if parts else text
