@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 _SIGN = re.compile(r"\s+|\S")
-_ALIKE = {"İ": "i", "ı": "i"}
+_ALIKE = {"İ": "i", "ı": "i", "\ufb05": "\ufb06", "\u1fd3": "\u0390", "\u1fe3": "\u03b0"}
 
 
 class Spans:

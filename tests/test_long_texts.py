@@ -4,13 +4,15 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bots.slack.text import markdown
+from bots.markdown.writer import PLAIN
+from bots.slack.text import markdown, mrkdwn
 from composer.platform import is_small_talk
 from contract.looks import look, normalized, without_marks
 from contract.private import private_parts
 from gateway.core.addressing import named
 from gateway.core.reading import read, worth_pinning
 from gateway.core.redaction import REMOVED, Redactor
+from gateway.settings.personas.personas import FrontMatter, Persona
 from memory.extraction.plain import is_telling
 from memory.recall.question import question
 
@@ -35,6 +37,9 @@ def test_decisions_without_an_end() -> None:
 
 def test_backticks_and_tildes() -> None:
     assert named("`" * LONG + "a" + "`" * (LONG - 2), []) == []
+    bo, ada = (Persona(name, FrontMatter(agent="demo"), "") for name in ("bo", "ada"))
+    fence = "`" * 25
+    assert named(f"{fence}\n@bo\n{fence}\n@ada hi", [bo, ada]) == [ada]
     for sign in "`~":
         [part] = private_parts(f"<private>x</private>\n{sign * LONG}")
         assert (part.start, part.end) == (0, 20)
@@ -55,6 +60,14 @@ def test_what_looks_like_a_fact_or_a_question() -> None:
     assert is_telling("Deploy is postgres")
     asked = question("a" + MARKS * (LONG // 2) + " \ufdfa" * LONG, datetime.now(UTC))
     assert len(asked.terms) < 20_000
+
+
+def test_quotes_that_their_code_ends_early() -> None:
+    written = PLAIN.write("> ```\na\n" * 5_000)
+    assert written.count("a") == 5_000
+    long = "> ```\n" + "> b\n" * 500 + "> ```"
+    assert mrkdwn(long).count("b") == 500
+    assert mrkdwn(f"{long}\n\n> c") == f"{mrkdwn(long)}\n\n> c"
 
 
 def test_small_talk_goes_on() -> None:

@@ -9,7 +9,7 @@ import re
 from typing import Any, cast
 
 from markdown_it import MarkdownIt, helpers
-from markdown_it.rules_block import StateBlock
+from markdown_it.rules_block import StateBlock, blockquote
 from markdown_it.rules_inline import StateInline
 
 # Nested deeper than this, text is kept as text: the parser recurses once per level.
@@ -17,6 +17,10 @@ MAX_NESTING = 40
 # After so many brackets that nothing closes, a text's other brackets are text: each costs a search.
 MAX_UNCLOSED = 200
 _UNCLOSED = "unclosed"
+# A quote is sought to the end of its paragraph, also where what it holds ends before. After so many
+# quotes another one has so many lines at most, and the next one goes on with it.
+MAX_LONG_QUOTES, MAX_QUOTED_LINES = 50, 50
+_QUOTES = "quotes"
 
 URL = re.compile(r"https?://[^\s<>`\u3000-\u303f\uff00-\uffef]+", re.IGNORECASE)
 _URL_END = ".,:;!?'\"*_~"
@@ -120,6 +124,15 @@ def _bare_url(state: StateInline, silent: bool) -> bool:
     return True
 
 
+def _quote(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """The library's, but that many quotes are not each sought to the text's end."""
+    if not silent:
+        state.env[_QUOTES] = quotes = state.env.get(_QUOTES, 0) + 1
+        if quotes > MAX_LONG_QUOTES:
+            end = min(end, start + MAX_QUOTED_LINES)
+    return blockquote(state, start, end, silent)
+
+
 def _formula(state: StateInline, silent: bool) -> bool:
     """A formula within a line."""
     if silent or not (found := FORMULA.match(state.src, state.pos)):
@@ -220,6 +233,7 @@ def _markdown() -> MarkdownIt:
     markdown.inline.ruler.before("newline", "bare_url", _bare_url)
     markdown.inline.ruler.before("escape", "formula", _formula)
     markdown.inline.ruler.before("emphasis", "sign", _sign)
+    markdown.block.ruler.at("blockquote", _quote, {"alt": _INTERRUPTED})
     markdown.block.ruler.before("fence", "formula_block", _formula_block, {"alt": _INTERRUPTED})
     return markdown
 

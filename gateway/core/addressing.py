@@ -11,7 +11,7 @@ from contract.chat import MENTION, Inbound, unaddressed
 from contract.values import dataclass
 from gateway.settings.personas.personas import Persona
 
-_CODE = re.compile(r"(`{3,20}|~{3,20}).*?(?:\1|\Z)|`[^`\n]*`", re.DOTALL)
+_CODE = re.compile(r"(`{3,}+).*?(?:(?<!`)\1|\Z)|(~{3,}+).*?(?:(?<!~)\2|\Z)|`[^`\n]*`", re.DOTALL)
 _NAME = re.compile(r"(?<![\w@.<])@([a-zA-Z][\w-]*)")
 _ACCOUNT = re.compile(
     MENTION  # Slack, Discord

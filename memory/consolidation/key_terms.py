@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from contract.looks import normalized
 
 _EDGES = "\"'“”‘’„«»`.,;:!?…()[]{}<>*"
-_QUOTED = re.compile(r"\"([^\"\n]+)\"|“([^”\n]{1,300})”|«([^»\n]{1,300})»|`([^`\n]+)`")
+_QUOTED = re.compile(r"\"([^\"\n]+)\"|“([^”\n]{1,1000})”|«([^»\n]{1,1000})»|`([^`\n]+)`")
 _EXACT = re.compile(r"\d|[/\\_=+#@$%€£^~|&]|\w[.:]\w|[^\W\d_]*[a-z][A-Z]|\b[A-Z]{2,}\b")
 _RUN_ON = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 # Words that a sentence can lose without claiming less. Negations, times, and what makes a wish of

@@ -142,6 +142,8 @@ def test_an_enormous_body_is_warned_of_where_it_becomes_too_long() -> None:
         "-----BEGIN RSA PRIVATE KEY-----",
         "password: hunter2hunter2",
         "eyJ" + "a1" * 9 + ".eyJ" + "b2" * 20 + ".c3",
+        "eyJ" + "a1" * 900 + ".eyJ" + "b2" * 20 + ".c3",
+        "password: " + "x" * 250 + "1",
     ],
 )
 def test_what_looks_like_a_secret_is_warned_of_and_not_repeated(secret: str) -> None:

@@ -33,9 +33,9 @@ _SECRETS = {
     r"|\bAIza[0-9A-Za-z_-]{30,}|\bAKIA[0-9A-Z]{16}\b",
     phrase("a platform's token"): r"\bxox[a-z]-[A-Za-z0-9-]{10,}|\bxapp-[A-Za-z0-9-]{10,}"
     r"|\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}",
-    phrase("a signed token"): r"\beyJ[\w-]{10,1000}+\.eyJ[\w-]{10,}+\.[\w-]*",
+    phrase("a signed token"): r"\beyJ[\w-]{10,4000}+\.eyJ[\w-]{10,}+\.[\w-]*",
     phrase("a password"): r"(?i)\b(?:password|passwd|secret|token|api[_ -]?key)[ \t]*[:=][ \t]*"
-    r"[\"']?(?=\S{0,200}[0-9])[^\s\"'<>{}]{8,}",
+    r"[\"']?(?=\S{0,1000}[0-9])[^\s\"'<>{}]{8,}",
 }
 
 _PATHS = frozenset({"workspace", "login"})
