@@ -81,11 +81,9 @@ def _codes(text: str) -> Iterator[tuple[int, int, bool]]:
     closers = _closers(text)
     found = _CODE.search(text)
     while found:
-        end: int | None = found.end()
-        if found["fence"]:
-            yield found.start(), found.end(), found["unclosed"] is None
-        elif (end := closers.get(found.start())) is not None:
-            yield found.start(), end, True
+        end = found.end() if found["fence"] else closers.get(found.start())
+        if end is not None:
+            yield found.start(), end, found["unclosed"] is None
         found = _CODE.search(text, end or found.end())
 
 

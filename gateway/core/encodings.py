@@ -41,13 +41,11 @@ def escapes(text: str) -> Iterator[tuple[int, int, str]]:
     found = _ESCAPE.search(text)
     while found:
         end = found.end()
-        if found[0] == "<!--":  # a comment, to its end
-            closed = text.find("-->", end, end + _COMMENT_CHARS + 3)
-            end = closed + 3 if closed >= 0 else end
-            if closed >= 0:
-                yield found.start(), end, ""
-        else:
+        if found[0] != "<!--":
             yield found.start(), end, _shown(found[0])
+        elif (closed := text.find("-->", end, end + _COMMENT_CHARS + 3)) >= 0:
+            end = closed + 3
+            yield found.start(), end, ""
         found = _ESCAPE.search(text, end)
 
 

@@ -54,10 +54,8 @@ def test_a_repetition_of_a_private_text_is_taken_out_too() -> None:
     ],
 )
 def test_every_repetition_of_many_private_texts_is_taken_out(said: str, kept: str) -> None:
-    assert (
-        public(said, ("blue falcon", "falcon", "falcon zwei", "Straße", "\u0390\u0390 ecru"))
-        == kept
-    )
+    hidden = ("blue falcon", "falcon", "falcon zwei", "Straße", "\u0390\u0390 ecru")
+    assert public(said, hidden) == kept
 
 
 @pytest.mark.parametrize(

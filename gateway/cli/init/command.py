@@ -140,8 +140,8 @@ def _urls(given: Sequence[str], platforms: Sequence[str]) -> dict[str, str]:
 
 def _zone() -> str:
     """This machine's time zone by its IANA name; UTC where that can't be told."""
-    from zoneinfo import available_timezones
+    from gateway.settings.mistakes.zones import known_zones
 
     place = Path("/etc/localtime").resolve().parts
     name = "/".join(place[place.index("zoneinfo") + 1 :]) if "zoneinfo" in place else ""
-    return name if name in available_timezones() else "UTC"
+    return name if name in known_zones() else "UTC"
