@@ -46,7 +46,9 @@ def begin_jobs(
     group, config = context.group, context.config
     group.create_task(idle.run(), name="idle sessions")
     group.create_task(sessions.run(), name="sleeping sessions")
-    watcher = SessionWatcher(sessions.all, config.gateway.data_dir, sessions.measured)
+    watcher = SessionWatcher(
+        sessions.all, config.gateway.data_dir, sessions.measured, sessions.unmeasured
+    )
     group.create_task(watcher.run(), name="limits of sessions")
     group.create_task(schedules.run(intake), name="schedules")
     group.create_task(memories.hearing.run(), name="memory hears")

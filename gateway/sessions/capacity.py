@@ -25,6 +25,9 @@ class Capacity(Protocol):
     def most(self, programs: Counter[str]) -> int:
         """The number that may live at a time, where these live already."""
 
+    def knows(self, program: str) -> bool:
+        """Whether it needs not be told what one of this name takes."""
+
     def measured(self, taken: Mapping[str, Sequence[int]]) -> None:
         """Learn what each living program of a name that ended a turn took of memory at its height,
         in bytes."""
@@ -48,6 +51,10 @@ class FixedCapacity:
         """Always the same."""
         return self.number
 
+    def knows(self, program: str) -> bool:
+        """Always: they are only counted."""
+        return True
+
     def measured(self, taken: Mapping[str, Sequence[int]]) -> None:
         """They may take what they like."""
 
@@ -63,6 +70,10 @@ class MemoryCapacity:
         self._bytes = int(machine_bytes * SHARE)
         self._each: dict[str, float] = {}  # what one of a name counts with
         self._now: dict[str, float] = {}  # the mean of those that live
+
+    def knows(self, program: str) -> bool:
+        """Whether one of this name was measured."""
+        return program in self._each
 
     def measured(self, taken: Mapping[str, Sequence[int]]) -> None:
         """Count each of a name with their mean from now on; with a lower one by and by."""

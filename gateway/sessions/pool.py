@@ -85,6 +85,7 @@ class SessionPool:
         self._opening: dict[SessionKey, asyncio.Task[LiveSession]] = {}
         self._ending: dict[SessionKey, asyncio.Task[None]] = {}
         self._asleep: set[SessionKey] = set()
+        self.unmeasured = asyncio.Event()  # wants `measured`: nobody knows what a program takes
 
     def program(self, persona: Persona) -> AgentProgram:
         """The program that the persona's `agent` stands for now."""
@@ -129,6 +130,7 @@ class SessionPool:
     def measured(self, taken: Mapping[str, Sequence[int]]) -> None:
         """Hear what the living programs of each name take of memory, in bytes. Where it is too
         much, those that nobody uses are put to sleep, if they can be gone on with."""
+        self.unmeasured.clear()
         self._seats.capacity.measured(taken)
         self._seats.admit()
         self._make_room()
@@ -209,6 +211,8 @@ class SessionPool:
 
     async def keep(self, live: LiveSession) -> None:
         live.turns += 1
+        if live.context.program.runs and not self._seats.capacity.knows(live.context.program.name):
+            self.unmeasured.set()
         if live.retire:
             return
         session_id = live.agent.session_id
@@ -315,8 +319,8 @@ class SessionPool:
         return live.users == 0 and key not in self._opening
 
     def _make_room(self) -> bool:
-        """End sessions for those who wait; whether that is enough."""
-        while self._seats.short():
+        """End sessions for those who wait; whether that is enough. None for a mere guess."""
+        while self._seats.short() and not self.unmeasured.is_set():
             if not self._end_one(lambda live: live.context.program.runs):
                 return False
         return True

@@ -111,11 +111,13 @@ class Watched:
 @dataclass(slots=True)
 class SessionWatcher:
     """Watches all sessions. living: those that live now. data_dir: on the disk that is watched.
-    measured: told what the programs of each name took of memory that ended a turn."""
+    measured: told what the programs of each name took of memory that ended a turn. at_once: set
+    while it wants to be told now."""
 
     living: Callable[[], Sequence[LiveSession]]
     data_dir: Path
     measured: Callable[[Mapping[str, Sequence[int]]], None] = lambda taken: None
+    at_once: asyncio.Event = field(default_factory=asyncio.Event)
     _reserve: DiskReserve = field(init=False)
     _watched: dict[int, Watched] = field(default_factory=dict)  # by the program's process id
     _ends: set[asyncio.Task[None]] = field(default_factory=set)
@@ -133,14 +135,14 @@ class SessionWatcher:
         while True:
             began = time.monotonic()
             await self.look()
-            await asyncio.sleep(max(LOOK_S, min((time.monotonic() - began) * SHARE, 5 * LOOK_S)))
+            rest_s = max(LOOK_S, min((time.monotonic() - began) * SHARE, 5 * LOOK_S))
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self.at_once.wait(), rest_s)
 
     async def look(self) -> None:
         """One look at the processes of all."""
         watched = self._those_that_run()
-        if not watched:
-            return
-        for one, excess in await asyncio.to_thread(_looked, watched):
+        for one, excess in await asyncio.to_thread(_looked, watched) if watched else ():
             self._end(one, excess)
         heights: dict[str, list[int]] = {}
         for one in watched:

@@ -27,7 +27,7 @@ from gateway.settings.tables import AgentTable, SessionsTable
 from gateway.web.listening.listener import serving_hooks
 from tests.doubles.platform import said
 from tests.doubles.processes import until_gone
-from tests.doubles.running import Opened, gateway
+from tests.doubles.running import Opened, gateway, until
 
 Samples = dict[str, list[tuple[dict[str, str], float]]]
 
@@ -132,10 +132,10 @@ async def test_where_nobody_said_how_many_as_many_live_as_memory_holds(
     monkeypatch.setattr("gateway.app.sessions.memory_bytes", lambda: 3 * GIB)
     async with demo_gateway(tmp_path, SessionsTable()) as moot:
         pool = moot.house.sessions
-        for room in "abcd":
+        for room in "abc":
             await ask(moot, "hello", room)
         assert (pool.running, pool.most) == (3, 3)  # nothing is known of what they take
-        watcher = SessionWatcher(pool.all, tmp_path, pool.measured)
+        watcher = SessionWatcher(pool.all, tmp_path, pool.measured, pool.unmeasured)
         turns = [live.turns for live in pool.all()]
         for live in pool.all():
             live.turns = 0
@@ -143,9 +143,14 @@ async def test_where_nobody_said_how_many_as_many_live_as_memory_holds(
         assert pool.most == 3  # who has ended no turn may take much in it
         for live, before in zip(pool.all(), turns, strict=True):
             live.turns = before
-        await watcher.look()
-        for room in "abcde":
-            await ask(moot, "hello", room)
+        await ask(moot, "hello again", "c")
+        fourth = asyncio.create_task(ask(moot, "hello", "d"), name="the fourth")
+        await until(lambda: pool.waiting == 1)
+        assert pool.running == 3  # none sleeps for a guess: what they take is looked at first
+        watching = asyncio.create_task(watcher.run(), name="watcher")
+        await fourth
+        await ask(moot, "hello", "e")
+        watching.cancel()
         assert pool.running == 5
         assert pool.most > 10
         pool.measured({"scripted": [GIB]})  # they have grown
