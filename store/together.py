@@ -36,6 +36,15 @@ def run(connection: Connection, statement: Any, values: Mapping[str, Any]) -> Se
     return [compiled.row(row) for row in rows]
 
 
+def run_each(connection: Connection, statement: Any, each: Sequence[Mapping[str, Any]]) -> None:
+    """Run a statement with each of these values, as `run` does."""
+    if connection.dialect.driver != "pysqlite":
+        connection.execute(statement, each)
+        return
+    for values in each:
+        run(connection, statement, values)
+
+
 def driver_of(connection: Connection) -> sqlite3.Connection:
     """SQLite's own connection below SQLAlchemy's."""
     raw = connection.connection.driver_connection

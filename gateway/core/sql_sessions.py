@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable
 from dataclasses import asdict, replace
 from datetime import datetime
+from functools import partial
 from operator import methodcaller
 from typing import Any
 
@@ -29,7 +30,7 @@ from gateway.core.sql_rows import (
 from store.database import Store, insert_of
 from store.schema import sessions, turns
 from store.timestamps import micros, moment
-from store.together import running
+from store.together import run_each, running
 
 USES_NOTED_S = 1.0  # rooms that talk all the time are noted together
 LISTED = 20  # more than people go back to
@@ -107,7 +108,7 @@ class SqlSessions:
         if self._noting is not None:
             self._noting.cancel()
         uses, self._uses = list(self._uses.values()), {}
-        self._store.write_later(methodcaller("execute", self._keep_session, uses))
+        self._store.write_later(partial(run_each, statement=self._keep_session, each=uses))
 
     async def retire_session(self, key: SessionKey) -> UnusedSession | None:
         """Resume it no more. None when there is none, or its end is known already."""
