@@ -226,5 +226,5 @@ def arguments(
 def run(work: Coroutine[Any, Any, None]) -> None:
     """Carry out one part of the bench."""
     print(f"Python {sys.version.split()[0]}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
-    gc.disable()  # to look through all that was noted takes up to 80 ms, in which nobody is answered
+    gc.disable()  # a look through all that was noted takes up to 80 ms, and nobody is answered
     asyncio.run(work)
