@@ -95,7 +95,12 @@ _M = messages.c
 _ASKED = messages.alias("asked")
 _TOLD = turns.alias("told")  # a message with a command, or with pins, has a turn that says so
 _HIDDEN = messages.alias("hidden")
-_HIDES = exists().where(_HIDDEN.c.scope == bindparam("scope"), _HIDDEN.c.private.is_not(None))
+_ARE_HIDDEN = select(_HIDDEN.c.seq).where(
+    _HIDDEN.c.scope == bindparam("scope"),
+    _HIDDEN.c.seq > 0,  # else SQLite looks through the whole scope, not the index of these few
+    _HIDDEN.c.private.is_not(None),
+)
+_HIDES = _ARE_HIDDEN.exists()
 _KEPT = _M.include_in_memory & rooms.c.include_in_memory & _M.private.is_distinct_from("all")
 _SLICE = (
     select(
@@ -138,7 +143,7 @@ _UNREAD_SIZES = (
 )
 _PRIVATE = (
     select(_M.content, _M.original, _M.private)
-    .where(_M.scope == bindparam("scope"), _M.seq <= bindparam("until"), _M.private.is_not(None))
+    .where(_M.seq.in_(_ARE_HIDDEN), _M.seq <= bindparam("until"))
     .order_by(_M.seq.desc())
     .limit(PRIVATE_FROM)
 )
