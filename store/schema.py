@@ -67,6 +67,7 @@ messages = Table(
     Column("attachments", JSON, nullable=False),
     UniqueConstraint("room_id", "message_id"),
     Index("ix_messages_scope_seq", "scope", "seq"),
+    Index("ix_messages_room", "room_id", "seq"),
     Index("ix_messages_thread", "room_id", "thread_id"),
     Index("ix_messages_latest", "room_id", "sent_at"),
     Index("ix_messages_sender", "scope", "sender_id"),  # who takes part; see memory/members.py

@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, func, or_, select, update
+from sqlalchemy import Connection, bindparam, func, select, update
 
 from contract.chat import Deleted, Edited, Inbound, Room, Speaker
 from contract.private import kind_of_private, may_be_private
@@ -18,7 +18,7 @@ from store.rows import StoredMessage, messages_of
 from store.schema import messages, rooms
 from store.timestamps import micros, moment
 from store.together import Written, run, running
-from store.window import MESSAGES, THERE, WINDOW, WITHIN
+from store.window import IN_THREAD, MESSAGES, THERE, WINDOW, WITHIN
 
 # Statements are built once: building costs more than running them.
 _C = messages.c
@@ -26,14 +26,7 @@ _BY_SEQ = MESSAGES.where(_C.seq == bindparam("of"))
 _BY_ID = MESSAGES.where(_C.room_id == bindparam("room"), _C.message_id == bindparam("id"))
 _SEQ_BY_ID = select(_C.seq).where(_C.room_id == bindparam("room"), _C.message_id == bindparam("id"))
 _THREAD = (
-    MESSAGES.where(_C.room_id == bindparam("room"), _C.scope == bindparam("scope"))
-    .where(_C.seq < bindparam("before"), THERE)
-    .where(
-        or_(
-            _C.thread_id == bindparam("thread"),
-            _C.message_id == bindparam("thread"),
-        )
-    )
+    MESSAGES.where(_C.scope == bindparam("scope"), _C.seq < bindparam("before"), THERE, IN_THREAD)
     .order_by(_C.seq.desc())
     .limit(15)
 )
@@ -187,13 +180,20 @@ class Transcript:
         }
         return self._add_work if more else self._add_answer, values
 
-    def undo(self, connection: Connection, turn_id: str) -> Sequence[int]:
-        """Mark what was said in a turn as taken back; it is remembered no more. Returns seqs."""
-        said = connection.execute(select(_C.seq, _C.meta).where(_C.turn_id == turn_id)).all()
-        for seq, meta in said:
+    def undo(
+        self, connection: Connection, turn_id: str, scope: str, asked_seq: int
+    ) -> Sequence[int]:
+        """Mark what was said in a turn as taken back; it is remembered no more. Returns seqs.
+
+        asked_seq: of the message that asked; what was said stands behind it.
+        """
+        behind = (_C.scope == scope, _C.seq > asked_seq)
+        said = select(_C.seq, _C.meta).where(*behind, _C.turn_id == turn_id)
+        marked = connection.execute(said).all()
+        for seq, meta in marked:
             mark = {"meta": meta | {"undone": True}, "include_in_memory": False}
             connection.execute(update(messages).where(_C.seq == seq).values(mark))
-        return [seq for seq, _ in said]
+        return [seq for seq, _ in marked]
 
     async def edit(self, edited: Edited) -> StoredMessage | None:
         """Replace a message's text and keep the first one; None when nothing changed.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import and_, bindparam, case, exists, or_, select
+from sqlalchemy import and_, bindparam, case, exists, or_, select, union_all
 
 from store.schema import messages, turns
 
@@ -15,6 +15,14 @@ _QUEUED = turns.c.state == "queued"
 _ASKS_ANOTHER = _OF_PERSONA.where(
     # what asks another session would be taken for the one that asks
     case((_OF_SESSION, _QUEUED), else_=_C.seq > bindparam("trigger"))
+)
+_T = messages.alias("of_thread").c
+_OF_ROOM = select(_T.seq).where(_T.room_id == bindparam("room"))
+IN_THREAD = _C.seq.in_(  # each by its own index; with `or_` SQLite looks through the whole room
+    union_all(
+        _OF_ROOM.where(_T.thread_id == bindparam("thread")),
+        _OF_ROOM.where(_T.message_id == bindparam("thread")),
+    )
 )
 _NEWEST = (
     select(_C.seq)

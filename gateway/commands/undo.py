@@ -113,7 +113,7 @@ class UndoCommand:
             undone = {"by": by, "at": micros(self.clock())}
             self.ledger.note(connection, last, undone=undone)
             remove_turn(connection, last.id)
-            return self.transcript.undo(connection, last.id)
+            return self.transcript.undo(connection, last.id, last.scope, last.message_seq)
 
         for seq in await self.store.write(work):
             if (said := await self.transcript.get(seq)) is not None:

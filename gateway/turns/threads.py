@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import Connection, and_, bindparam, or_, select
+from sqlalchemy import Connection, and_, bindparam, select
 
 from contract.values import dataclass
 from store.database import Store
 from store.schema import messages, posts, turns
+from store.window import IN_THREAD
 
 _M = messages.c
-_THREAD = bindparam("thread", type_=_M.thread_id.type)
 _SAID = (  # as much of a thread as people talk about
     select(_M.seq, _M.message_id, _M.sender_id, _M.reply_to, _M.meta)
-    .where(_M.room_id == bindparam("room"), _M.sender_type == "human")
-    .where(or_(_M.thread_id == _THREAD, _M.message_id == _THREAD))
+    # with `== "human"` SQLite looks through all that people ever said
+    .where(IN_THREAD, _M.sender_type != "bot")
     .order_by(_M.seq.desc())
     .limit(50)
     .subquery()

@@ -577,6 +577,8 @@ CREATE INDEX ix_messages_people ON messages (sender_type, sender_id, seq);
 
 CREATE INDEX ix_messages_private ON messages (scope, seq) WHERE private IS NOT NULL;
 
+CREATE INDEX ix_messages_room ON messages (room_id, seq);
+
 CREATE INDEX ix_messages_scope_seq ON messages (scope, seq);
 
 CREATE INDEX ix_messages_sender ON messages (scope, sender_id);
@@ -619,4 +621,4 @@ CREATE INDEX ix_usage_person ON usage (person_id, at);
 
 CREATE INDEX ix_usage_room ON usage (room_id, at);
 
-INSERT INTO alembic_version (version_num) VALUES ('0025');
+INSERT INTO alembic_version (version_num) VALUES ('0026');
