@@ -38,6 +38,7 @@ log = structlog.stdlib.get_logger("moot.sessions")
 
 LOOK_S = 30.0  # at least so often: a program may have ended by itself
 SOONEST_S = 1.0
+GUESS_S = 2.0  # a place is waited for, until somebody has looked at what programs take
 
 Why = Literal["idle", "cap", "died", "replaced", "shutdown"]
 AsSet = Callable[[Persona, SessionKey, Room], Awaitable[Persona]]
@@ -80,12 +81,13 @@ class SessionPool:
         self._counts = counts
         self._as_set = as_set
         self._sleep = timedelta(seconds=sleep_s) if sleep_s else None
-        self._seats = SessionSlots(capacity, self._make_room)
+        self._seats = SessionSlots(capacity, self._known, self._make_room)
         self._live: dict[SessionKey, LiveSession] = {}  # the one used last at the end
         self._opening: dict[SessionKey, asyncio.Task[LiveSession]] = {}
         self._ending: dict[SessionKey, asyncio.Task[None]] = {}
         self._asleep: set[SessionKey] = set()
         self.unmeasured = asyncio.Event()  # wants `measured`: nobody knows what a program takes
+        self._told = asyncio.Event()  # while that is not set
 
     def program(self, persona: Persona) -> AgentProgram:
         """The program that the persona's `agent` stands for now."""
@@ -130,7 +132,8 @@ class SessionPool:
     def measured(self, taken: Mapping[str, Sequence[int]]) -> None:
         """Hear what the living programs of each name take of memory, in bytes. Where it is too
         much, those that nobody uses are put to sleep, if they can be gone on with."""
-        self.unmeasured.clear()
+        if not self.unmeasured.is_set():
+            self._told.set()
         self._seats.capacity.measured(taken)
         self._seats.admit()
         self._make_room()
@@ -213,6 +216,7 @@ class SessionPool:
         live.turns += 1
         if live.context.program.runs and not self._seats.capacity.knows(live.context.program.name):
             self.unmeasured.set()
+            self._told.clear()
         if live.retire:
             return
         session_id = live.agent.session_id
@@ -319,11 +323,20 @@ class SessionPool:
         return live.users == 0 and key not in self._opening
 
     def _make_room(self) -> bool:
-        """End sessions for those who wait; whether that is enough. None for a mere guess."""
-        while self._seats.short() and not self.unmeasured.is_set():
-            if not self._end_one(lambda live: live.context.program.runs):
+        """End sessions for those who wait, but not for a guess; whether that is enough."""
+        while self._seats.short():
+            guessed = self.unmeasured.is_set()
+            if guessed or not self._end_one(lambda live: live.context.program.runs):
                 return False
         return True
+
+    async def _known(self) -> None:
+        """Until it is known what programs take, where that is being looked at; not for long."""
+        if self.unmeasured.is_set():
+            try:
+                await asyncio.wait_for(self._told.wait(), GUESS_S)
+            except TimeoutError:
+                self.unmeasured.clear()
 
     def spare(self, those: Callable[[LiveSession], bool]) -> None:
         """End one of these sessions, for which only some seats will do, unless one is ending."""

@@ -12,12 +12,19 @@ from gateway.sessions.capacity import Capacity
 class SessionSlots:
     """Places for living programs, and the line of those who wait for one. Programs go by name.
 
-    capacity: how many there are. make_room: called when the line grows; True when enough places
-    are about to be left. leaving: programs that are being ended.
+    capacity: how many there are. known: waited for when the line grows, until that is no guess.
+    make_room: called then; True when enough places are about to be left. leaving: programs that are
+    being ended.
     """
 
-    def __init__(self, capacity: Capacity, make_room: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        capacity: Capacity,
+        known: Callable[[], Awaitable[None]],
+        make_room: Callable[[], bool],
+    ) -> None:
         self.capacity = capacity
+        self._known = known
         self._make_room = make_room
         self.leaving: Counter[str] = Counter()
         self._taken: Counter[str] = Counter()
@@ -48,6 +55,8 @@ class SessionSlots:
         self._line.append((program, mine))
         self.admit()
         try:
+            if not mine.done():
+                await self._known()
             if not mine.done() and not self._make_room():
                 await waits()
             await mine

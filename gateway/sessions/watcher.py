@@ -141,12 +141,14 @@ class SessionWatcher:
 
     async def look(self) -> None:
         """One look at the processes of all."""
-        watched = self._those_that_run()
+        watched, wanted = self._those_that_run(), self.at_once.is_set()
         for one, excess in await asyncio.to_thread(_looked, watched) if watched else ():
             self._end(one, excess)
+        if wanted:  # what was wanted since then is looked at next
+            self.at_once.clear()
         heights: dict[str, list[int]] = {}
         for one in watched:
-            if not one.live.turns:
+            if not (one.live.turns and one.height_bytes):  # 0: it died
                 continue
             heights.setdefault(one.live.context.program.name, []).append(one.height_bytes)
         self.measured(heights)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -19,9 +20,10 @@ from prometheus_client.parser import text_string_to_metric_families
 from adapters.cli.hooks import HookListener
 from contract.chat import Room
 from gateway.observability.metering import measure
-from gateway.sessions.capacity import GIB, MemoryCapacity
+from gateway.sessions.capacity import GIB, FixedCapacity, MemoryCapacity
 from gateway.sessions.programs import Programs
 from gateway.sessions.sessions import scope_folder
+from gateway.sessions.slots import SessionSlots
 from gateway.sessions.watcher import SessionWatcher
 from gateway.settings.tables import AgentTable, SessionsTable
 from gateway.web.listening.listener import serving_hooks
@@ -158,6 +160,55 @@ async def test_where_nobody_said_how_many_as_many_live_as_memory_holds(
         assert await ask(moot, "echo still here", "a") == "still here"
         assert pool.running == 2
         await pool.close()
+
+
+async def test_a_program_that_died_meanwhile_tells_nothing_of_what_others_take(
+    tmp_path: Path,
+) -> None:
+    async with demo_gateway(tmp_path, SessionsTable()) as moot:
+        await ask(moot, "hello")
+        [live] = moot.house.sessions.all()
+        told: list[Mapping[str, Sequence[int]]] = []
+        watcher = SessionWatcher(lambda: [live], tmp_path, told.append)
+        await watcher.look()
+        pid = pid_of(moot, "general")
+        os.kill(pid, signal.SIGKILL)
+        await until_gone(pid)
+        dead = SessionWatcher(lambda: [live], tmp_path, told.append)
+        await dead.look()
+        assert [list(one) for one in told] == [["scripted"], []]
+
+
+async def test_who_finds_no_place_is_told_once_it_is_known_how_many_there_are() -> None:
+    known, told = asyncio.Event(), asyncio.Event()
+
+    async def waits() -> None:
+        told.set()
+
+    async def until_known() -> None:
+        await known.wait()
+
+    slots = SessionSlots(FixedCapacity(1), until_known, lambda: False)
+    await slots.take("demo", waits)
+    second = asyncio.create_task(slots.take("demo", waits), name="the second")
+    await until(lambda: slots.waiting == 1)
+    await asyncio.sleep(0.05)
+    assert not told.is_set()
+    known.set()
+    await told.wait()
+    slots.leave("demo")
+    await second
+
+
+async def test_where_nobody_looks_a_place_is_waited_for_no_longer_than_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gateway.app.sessions.memory_bytes", lambda: 3 * GIB)
+    monkeypatch.setattr("gateway.sessions.pool.GUESS_S", 0.05)
+    async with demo_gateway(tmp_path, SessionsTable()) as moot:
+        for room in "abcd":
+            assert await ask(moot, f"echo {room}", room) == room
+        assert moot.house.sessions.running == 3
 
 
 def test_small_and_large_machines_have_sensible_caps() -> None:
