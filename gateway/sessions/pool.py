@@ -87,7 +87,7 @@ class SessionPool:
         self._ending: dict[SessionKey, asyncio.Task[None]] = {}
         self._asleep: set[SessionKey] = set()
         self.unmeasured = asyncio.Event()  # wants `measured`: nobody knows what a program takes
-        self._told = asyncio.Event()  # while that is not set
+        self._told = asyncio.Event()  # set when that was done
 
     def program(self, persona: Persona) -> AgentProgram:
         """The program that the persona's `agent` stands for now."""
