@@ -283,7 +283,8 @@ class App:
             self.context.group.create_task(keep_alive(notify), name="watchdog")
             notify(f"READY=1\nSTATUS=serving {url}")
             self.context.spawn(self._begin_memory(), "memory begins")
-            self.context.spawn(load_behind(self._afterwards()), "loading")
+            behind = load_behind(self._afterwards(), then=self.audit.report)
+            self.context.spawn(behind, "loading")
             if confirms is not None:
                 self.context.spawn(self._confirm_owners(confirms), "owners")
             await ends.stop.wait()
@@ -393,7 +394,6 @@ class App:
         config = self.context.config
         await self.visitors.people.tidy(await self._load())
         await self.audit.started(config.file)
-        self.context.spawn(self.audit.report(), "audit check")
         recovered = await self.queues.recover()
         if recovered:
             log.info("turns.recovered", count=recovered)

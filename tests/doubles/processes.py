@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -23,6 +24,13 @@ async def until_gone(pid: int) -> None:
     async with asyncio.timeout(20):
         while not gone(pid):
             await asyncio.sleep(0.02)
+
+
+def kill_below(pid: int) -> None:
+    """Kill what a process started, also in groups of its own; some end with others of them."""
+    for process in psutil.Process(pid).children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
 
 
 def found(word: str) -> list[int]:

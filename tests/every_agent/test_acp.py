@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 import pytest_asyncio
 
@@ -19,6 +18,7 @@ from contract.errors import AgentError
 from tests.doubles.cells import bwrap
 from tests.doubles.model_steps import Message, Text, Thinking, ToolUse
 from tests.doubles.pictures import RED_DOT
+from tests.doubles.processes import kill_below
 from tests.doubles.programs import changed
 from tests.doubles.replies import Replies
 from tests.every_agent.stage import (
@@ -257,8 +257,7 @@ async def test_its_session_goes_on_after_a_kill(stage: Stage) -> None:
     stage.api.forget()
     await asked(agent, "remember the word heron")
     assert agent.pid
-    for process in psutil.Process(agent.pid).children(recursive=True):
-        process.kill()  # the program, and what it started in groups of its own
+    kill_below(agent.pid)
     while agent.alive():
         await asyncio.sleep(0.01)
     await asked(agent, "which word?")

@@ -16,6 +16,7 @@ from adapters.cli.session import CliAgent
 from contract.agent import Answer
 from contract.errors import AgentError
 from tests.doubles.model_steps import Fault, Message, Text
+from tests.doubles.processes import kill_below
 from tests.doubles.replies import Replies
 from tests.every_agent.stage import HEADER, Stage, asked, failed, held, works_again
 from tests.every_agent.test_permission import outcome
@@ -131,8 +132,7 @@ async def test_it_is_resumed_after_a_kill(stage: Stage) -> None:
     stage.api.forget()
     await asked(agent, "remember the word heron")
     assert agent.pid
-    for process in psutil.Process(agent.pid).children(recursive=True):
-        process.kill()  # the program, and what it started in groups of its own
+    kill_below(agent.pid)
     while agent.alive():
         await asyncio.sleep(0.01)
     await asked(agent, "which word?")
