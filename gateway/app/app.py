@@ -283,8 +283,7 @@ class App:
             self.context.group.create_task(keep_alive(notify), name="watchdog")
             notify(f"READY=1\nSTATUS=serving {url}")
             self.context.spawn(self._begin_memory(), "memory begins")
-            behind = load_behind(self._afterwards(), then=self.audit.report)
-            self.context.spawn(behind, "loading")
+            self.context.spawn(self._go_on_behind(), "loading")
             if confirms is not None:
                 self.context.spawn(self._confirm_owners(confirms), "owners")
             await ends.stop.wait()
@@ -328,11 +327,12 @@ class App:
         async with serve_reads(self.context, self.services, standby) as url:
             yield url
 
-    def _afterwards(self) -> tuple[str, ...]:
-        """The modules that somebody may need sooner or later."""
+    async def _go_on_behind(self) -> None:
+        """Load modules and check the audit log, which may be long: no first reply needs it."""
         agents = {persona.front.agent for persona in self.personas.good.values()}
         runs = any(self.sessions.opener.programs(agent).runs for agent in agents)
-        return (*AFTERWARDS, *(PROGRAMS if runs else ()))
+        await load_behind((*AFTERWARDS, *(PROGRAMS if runs else ())))
+        await self.audit.report()
 
     async def _confirm_owners(self, confirms: Confirms) -> None:
         claims = self.admissions.claims

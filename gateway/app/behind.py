@@ -7,7 +7,7 @@ page. A module takes some milliseconds, in which the loop stands still.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from importlib import import_module
 
@@ -66,17 +66,8 @@ PATIENCE_S = 1.0  # then a loop that never rests waits no longer
 REST_S, LATE_S = 0.01, 0.002  # the loop rests when it comes no later than this
 
 
-async def load_behind(
-    modules: Iterable[str],
-    head_start_s: float = 0.0,
-    *,
-    then: Callable[[], Awaitable[None]] | None = None,
-) -> None:
-    """Import them, each when the loop rests; one that can't be read now is left out.
-
-    then: begun when they are there. What takes seconds of the processor would hold the first
-    answers up, as to check a long audit log does.
-    """
+async def load_behind(modules: Iterable[str], head_start_s: float = 0.0) -> None:
+    """Import them, each when the loop rests; one that can't be read now is left out."""
     loop = asyncio.get_running_loop()
     until = loop.time() + PATIENCE_S
     await asyncio.sleep(head_start_s)
@@ -85,8 +76,6 @@ async def load_behind(
             pass
         with suppress(OSError):  # no file can be opened now: it is imported where it is needed
             import_module(name)
-    if then is not None:
-        await then()
 
 
 async def _rests() -> bool:

@@ -142,7 +142,8 @@ class SessionWatcher:
     async def look(self) -> None:
         """One look at the processes of all."""
         watched, wanted = self._those_that_run(), self.at_once.is_set()
-        for one, excess in await asyncio.to_thread(_looked, watched) if watched else ():
+        found = await asyncio.to_thread(_looked, watched) if watched else []
+        for one, excess in found:
             self._end(one, excess)
         if wanted:  # what was wanted since then is looked at next
             self.at_once.clear()

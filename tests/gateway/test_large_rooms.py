@@ -52,20 +52,17 @@ def operations() -> Iterator[Operations]:
 def filled(database: Path, number: int) -> None:
     """Copies of the first message, each one's turn with it, which the memory has learned from."""
     with sqlite3.connect(database) as connection:
-        for table, changed in (
-            ("messages", {"message_id": "'copy-' || n", "sender_id": "'fake:' || (n % 10)"}),
-            ("turns", {"id": "'turn-' || n", "message_seq": "seq + 2 * n"}),
-        ):
+        copied = {"seq": "seq + 2 * n", "message_id": "'copy-' || n"}
+        asked = {"seq": "seq + n", "id": "'turn-' || n", "message_seq": "message_seq + 2 * n"}
+        by = {"sender_id": "'fake:' || (n % 10)"}
+        for table, changed in (("messages", copied | by), ("turns", asked)):
             told = connection.execute(f"SELECT name FROM pragma_table_info('{table}')")
-            names = [name for (name,) in told if name != "seq"]
-            source = "seq" if table == "messages" else "message_seq AS seq"
-            seq = {"seq": "seq + 2 * n"} if table == "messages" else {}
-            into = ", ".join([*seq, *names])
-            values = ", ".join([*seq.values(), *(changed.get(name, name) for name in names)])
+            names = [name for (name,) in told]
+            values = ", ".join(changed.get(name, name) for name in names)
             connection.execute(
                 "WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers"
-                f" WHERE n < {number}) INSERT INTO {table} ({into}) SELECT {values}"
-                f" FROM numbers, (SELECT {source}, * FROM {table} LIMIT 1)"
+                f" WHERE n < {number}) INSERT INTO {table} ({', '.join(names)}) SELECT {values}"
+                f" FROM numbers, (SELECT * FROM {table} LIMIT 1)"
             )
         connection.execute("DELETE FROM pointers")
         connection.execute(
