@@ -80,7 +80,7 @@ class LiveReply:
         self._works = progress.works
         self._work: Work | None = None  # until there is any
         self._showing: ShownWork | None = None
-        self._latest = ""
+        self._said = self._read = self._latest = ""
         self._changed = asyncio.Event()
         self._over = asyncio.Event()
         self._post: Post | None = None
@@ -95,8 +95,8 @@ class LiveReply:
 
     def draft(self, text: str) -> None:
         """The text that the agent has said so far."""
-        self._latest = self._shown(text)
-        if self._latest:
+        self._said = text
+        if text:
             self._show_soon()
 
     def work(self, work: Work) -> None:
@@ -111,6 +111,13 @@ class LiveReply:
             return {}
         work = self._work_shown()
         return {"work": work.as_json()} if work else {}
+
+    def _words(self) -> str:
+        """The agent's words so far, as they may be shown. Secrets are looked for once somebody sees
+        them: it takes ms of a long answer, which grows all the time."""
+        if self._read != self._said:
+            self._read, self._latest = self._said, self._shown(self._said)
+        return self._latest
 
     def _work_shown(self) -> Work | None:
         if self._work is None or self._shown_work is None:
@@ -162,8 +169,8 @@ class LiveReply:
         while True:
             await self._changed.wait()
             self._changed.clear()
-            if self._latest != draft:
-                draft = self._latest
+            if (words := self._words()) != draft:
+                draft = words
                 self._bus.publish(DraftChanged(room, turn, draft))
             work = self._work_shown()
             if work and work != done:
@@ -182,8 +189,7 @@ class LiveReply:
             if now >= next_typing:
                 await self._bot.typing(self._place, "is working")
                 next_typing = now + TYPING_EVERY_S
-            draft = self._draft()
-            if interval_s is not None and now >= next_draft and draft != shown:
+            if interval_s is not None and now >= next_draft and (draft := self._draft()) != shown:
                 shown = draft
                 await self._show_draft(shown)
                 next_draft = time.monotonic() + interval_s
@@ -194,8 +200,8 @@ class LiveReply:
     def _draft(self) -> str:
         """The work as it goes on, above the agent's words so far."""
         if (work := self._work_shown()) is None:
-            return self._latest
-        return "\n\n".join(filter(None, [fenced("\n".join(work.chat_lines)), self._latest]))
+            return self._words()
+        return "\n\n".join(filter(None, [fenced("\n".join(work.chat_lines)), self._words()]))
 
     async def _ended_within(self, seconds: float) -> bool:
         try:
@@ -211,7 +217,7 @@ class LiveReply:
         if first in ("", self._drafted):
             return
         self._drafted = first
-        draft = Draft(first, self._latest, self._work_shown())
+        draft = Draft(first, self._words(), self._work_shown())
         try:
             await self._ledger.sure_to_lead()
             if self._post is None:

@@ -15,6 +15,7 @@ from bots.bot import PlatformCapabilities
 from contract.agent import Option, Question
 from contract.chat import Deleted, Edited, Room
 from contract.errors import AgentError, PlatformError, Rejected
+from gateway.core.redaction import Redactor
 from gateway.settings.access import AccessTable
 from gateway.settings.tables import TurnsTable
 from memory.recall.index import Hit
@@ -343,6 +344,34 @@ async def test_a_slow_answer_is_drafted_and_the_draft_becomes_the_answer(tmp_pat
         gate.set()
         await moot.settle()
         assert moot.texts() == ["Let me see: yes."]
+
+
+async def test_words_that_nobody_sees_yet_are_not_looked_through(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = list[str]()
+    unfinished = Redactor.unfinished
+
+    def reads(redactor: Redactor, text: str) -> str:
+        read.append(text)
+        return unfinished(redactor, text)
+
+    monkeypatch.setattr(Redactor, "unfinished", reads)
+    gate = asyncio.Event()
+
+    async def script(prompt: str, reply: Reply) -> str:
+        for words in range(1, 1_001):
+            reply.draft("word " * words)
+        await gate.wait()
+        return "Done."
+
+    async with gateway(tmp_path, programs=ScriptedPrograms(script)) as moot:
+        await moot.hear(said("@demo hello"))
+        await until(lambda: moot.texts() != [])
+        assert read == ["word " * 1_000]
+        gate.set()
+        await moot.settle()
+        assert moot.texts() == ["Done."]
 
 
 async def test_a_draft_that_cannot_be_edited_any_more_loses_nothing(tmp_path: Path) -> None:
