@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo
-from typing import Any
+from typing import Any, get_args
 
-from sqlalchemy import Connection, Row, case, func, select
+from sqlalchemy import Connection, Row, bindparam, case, func, select
 
 from contract.agent import Usage
+from contract.chat import SenderType
 from contract.values import dataclass
 from gateway.core.ledger import TurnUsage
 from gateway.core.views import View
@@ -33,6 +34,19 @@ _SUMS = (
     func.sum(_U.output_tokens).label("output_tokens"),
     func.sum(_U.cached_tokens).label("cached_tokens"),
     func.sum(_U.cost_usd).label("cost_usd"),
+)
+_M = messages.c
+_NEWEST_NAME = select(  # each kind by itself, which has an index: else all messages are looked at
+    func.coalesce(
+        *(
+            select(_M.sender_name)
+            .where(_M.sender_type == kind, _M.sender_id == bindparam("key"))
+            .order_by(_M.seq.desc())
+            .limit(1)
+            .scalar_subquery()
+            for kind in get_args(SenderType)
+        )
+    )
 )
 
 
@@ -208,16 +222,9 @@ def _whole(value: Any) -> int | None:
 def _name(connection: Connection, column: Any, key: str) -> str:
     if column is _U.persona:
         return key
-    if column is _U.room_id:
-        query = select(rooms.c.name).where(rooms.c.id == key)
-    else:
-        query = (
-            select(messages.c.sender_name)
-            .where(messages.c.sender_id == key)
-            .order_by(messages.c.seq.desc())
-            .limit(1)
-        )
-    return connection.execute(query).scalar() or key
+    of_room = select(rooms.c.name).where(rooms.c.id == bindparam("key"))
+    query = of_room if column is _U.room_id else _NEWEST_NAME
+    return connection.execute(query, {"key": key}).scalar() or key
 
 
 def _days(connection: Connection, since: int, zone: tzinfo) -> list[Sum]:

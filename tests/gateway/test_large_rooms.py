@@ -77,7 +77,7 @@ def filled(database: Path, number: int) -> None:
 @asynccontextmanager
 async def large_room(folder: Path, number: int) -> AsyncIterator[Opened]:
     async with gateway(folder) as moot:
-        await moot.hear(said("@demo the first"))
+        await moot.hear(said("@demo the first", by="rosa"))
         await moot.settle()
     filled(folder / "moot.db", number)
     async with gateway(folder) as moot:
@@ -111,6 +111,9 @@ async def events(moot: Opened) -> AsyncIterator[str]:
     yield "the page"
     await moot.house.transcript.onward(ROOM.id, THREAD, 50)
     yield "the page, from a message on"
+    report = await moot.house.accounting.usage.report(1)
+    assert {person.name for person in report.people} == {"Rosa", "Ash"}
+    yield "what was used, and by whom"
 
 
 async def counted(folder: Path, number: int, operations: Operations) -> dict[str, int]:
