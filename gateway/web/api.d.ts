@@ -457,6 +457,7 @@ declare namespace Api {
     last_at: string | null;
     platform: string;
     people: Array<SpeakerView>;
+    more_people: number;
     personas: Array<string>;
     messages: number;
     days: number;

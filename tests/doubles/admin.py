@@ -140,16 +140,16 @@ class FakeAdmin:
         self.lines = [_line(seq, now - hours * (120 - seq) / 7) for seq in range(119, 0, -1)]
         self.room_lines = [
             RoomLine(
-                RoomView(AUTH, now), "slack", (ANA, BUDI), ("claude", "codex"), 412, 7, True,
+                RoomView(AUTH, now), "slack", (ANA, BUDI), 3, ("claude", "codex"), 412, 7, True,
                 {"claude": "opus"},
             ),
             RoomLine(
-                RoomView(Room("web:general", "general"), now - 3 * hours), "web", (ANA,), ("demo",),
-                12, 7, False, {},
+                RoomView(Room("web:general", "general"), now - 3 * hours), "web", (ANA,), 0,
+                ("demo",), 12, 7, False, {},
             ),
             RoomLine(
-                RoomView(Room("matrix:!r:example.org", "release", "gdm"), None), "matrix", (), (),
-                0, 7, True, {},
+                RoomView(Room("matrix:!r:example.org", "release", "gdm"), None), "matrix", (), 0,
+                (), 0, 7, True, {},
             ),
         ]  # fmt: skip
         self.session_lines = [

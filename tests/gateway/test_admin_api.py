@@ -47,6 +47,7 @@ async def test_rooms_sessions_bots_and_days_are_listed(client: Client, house: Fa
     [room, *_] = (await get(client, "/api/admin/rooms"))["rooms"]
     assert (room["id"], room["platform"], room["messages"]) == ("slack:C1", "slack", 412)
     assert [by["name"] for by in room["people"]] == ["Ana Lima", "Budi"]
+    assert room["more_people"] == 3
     [session, _] = (await get(client, "/api/admin/sessions"))["sessions"]
     assert (session["state"], session["tokens"], session["cost_usd"]) == ("working", 48_200, 0.41)
     assert [bot["restarts"] for bot in (await get(client, "/api/admin/bots"))["bots"]] == [0, 3, 17]

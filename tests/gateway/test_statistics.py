@@ -198,6 +198,22 @@ async def test_rooms_tell_who_spoke_lately_and_who_answered(store: Store) -> Non
     assert await store.read(lambda c: rooms_lately(c, micros(NOON + DAY))) == {}
 
 
+async def test_of_many_people_in_a_room_the_most_talkative_are_named(store: Store) -> None:
+    def talk(connection: Connection) -> None:
+        [first] = connection.execute(select(messages).where(messages.c.seq == 1)).mappings()
+        copies = [
+            dict(first) | {"seq": 100 + n, "message_id": f"of{n}", "sender_id": f"slack:{n % 50}"}
+            for n in range(300)
+        ]
+        named = [one | {"sender_name": f"Person {one['sender_id']}"} for one in copies[:-1]]
+        connection.execute(messages.insert(), [*named, copies[-1] | {"sender_id": "slack:7"}])
+
+    await store.write(talk)
+    room = (await store.read(lambda c: rooms_lately(c, 0)))["slack:auth"]
+    assert [by.id for by in room.people[:3]] == ["slack:ana", "slack:budi", "slack:7"]
+    assert (len(room.people), room.more_people) == (10, 42)
+
+
 async def test_what_was_chosen_in_a_room_is_shown(store: Store) -> None:
     chosen = {"scope": "room:slack:auth", "persona": "claude", "model": "opus", "by_id": "x:y"}
     chosen |= {"thread_id": ""}

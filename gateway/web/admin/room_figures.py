@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from heapq import nsmallest
 
 from sqlalchemy import Connection, bindparam, false, func, select
 
@@ -17,11 +18,16 @@ _F, _U = figures.c, usage.c
 
 @dataclass(frozen=True, slots=True)
 class Lately:
-    """Recent activity in a room. people: the most talkative first."""
+    """Recent activity in a room. people: the most talkative, and how many more spoke."""
 
     messages: int
     people: Sequence[Speaker]
+    more_people: int
     personas: Sequence[str]
+
+
+NOTHING = Lately(0, (), 0, ())
+PEOPLE = 10  # of a room: thousands may speak there
 
 
 _M = messages.c
@@ -44,26 +50,25 @@ _CHOSEN = select(room_settings.c.scope, room_settings.c.persona, room_settings.c
 
 def rooms_lately(connection: Connection, since: int) -> dict[str, Lately]:
     """Activity in each room since a time in microseconds; rooms without any left out."""
-    talk: dict[str, list[tuple[int, Speaker]]] = defaultdict(list)
+    counts: Counter[str] = Counter()
+    people: dict[str, list[tuple[int, str, str]]] = defaultdict(list)
     first = _first_since(connection, since)
     for room_id, sender_id, kind, name, count in connection.execute(_TALK, {"first": first}):
-        talk[room_id].append((count, Speaker(sender_id, name, kind)))
+        counts[room_id] += count
+        if kind == "human":
+            people[room_id].append((-count, name, sender_id))
     answered: dict[str, Counter[str]] = defaultdict(Counter)
     for room_id, persona, count in connection.execute(_PERSONAS, {"since": since}):
         answered[room_id][persona] += count
     return {
         room_id: Lately(
-            messages=sum(count for count, _ in talk[room_id]),
-            people=_people(talk[room_id]),
+            messages=counts[room_id],
+            people=[Speaker(who, name) for _, name, who in nsmallest(PEOPLE, people[room_id])],
+            more_people=max(len(people[room_id]) - PEOPLE, 0),
             personas=[name for name, _ in answered[room_id].most_common()],
         )
-        for room_id in talk.keys() | answered.keys()
+        for room_id in counts.keys() | answered.keys()
     }
-
-
-def _people(talk: list[tuple[int, Speaker]]) -> list[Speaker]:
-    people = [(count, by) for count, by in talk if by.kind == "human"]
-    return [by for _, by in sorted(people, key=lambda one: (-one[0], one[1].name))]
 
 
 def _first_since(connection: Connection, since: int) -> int:

@@ -25,7 +25,7 @@ from gateway.sessions.sessions import LiveSession
 from gateway.settings.personas.personas import Personas
 from gateway.web import records
 from gateway.web.admin.embedder import EmbedderAdmin
-from gateway.web.admin.room_figures import Lately, room_choices, rooms_lately, spent_since
+from gateway.web.admin.room_figures import NOTHING, room_choices, rooms_lately, spent_since
 from gateway.web.admin.statistics import days_of, last_day
 from gateway.web.admin.turn_pages import failed_since, page_of_turns
 from gateway.web.admin.values import (
@@ -86,12 +86,12 @@ class Activity:
         known = await self.transcript.rooms()
         lately = await self.store.read(lambda c: rooms_lately(c, since))
         kept, models = await self.store.read(room_choices)
-        nothing = Lately(0, (), ())
         return [
             RoomLine(
                 room=RoomView(room, at),
                 platform=room.source,
                 people=found.people,
+                more_people=found.more_people,
                 personas=found.personas,
                 messages=found.messages,
                 days=LATELY_DAYS,
@@ -101,7 +101,7 @@ class Activity:
                 require_mention=self.settings.chosen_mention(room),
             )
             for room, at in known
-            for found in [lately.get(room.id, nothing)]
+            for found in [lately.get(room.id, NOTHING)]
         ]
 
     async def turns(self, wanted: WantedTurns, *, before: int, limit: int) -> TurnPage:

@@ -139,7 +139,7 @@ class Day(View):
 
 @dataclass(frozen=True, slots=True)
 class RoomLine(View):
-    """A room and what happened there lately. people: who spoke, the most talkative first.
+    """A room and what happened there lately. people: the most talkative, and how many more spoke.
 
     messages: in so many days. models: what `!model` chose, by persona. follow: who goes on without
     a mention in a thread. require_mention: what `!mention` chose; None: as each bot's table says.
@@ -148,6 +148,7 @@ class RoomLine(View):
     room: RoomView
     platform: str
     people: Sequence[Speaker]
+    more_people: int
     personas: Sequence[str]
     messages: int
     days: int

@@ -98,20 +98,29 @@ function list(all) {
   ];
 }
 
-/** @param {string[]} names */
-function named(names) {
-  const first = names.slice(0, 3).join(", ");
-  return names.length > 3 ? t("{names} and {n} more", { names: first, n: names.length - 3 }) : first;
+/**
+ * The most talkative, and how many more.
+ * @param {Api.RoomLineView} room
+ * @param {number} most
+ */
+function named({ people, more_people }, most) {
+  const names = people
+    .slice(0, most)
+    .map((by) => by.name)
+    .join(", ");
+  const n = people.length + more_people - Math.min(people.length, most);
+  return n ? t("{names} and {n} more", { names, n }) : names;
 }
 
-/** @param {Api.RoomLineView} given */
-function lately({ messages, days, people, personas }) {
+/** @param {Api.RoomLineView} room */
+function lately(room) {
+  const { messages, days, people, personas } = room;
   const daily = messages / days;
   const parts = [
     messages
       ? t("{n} messages a day", { n: daily >= 10 ? Math.round(daily) : tenths.format(daily) })
       : t("quiet for {n} days", { n: days }),
-    people.length ? named(people.map((by) => by.name)) : null,
+    people.length ? named(room, 3) : null,
     personas.length ? personas.map((name) => `@${name}`).join(", ") : null,
   ];
   return parts.filter(Boolean).join(" · ");
@@ -154,7 +163,7 @@ function one({ room, sessions, items, schedules }, { refresh }) {
           t("Lately"),
           count(room.messages, "{n} message in {days} days", "{n} messages in {days} days", { days: room.days }),
         ],
-        [t("People"), room.people.map((by) => by.name).join(", ") || t("nobody spoke lately")],
+        [t("People"), named(room, room.people.length) || t("nobody spoke lately")],
         [t("Personas"), room.personas.map((name) => `@${name}`).join(", ") || t("none was asked lately")],
         [t("Memory"), room.in_memory ? t("is kept") : t("is off: nothing said here is remembered")],
         [t("Mentions"), MENTIONS[String(room.require_mention)]],
