@@ -47,7 +47,11 @@ def begin_jobs(
     group.create_task(idle.run(), name="idle sessions")
     group.create_task(sessions.run(), name="sleeping sessions")
     watcher = SessionWatcher(
-        sessions.all, config.gateway.data_dir, sessions.measured, sessions.unmeasured
+        sessions.all,
+        config.gateway.data_dir,
+        sessions.measured,
+        sessions.unmeasured,
+        sessions.begun,
     )
     group.create_task(watcher.run(), name="limits of sessions")
     group.create_task(schedules.run(intake), name="schedules")

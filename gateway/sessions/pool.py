@@ -86,6 +86,7 @@ class SessionPool:
         self._opening: dict[SessionKey, asyncio.Task[LiveSession]] = {}
         self._ending: dict[SessionKey, asyncio.Task[None]] = {}
         self._asleep: set[SessionKey] = set()
+        self.begun = asyncio.Event()  # set with each session that begins
         self.unmeasured = asyncio.Event()  # wants `measured`: nobody knows what a program takes
         self._told = asyncio.Event()  # set when that was done
 
@@ -199,6 +200,7 @@ class SessionPool:
             if program.runs:
                 self._seats.leave(program.name)
             raise
+        self.begun.set()
         self._asleep.discard(key)
         self._counts.session_started(live.context.program.name, resumed=live.agent.resumed)
         return live

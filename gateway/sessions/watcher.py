@@ -112,12 +112,14 @@ class Watched:
 class SessionWatcher:
     """Watches all sessions. living: those that live now. data_dir: on the disk that is watched.
     measured: told what the programs of each name took of memory that ended a turn. at_once: set
-    while it wants to be told now."""
+    while it wants to be told now. begun: set with each session that begins; while none lives that
+    runs a program nothing is looked at."""
 
     living: Callable[[], Sequence[LiveSession]]
     data_dir: Path
     measured: Callable[[Mapping[str, Sequence[int]]], None] = lambda taken: None
     at_once: asyncio.Event = field(default_factory=asyncio.Event)
+    begun: asyncio.Event = field(default_factory=asyncio.Event)
     _reserve: DiskReserve = field(init=False)
     _watched: dict[int, Watched] = field(default_factory=dict)  # by the program's process id
     _ends: set[asyncio.Task[None]] = field(default_factory=set)
@@ -138,6 +140,14 @@ class SessionWatcher:
             rest_s = max(LOOK_S, min((time.monotonic() - began) * SHARE, 5 * LOOK_S))
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.at_once.wait(), rest_s)
+            if not self.at_once.is_set():
+                await self._any()
+
+    async def _any(self) -> None:
+        """Return when there is a program."""
+        while not any(live.context.program.runs for live in self.living()):
+            self.begun.clear()
+            await self.begun.wait()
 
     async def look(self) -> None:
         """One look at the processes of all."""
@@ -169,6 +179,7 @@ class SessionWatcher:
 
     async def _watch_disk(self) -> None:
         while True:
+            await self._any()
             await asyncio.sleep(LOOK_S)
             await self.look_at_disk()
 

@@ -75,6 +75,7 @@ class Worker:
         self.opener, self.data_dir = opener, data_dir
         self.door, self.redactor = door, redactor
         self.workspaces = workspaces
+        self.begun = asyncio.Event()  # set with each session that begins
         self._held: dict[str, HeldSession] = {}
         self._epochs: dict[str, int] = {}  # the newest of each session
         self._opening: dict[str, asyncio.Lock] = {}
@@ -225,6 +226,7 @@ class Worker:
             finally:
                 self._starting -= 1
             self._held[session] = held
+            self.begun.set()
             if self._epochs[session] != epoch:
                 await self._end(held)
                 return Done.fenced(wanted)

@@ -22,7 +22,7 @@ from contract.chat import Room
 from gateway.observability.metering import measure
 from gateway.sessions.capacity import GIB, FixedCapacity, MemoryCapacity
 from gateway.sessions.programs import Programs
-from gateway.sessions.sessions import scope_folder
+from gateway.sessions.sessions import LiveSession, scope_folder
 from gateway.sessions.slots import SessionSlots
 from gateway.sessions.watcher import SessionWatcher
 from gateway.settings.tables import AgentTable, SessionsTable
@@ -177,6 +177,37 @@ async def test_a_program_that_died_meanwhile_tells_nothing_of_what_others_take(
         dead = SessionWatcher(lambda: [live], tmp_path, told.append)
         await dead.look()
         assert [list(one) for one in told] == [["scripted"], []]
+
+
+async def test_programs_are_looked_at_while_there_are_any(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gateway.sessions.watcher.LOOK_S", 0.01)
+    async with demo_gateway(tmp_path, SessionsTable()) as moot:
+        pool, looks = moot.house.sessions, list[int]()
+
+        def living() -> list[LiveSession]:
+            looks.append(len(pool.all()))
+            return pool.all()
+
+        watcher = SessionWatcher(living, tmp_path, begun=pool.begun)
+        watching = asyncio.create_task(watcher.run(), name="watcher")
+        await asyncio.sleep(0.2)
+        idle = len(looks)
+        await asyncio.sleep(0.2)
+        assert len(looks) == idle  # nothing lives: nothing is looked at
+        await ask(moot, "hello")
+        await until(lambda: looks[-20:] == [1] * 20)
+        await pool.close()
+        await until(lambda: looks[-1] == 0)
+        await asyncio.sleep(0.2)
+        idle = len(looks)
+        await asyncio.sleep(0.2)
+        assert len(looks) == idle
+        await ask(moot, "hello again")
+        await until(lambda: looks[-20:] == [1] * 20)
+        watching.cancel()
+        await pool.close()
 
 
 async def test_who_finds_no_place_is_told_once_it_is_known_how_many_there_are() -> None:
