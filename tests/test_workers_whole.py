@@ -6,6 +6,7 @@ import asyncio
 import json
 import signal
 import sqlite3
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from tests.doubles.credentials import program_at
 from tests.doubles.messages_api import MessagesAPI
 from tests.doubles.model_steps import Message, Text
 from tests.doubles.obedience import furnish, messages, say
+from tests.doubles.processes import kill_below
 from tests.doubles.service import Service, service
 from tests.doubles.workers import Broker, WorkerProcess
 from tests.test_claude_whole import CLAUDE, KEY, installed
@@ -325,3 +327,15 @@ def found(word: str, below: WorkerProcess) -> list[int]:
 def state_of(pid: int) -> str:
     """As /proc has it: T is stopped."""
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
+async def test_a_program_that_an_agent_begins_again_is_held_to_its_limits(tmp_path: Path) -> None:
+    hog = f"{sys.executable} -c 'x = b\"x\" * 300_000_000; import time; time.sleep(30)'"
+    async with house(tmp_path, described="[sandbox]\nmemory_gb = 0.1\n") as at:
+        assert await at.ask("please <<echo one>>") == "one"
+        worker = at.busy().process
+        assert worker is not None
+        kill_below(worker.pid)
+        await asyncio.sleep(3)  # nothing lives: the worker looks at nothing
+        assert await at.ask("please <<echo two>>") == "two"
+        assert "used more than 100 MB of memory" in await at.ask(f"please <<{hog}>>")

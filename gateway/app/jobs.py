@@ -47,7 +47,7 @@ def begin_jobs(
     group.create_task(idle.run(), name="idle sessions")
     group.create_task(sessions.run(), name="sleeping sessions")
     watcher = SessionWatcher(
-        sessions.all,
+        sessions.held,
         config.gateway.data_dir,
         sessions.measured,
         sessions.unmeasured,

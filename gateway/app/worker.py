@@ -83,7 +83,7 @@ async def run_worker(
                 workspaces=configured_workspaces(config),
             )
             log.info("worker.serving", worker=post.name, seats=worker.seats)
-            watcher = SessionWatcher(worker.living, data_dir, begun=worker.begun)
+            watcher = SessionWatcher(worker.held, data_dir, begun=worker.begun)
             await _until(stop, worker, watcher, config.gateway.shutdown_s)
 
 

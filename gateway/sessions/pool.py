@@ -86,7 +86,7 @@ class SessionPool:
         self._opening: dict[SessionKey, asyncio.Task[LiveSession]] = {}
         self._ending: dict[SessionKey, asyncio.Task[None]] = {}
         self._asleep: set[SessionKey] = set()
-        self.begun = asyncio.Event()  # set with each session that begins
+        self.begun = asyncio.Event()  # set with each session that is held
         self.unmeasured = asyncio.Event()  # wants `measured`: nobody knows what a program takes
         self._told = asyncio.Event()  # set when that was done
 
@@ -100,9 +100,13 @@ class SessionPool:
             if live.key.scope == message.scope:
                 live.edited(message.seq)
 
+    def held(self) -> list[LiveSession]:
+        """The sessions that live now, or whose program ended by itself."""
+        return list(self._live.values())
+
     def all(self) -> list[LiveSession]:
         """The sessions that live now."""
-        return [live for live in self._live.values() if live.agent.alive()]
+        return [live for live in self.held() if live.agent.alive()]
 
     @property
     def running(self) -> int:

@@ -110,12 +110,13 @@ class Watched:
 
 @dataclass(slots=True)
 class SessionWatcher:
-    """Watches all sessions. living: those that live now. data_dir: on the disk that is watched.
+    """Watches all sessions. held: those that are there, also where their program has ended: the
+    next question may begin it again. data_dir: on the disk that is watched.
     measured: told what the programs of each name took of memory that ended a turn. at_once: set
-    while it wants to be told now. begun: set with each session that begins; while none lives that
+    while it wants to be told now. begun: set with each session that begins; while none is held that
     runs a program nothing is looked at."""
 
-    living: Callable[[], Sequence[LiveSession]]
+    held: Callable[[], Sequence[LiveSession]]
     data_dir: Path
     measured: Callable[[Mapping[str, Sequence[int]]], None] = lambda taken: None
     at_once: asyncio.Event = field(default_factory=asyncio.Event)
@@ -144,8 +145,8 @@ class SessionWatcher:
                 await self._any()
 
     async def _any(self) -> None:
-        """Return when there is a program."""
-        while not any(live.context.program.runs for live in self.living()):
+        """Return when there is a session that may have a program."""
+        while not any(live.context.program.runs for live in self.held()):
             self.begun.clear()
             await self.begun.wait()
 
@@ -165,7 +166,7 @@ class SessionWatcher:
         self.measured(heights)
 
     def _those_that_run(self) -> list[Watched]:
-        running = {live.agent.pid: live for live in self.living()}
+        running = {live.agent.pid: live for live in self.held() if live.agent.alive()}
         self._watched = {pid: one for pid, one in self._watched.items() if pid in running}
         for pid, live in running.items():
             if pid is None:

@@ -169,7 +169,7 @@ class LiveReply:
         while True:
             await self._changed.wait()
             self._changed.clear()
-            if (words := self._words()) != draft:
+            if (words := self._words()) not in ("", draft):
                 draft = words
                 self._bus.publish(DraftChanged(room, turn, draft))
             work = self._work_shown()

@@ -75,7 +75,7 @@ class Worker:
         self.opener, self.data_dir = opener, data_dir
         self.door, self.redactor = door, redactor
         self.workspaces = workspaces
-        self.begun = asyncio.Event()  # set with each session that begins
+        self.begun = asyncio.Event()  # set with each session that is held
         self._held: dict[str, HeldSession] = {}
         self._epochs: dict[str, int] = {}  # the newest of each session
         self._opening: dict[str, asyncio.Lock] = {}
@@ -90,9 +90,9 @@ class Worker:
         self._sending: dict[asyncio.Task[None], Answered] = {}
         self._ends: set[asyncio.Task[None]] = set()
 
-    def living(self) -> list[LiveSession]:
-        """The sessions that live here now."""
-        return [held.live for held in self._held.values() if held.live.agent.alive()]
+    def held(self) -> list[LiveSession]:
+        """The sessions that live here, or whose program ended by itself."""
+        return [held.live for held in self._held.values()]
 
     async def drain(self) -> None:
         """Take no session any more, and return when none works."""
@@ -190,7 +190,8 @@ class Worker:
             await asyncio.sleep(BEAT_S)
 
     def _pids(self) -> list[int]:
-        return [live.agent.pid for live in self.living() if live.agent.pid is not None]
+        alive = [live.agent.pid for live in self.held() if live.agent.alive()]
+        return [pid for pid in alive if pid is not None]
 
     # ── Opening and closing ─────────────────────────────────────────────────────────────
 

@@ -186,18 +186,20 @@ async def test_programs_are_looked_at_while_there_are_any(
     async with demo_gateway(tmp_path, SessionsTable()) as moot:
         pool, looks = moot.house.sessions, list[int]()
 
-        def living() -> list[LiveSession]:
+        def held() -> list[LiveSession]:
             looks.append(len(pool.all()))
-            return pool.all()
+            return pool.held()
 
-        watcher = SessionWatcher(living, tmp_path, begun=pool.begun)
+        watcher = SessionWatcher(held, tmp_path, begun=pool.begun)
         watching = asyncio.create_task(watcher.run(), name="watcher")
         await asyncio.sleep(0.2)
         idle = len(looks)
         await asyncio.sleep(0.2)
-        assert len(looks) == idle  # nothing lives: nothing is looked at
+        assert len(looks) == idle  # there is no session: nothing is looked at
         await ask(moot, "hello")
         await until(lambda: looks[-20:] == [1] * 20)
+        os.kill(pid_of(moot, "general"), signal.SIGKILL)  # its agent may begin it again by itself
+        await until(lambda: looks[-20:] == [0] * 20)
         await pool.close()
         await until(lambda: looks[-1] == 0)
         await asyncio.sleep(0.2)
