@@ -327,7 +327,7 @@ class SyncedLog:
 def sync_log(database: Path) -> None:
     """Sync the log of a database. Raises NotSynced."""
     try:
-        opened = os.open(database.with_name(f"{database.name}-wal"), os.O_RDONLY)
+        opened = os.open(f"{database}-wal", os.O_RDONLY)
     except FileNotFoundError:  # all of it is in the database
         return
     try:

@@ -15,6 +15,7 @@ from bots.bot import PlatformCapabilities
 from contract.agent import Option, Question
 from contract.chat import Deleted, Edited, Room
 from contract.errors import AgentError, PlatformError, Rejected
+from gateway.core.events import DraftChanged
 from gateway.core.redaction import Redactor
 from gateway.settings.access import AccessTable
 from gateway.settings.tables import TurnsTable
@@ -372,6 +373,37 @@ async def test_words_that_nobody_sees_yet_are_not_looked_through(
         gate.set()
         await moot.settle()
         assert moot.texts() == ["Done."]
+
+
+async def test_the_page_keeps_the_words_that_it_shows_while_none_may_be_shown(
+    tmp_path: Path,
+) -> None:
+    seen, going = list[str](), [asyncio.Event() for _ in range(3)]
+    secret = "hunter2-and-a-half"
+
+    async def script(prompt: str, reply: Reply) -> str:
+        for words, go in zip(("The key is", secret[:9], "Nothing."), going, strict=True):
+            reply.draft(words)
+            await go.wait()
+        return "Done."
+
+    async with gateway(tmp_path, programs=ScriptedPrograms(script)) as moot:
+        moot.house.context.redactor.learn_one(secret)
+
+        def heard(event: object) -> None:
+            if isinstance(event, DraftChanged):
+                seen.append(event.text)
+
+        moot.house.bus.listeners.add(heard)
+        await moot.hear(said("@demo hello"))
+        await until(lambda: seen == ["The key is"])
+        going[0].set()
+        await asyncio.sleep(0.3)
+        going[1].set()
+        await until(lambda: len(seen) == 2)
+        assert seen == ["The key is", "Nothing."]
+        going[2].set()
+        await moot.settle()
 
 
 async def test_a_draft_that_cannot_be_edited_any_more_loses_nothing(tmp_path: Path) -> None:
