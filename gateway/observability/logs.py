@@ -66,7 +66,7 @@ _STEPS = frozenset(
 
 _HELD = 10_000  # lines that wait for a slow pipe; about 10 MB
 _BATCH = 500  # lines written at once
-_REST_S = 0.02  # a line waits for those behind it: alone it takes the interpreter from its writer
+_REST_S = 0.02  # between batches: each line by itself would take the interpreter from its writer
 _CLOSE_S = 2.0  # a pipe that nobody reads must not keep the process
 
 
@@ -192,7 +192,6 @@ class Logs(logging.Handler):
         going_on = True
         while going_on:
             taken = [self._waiting.get()]
-            self._closing.wait(_REST_S)
             while len(taken) < _BATCH and not self._waiting.empty():
                 taken.append(self._waiting.get_nowait())
             going_on = None not in taken
@@ -211,6 +210,7 @@ class Logs(logging.Handler):
                 self._lost += len(lines)
                 if not going_on:
                     _abandon(self._stream)
+            self._closing.wait(_REST_S)
 
     def _lines(self, taken: Sequence[_Line]) -> list[str]:
         """Looked through for secrets all at once, as nearly none of them holds one."""
