@@ -181,8 +181,8 @@ class SessionWatcher:
     async def _watch_disk(self) -> None:
         while True:
             await self._any()
+            await self.look_at_disk()  # what is there when a session begins doesn't count
             await asyncio.sleep(LOOK_S)
-            await self.look_at_disk()
 
     async def look_at_disk(self) -> None:
         """Measure the folders of those whose turn it is; all, when the disk is nearly full."""
