@@ -196,6 +196,7 @@ async def test_notifications_tell_what_is_ones_own(away: Page, house: FakeHouse)
 async def test_a_room_may_be_silent_and_a_click_opens_it(away: Page, house: FakeHouse) -> None:
     await away.get_by_label("In #general").select_option("none")
     house.say(Room("web:other", "other"), ANA, "before")
+    await expect(away.locator("a[href='#web%3Aother']")).to_have_count(1)  # the page knows it now
     await away.evaluate(HIDDEN)
     house.say(GENERAL, ANA, "@Citra, are you there?")
     house.say(Room("web:other", "other"), ANA, "@Citra, here!")
