@@ -35,6 +35,7 @@ _SUMS = (
     func.sum(_U.cached_tokens).label("cached_tokens"),
     func.sum(_U.cost_usd).label("cost_usd"),
 )
+_ROOM_NAME = select(rooms.c.name).where(rooms.c.id == bindparam("key"))
 _M = messages.c
 _NEWEST_NAME = select(  # each kind by itself, which has an index: else all messages are looked at
     func.coalesce(
@@ -222,8 +223,7 @@ def _whole(value: Any) -> int | None:
 def _name(connection: Connection, column: Any, key: str) -> str:
     if column is _U.persona:
         return key
-    of_room = select(rooms.c.name).where(rooms.c.id == bindparam("key"))
-    query = of_room if column is _U.room_id else _NEWEST_NAME
+    query = _ROOM_NAME if column is _U.room_id else _NEWEST_NAME
     return connection.execute(query, {"key": key}).scalar() or key
 
 
