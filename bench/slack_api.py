@@ -54,16 +54,22 @@ PERSONA = "---\nagent: anthropic\n---\nYou are Claude.\n"
 
 
 class EchoModel:
-    """A Messages API that says the last word that it was asked for. after_s: it thinks so long."""
+    """A Messages API that says the last word that it was asked for.
+
+    after_s: it thinks so long, or up to a millisecond longer, as the loop's clock allows.
+    thought_s: it thought so long in all.
+    """
 
     def __init__(self) -> None:
-        self.after_s = 0.0
+        self.after_s = self.thought_s = 0.0
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         """Stream it. Only the request's end is looked at: to parse all that was said before takes
         some ms in a long conversation, and would count as Moot's own."""
         asked = (await request.read())[-ASKED_BYTES:].decode(errors="replace")
+        began = time.perf_counter()
         await asyncio.sleep(self.after_s)
+        self.thought_s += time.perf_counter() - began
         words = WORD.findall(asked) or ["nothing"]
         said = Message((Text(words[-1]),), delta=1_000)
         told = events(said, {"model": "echo"})
@@ -128,11 +134,12 @@ class Rows:
 
     async def burst(self, mentions: int, after_s: float) -> None:
         """So many questions at once in one direct message, which are answered one by one."""
-        self._model.after_s = after_s
+        self._model.after_s, before_s = after_s, self._model.thought_s
         took = await self._timed(asyncio.gather(*(self.ask(DM) for _ in range(mentions))))
-        own_ms = (took / mentions - after_s) * 1e3
+        thought_s = self._model.thought_s - before_s
+        each_ms, own_ms = (1e3 * s / mentions for s in (thought_s, took - thought_s))
         print(
-            f"{mentions} at once in a DM, the model takes {after_s:g} s: {took:.2f} s,"
+            f"{mentions} at once in a DM, the model takes {each_ms:.1f} ms: {took:.2f} s,"
             f" own {own_ms:.1f} ms each"
         )
         self._model.after_s = 0.0
