@@ -37,7 +37,7 @@ from store.leading import Lead, living_leader
 from store.opening import opening_fault, parsed_address
 from store.patience import patience, wait_s, waiting
 from store.versions import HEAD, LED, check_current, version_of
-from store.writer import LATER_S, CommitInDoubt, How, T, Work, Writer
+from store.writer import LATER_S, CommitInDoubt, Committed, How, T, Work, Writer
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
@@ -117,7 +117,7 @@ class Store(ABC):
         """Read, and raise what the driver raises."""
 
     @abstractmethod
-    def _transact(self, works: Sequence[Work[Any]], how: How = SURE) -> Awaitable[list[Any]]:
+    def _transact(self, works: Sequence[Work[Any]], how: How = SURE) -> Awaitable[Committed]:
         """Run works one after the other in a transaction of their own; never two at a time.
 
         Raises CommitInDoubt, CommittedBefore.
@@ -225,7 +225,7 @@ class ThreadStore(Store):
                 connection.rollback()  # the next one sees what was written since
         return await asyncio.get_running_loop().run_in_executor(self._readers, run)
 
-    async def _transact(self, works: Sequence[Work[Any]], how: How = SURE) -> list[Any]:
+    async def _transact(self, works: Sequence[Work[Any]], how: How = SURE) -> Committed:
         if self._file is not None and identity_of(self._file) != self._opened:
             raise StoreRefusal("away", f"{self._file} was moved, removed or replaced")
         connection, known = self._written, self._file is not None
@@ -237,15 +237,11 @@ class ThreadStore(Store):
                 or not self._log.begun(connection, synced=how.synced, known=known)
             ):
                 write = partial(self._write, works)
-                return await asyncio.get_running_loop().run_in_executor(self._thread, write)
+                results = await asyncio.get_running_loop().run_in_executor(self._thread, write)
+                return Committed(results, self._log.taken_along())
             results = await worked(connection, works)
-
-            def seen() -> None:
-                self._at_rest = connection
-                how.seen(results)
-
-            await self._log.commit(connection, self._file, seen, synced=how.synced)
-            return results
+            on_disk = await self._log.commit(connection, self._file, synced=how.synced)
+            return Committed(results, on_disk)
         finally:
             self._at_rest = self._written
 
@@ -294,7 +290,7 @@ class AsyncStore(Store):
             async with asyncio.timeout(None if cursor else ANSWER_S), engine.connect() as made:
                 return await made.run_sync(work)
 
-    async def _transact(self, works: Sequence[Work[Any]], how: How = SURE) -> list[Any]:
+    async def _transact(self, works: Sequence[Work[Any]], how: How = SURE) -> Committed:
         number = "" if self.read_only or self.dialect != "postgresql" else how.number
         made: list[Any] = []
         try:
@@ -309,7 +305,7 @@ class AsyncStore(Store):
             if not number or not made or refusal_of(error, remote=True) is None:
                 raise
             raise CommitInDoubt(made) from error
-        return made
+        return Committed(made)
 
     def _numbers(self, number: str, *, again: bool) -> Numbers:
         """number: "": it is kept nowhere."""

@@ -264,6 +264,8 @@ class SyncedLog:
         self._each = True  # commit
         self._commits = 0  # since one was SQLite's
         self._soon: asyncio.TimerHandle | None = None
+        self._running: asyncio.Future[None] | None = None  # done when it is synced
+        self._next: asyncio.Future[None] | None = None  # likewise, once again after that
 
     def sync_with(self, connection: Connection, *, each: bool) -> None:
         """From now on each commit syncs it, or none. Nor does SQLite then do what it does from time
@@ -282,36 +284,59 @@ class SyncedLog:
         return begun_at_once(connection)
 
     async def commit(
-        self,
-        connection: Connection,
-        database: Path | None,
-        seen: Callable[[], None],
-        *,
-        synced: bool,
-    ) -> None:
-        """Commit, and return when the log is synced, if it is to be. seen: told once that can be
-        read. One of some commits is SQLite's own, which brings the log into the database where it
-        has grown long. Raises NotSynced, and what the driver raises."""
-        in_thread = partial(asyncio.get_running_loop().run_in_executor, self._thread)
+        self, connection: Connection, database: Path | None, *, synced: bool
+    ) -> asyncio.Future[None] | None:
+        """Commit, and return when that can be read; gives what is done when it is on disk, see
+        Committed. One of some commits is SQLite's own, which brings the log into the database where
+        it has grown long. Raises what the driver raises; the future, NotSynced."""
         if self._each:
-            await in_thread(commit, connection)
-        else:
-            commit(connection)
-            seen()
-            if not synced:
-                self.sync_soon(database)
-                return
-            assert database is not None
-            await in_thread(sync_log, database)
-        self.synced()
+            await asyncio.get_running_loop().run_in_executor(self._thread, commit, connection)
+            return self.taken_along()
+        commit(connection)
+        if not synced:
+            self.sync_soon(database)
+            return self._next or self._running  # in the order of commits
+        assert database is not None
+        if self._next is None:
+            self._next = asyncio.get_running_loop().create_future()
+            if self._running is None:
+                self._sync_next(database)
+        return self._next or self._running
+
+    def _sync_next(self, database: Path) -> None:
+        """Sync all that is committed by now. What comes meanwhile waits for the next time,
+        together."""
+        self._running, self._next = self._next, None
+        self._not_soon()
+        syncing = asyncio.get_running_loop().run_in_executor(self._thread, sync_log, database)
+        syncing.add_done_callback(partial(self._synced, database))
+
+    def _synced(self, database: Path, syncing: asyncio.Future[None]) -> None:
+        done, self._running = self._running, None
+        assert done is not None
+        error = syncing.exception()
+        if error is not None and not done.done():
+            done.set_exception(error)
+        _finish(done)
+        if self._next is not None:
+            self._sync_next(database)
+
+    def taken_along(self) -> asyncio.Future[None] | None:
+        """A commit of SQLite's own is on disk, and all before it. Gives what is done by then, whose
+        callers are told first; None: nobody waited."""
+        self._not_soon()
+        last = self._next or self._running
+        for waited in (self._running, self._next):
+            _finish(waited)
+        self._next = None
+        return last
 
     def sync_soon(self, database: Path | None) -> None:
         """Something was committed without it. database: the file; None: there is none."""
-        if self._soon is None and database is not None:
+        if self._soon is None and self._next is None and database is not None:
             self._soon = asyncio.get_running_loop().call_later(SYNC_S, self.sync, database)
 
-    def synced(self) -> None:
-        """A commit took along what was committed before."""
+    def _not_soon(self) -> None:
         if self._soon is not None:
             self._soon.cancel()
             self._soon = None
@@ -320,8 +345,13 @@ class SyncedLog:
         """Begin to sync; None: nothing needs it."""
         if self._soon is None or database is None:
             return None
-        self.synced()
+        self._not_soon()
         return self._thread.submit(_sync, database)
+
+
+def _finish(waited: asyncio.Future[None] | None) -> None:
+    if waited is not None and not waited.done():
+        waited.set_result(None)
 
 
 def sync_log(database: Path) -> None:

@@ -16,7 +16,7 @@ from sqlalchemy import Connection
 
 from contract.turnstile import turnstile
 from contract.values import dataclass
-from store.health import NotSynced, StoreHealth, StoreRefusal
+from store.health import StoreHealth, StoreRefusal
 from store.patience import Patience, patience, wait_s
 
 log = structlog.stdlib.get_logger("moot.memory")
@@ -44,14 +44,21 @@ class CommittedBefore(Exception):
 @dataclass(frozen=True, slots=True)
 class How:
     """A transaction's number, which a server keeps, and what is known of its works: small: all are,
-    synced: one of them is, see Store.write; again: they may be on disk. seen: told their results
-    where they can be read before they are on disk."""
+    synced: one of them is, see Store.write; again: they may be on disk."""
 
     number: str = ""
     small: bool = False
     synced: bool = True
     again: bool = False
-    seen: Callable[[Sequence[Any]], None] = lambda _: None
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """A transaction that can be read. results: of its works. on_disk: done when it is, unless it
+    need not be; None: it is."""
+
+    results: list[Any]
+    on_disk: asyncio.Future[None] | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -86,15 +93,13 @@ class _Commit:
             small=all(job.small for job in self.jobs),
             synced=any(job.synced for job in self.jobs),
             again=self.results is not None,
-            seen=self.seen,
         )
 
     def seen(self, results: Sequence[Any]) -> None:
-        """They can be read: whoever wants to know of it is told, once."""
+        """They can be read: whoever wants to know of it is told."""
         for job, result in zip(self.jobs, results, strict=True):
             if job.seen is not None:
                 asyncio.get_running_loop().call_soon(job.seen, result, context=job.context)
-                job.seen = None
 
 
 class Writer:
@@ -107,7 +112,7 @@ class Writer:
 
     def __init__(
         self,
-        transact: Callable[[Sequence[Work[Any]], How], Awaitable[list[Any]]],
+        transact: Callable[[Sequence[Work[Any]], How], Awaitable[Committed]],
         health: StoreHealth,
         *,
         holds: bool,
@@ -222,20 +227,38 @@ class Writer:
         return [*commits, _Commit(jobs)] if jobs else commits
 
     async def _take(self, commit: _Commit) -> bool:
-        """Commit; False: the database is away, and whoever has patience is held."""
+        """Commit; False: the database is away, and whoever has patience is held. The next one is
+        made while this one is synced."""
         try:
-            results = await self._transact(commit.works, commit.how)
+            made = await self._transact(commit.works, commit.how)
         except CommittedBefore:
             assert commit.results is not None
-            results = commit.results
+            made = Committed(commit.results)
         except Exception as error:  # noqa: BLE001 - what a caller's work raises is that caller's
             return await self._failed(commit, error)
         self._pause_s = FIRST_PAUSE_S
+        commit.seen(made.results)
+        if made.on_disk is None:
+            self._tell_all(commit, made.results)
+        else:
+            made.on_disk.add_done_callback(partial(self._synced, commit, made.results))
+        return True
+
+    def _synced(
+        self, commit: _Commit, results: Sequence[Any], on_disk: asyncio.Future[None]
+    ) -> None:
+        error = on_disk.exception()
+        if isinstance(error, Exception) and commit.how.synced:
+            told = self._health.failed(error)
+            for job in commit.jobs:
+                self._fail(job, told)
+        else:
+            self._tell_all(commit, results)
+
+    def _tell_all(self, commit: _Commit, results: Sequence[Any]) -> None:
         self._wrote()
-        commit.seen(results)
         for job, result in zip(commit.jobs, results, strict=True):
             turnstile("turns").let(partial(self._tell, job, result))
-        return True
 
     def _tell(self, job: _Job, result: Any) -> None:
         if not job.done.done():
@@ -256,9 +279,8 @@ class Writer:
         if self._holds and isinstance(told, StoreRefusal) and told.state == "away":
             self._wait_or_fail([commit])
             return False
-        if len(commit.jobs) == 1 or isinstance(told, NotSynced):
-            for job in commit.jobs:
-                self._fail(job, told)
+        if len(commit.jobs) == 1:
+            self._fail(commit.jobs[0], told)
             return True
         for number, job in enumerate(commit.jobs):
             if not await self._take(_Commit([job])):

@@ -7,6 +7,7 @@ import asyncio
 import errno
 import os
 import threading
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -27,8 +28,8 @@ def count(connection: Connection) -> int:
 
 
 class Disk:
-    """What is synced, but by SQLite. synced: the files' numbers, each time; error: what it then
-    fails with. goes_on: cleared, it takes until that is set."""
+    """What is synced, but by SQLite. synced: the files' numbers, each time; error: what it fails
+    with the next time. goes_on: cleared, it takes until that is set."""
 
     def __init__(self) -> None:
         self.synced: list[int] = []
@@ -38,10 +39,15 @@ class Disk:
 
     def sync(self, opened: int) -> None:
         assert self.goes_on.wait(30)
-        if self.error is not None:
-            raise self.error
+        error, self.error = self.error, None
+        if error is not None:
+            raise error
         os.fsync(opened)
         self.synced.append(os.fstat(opened).st_ino)
+
+
+def told_as(layer: str, done: list[str]) -> Callable[[object], None]:
+    return lambda _: done.append(layer)
 
 
 @pytest.fixture
@@ -79,6 +85,55 @@ async def test_it_can_be_read_before_it_is_synced(tmp_path: Path, disk: Disk) ->
         disk.goes_on.set()
         await writing
         assert len(disk.synced) == 1
+
+
+async def test_others_are_written_while_one_is_synced_and_share_the_next_time(
+    tmp_path: Path, disk: Disk
+) -> None:
+    seen: asyncio.Queue[None] = asyncio.Queue()
+    done: list[str] = []
+    async with Store.open(f"sqlite:///{tmp_path / 'moot.db'}") as store, asyncio.timeout(20):
+        await store.write(partial(put, layer="a"))
+        disk.goes_on.clear()
+        writing = []
+        for layer in "bcd":
+            writing.append(store.write(partial(put, layer=layer), small=True, seen=seen.put_nowait))
+            await seen.get()
+        lazy = store.write(partial(put, layer="e"), small=True, synced=False, seen=seen.put_nowait)
+        await seen.get()
+        assert await store.read(count, small=True) == 5
+        in_thread = store.write(partial(put, layer="f"))
+        await asyncio.sleep(0.05)
+        assert not any(one.done() for one in (*writing, lazy, in_thread))
+        for layer, one in zip("bcdef", (*writing, lazy, in_thread), strict=True):
+            one.add_done_callback(told_as(layer, done))
+        disk.goes_on.set()
+        await asyncio.gather(*writing, lazy, in_thread)
+        await asyncio.sleep(0)
+    assert done == list("bcdef")
+    assert len(disk.synced) == 2
+
+
+async def test_a_sync_that_fails_is_told_to_those_alone_who_wait_for_it(
+    tmp_path: Path, disk: Disk
+) -> None:
+    seen: asyncio.Queue[None] = asyncio.Queue()
+    async with Store.open(f"sqlite:///{tmp_path / 'moot.db'}") as store, asyncio.timeout(20):
+        await store.write(partial(put, layer="a"))
+        disk.goes_on.clear()
+        disk.error = OSError(errno.EIO, "Input/output error")
+        waits = store.write(partial(put, layer="b"), small=True, seen=seen.put_nowait)
+        await seen.get()
+        lazy = store.write(partial(put, layer="c"), small=True, synced=False, seen=seen.put_nowait)
+        await seen.get()
+        later = store.write(partial(put, layer="d"), small=True, seen=seen.put_nowait)
+        await seen.get()
+        disk.goes_on.set()
+        with pytest.raises(NotSynced):
+            await waits
+        await asyncio.gather(lazy, later)
+        assert store.health.state == "ok"
+    assert len(disk.synced) == 1
 
 
 async def test_what_need_not_be_on_disk_at_once_is_read_at_once_and_synced_soon(
@@ -140,7 +195,6 @@ async def test_who_waits_is_told_that_it_could_not_be_synced_and_it_is_written_o
             assert "Input/output error" in one.reason
         states = [store.health.state]
         assert await store.read(count) == 3
-        disk.error = None
         await store.write(partial(put, layer="d"), small=True)
         assert [*states, store.health.state] == ["away", "ok"]
         assert await store.read(count) == 4
