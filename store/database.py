@@ -30,6 +30,7 @@ from store.engines import (
     identity_of,
     lone_engine,
     silent_connections,
+    sync_log,
     worked,
 )
 from store.health import StoreHealth, StoreRefusal, refusal_of, try_reading, try_writing
@@ -228,19 +229,19 @@ class ThreadStore(Store):
     async def _transact(self, works: Sequence[Work[Any]], how: How = SURE) -> Committed:
         if self._file is not None and identity_of(self._file) != self._opened:
             raise StoreRefusal("away", f"{self._file} was moved, removed or replaced")
-        connection, known = self._written, self._file is not None
-        self._at_rest = None
+        connection, known, self._at_rest = self._written, self._file is not None, None
         try:
             if (
                 connection is None
                 or not how.small
                 or not self._log.begun(connection, synced=how.synced, known=known)
             ):
-                write = partial(self._write, works)
-                results = await asyncio.get_running_loop().run_in_executor(self._thread, write)
-                return Committed(results, self._log.taken_along())
-            results = await worked(connection, works)
-            on_disk = await self._log.commit(connection, self._file, synced=how.synced)
+                results, on_disk = await self._in_thread(partial(self._write, works)), None
+            else:
+                results = await worked(connection, works)
+                on_disk = await self._log.commit(connection, self._file, synced=how.synced)
+            if on_disk is None and how.synced and self.health.trouble and self._file:
+                await self._in_thread(partial(sync_log, self._file))  # it may have changed nothing
             return Committed(results, on_disk)
         finally:
             self._at_rest = self._written
@@ -256,12 +257,15 @@ class ThreadStore(Store):
         with connection.begin():
             return [work(connection) for work in works]
 
+    def _in_thread(self, work: Callable[[], T]) -> asyncio.Future[T]:
+        return asyncio.get_running_loop().run_in_executor(self._thread, work)
+
     async def _rewrite(self) -> None:
         def run() -> None:
             with self._engine.connect() as connection:
                 _scrub(connection.execution_options(isolation_level="AUTOCOMMIT"))
 
-        await asyncio.get_running_loop().run_in_executor(self._thread, run)
+        await self._in_thread(run)
 
     async def _close(self) -> None:
         if self._glanced is not None:

@@ -286,16 +286,16 @@ class SyncedLog:
     async def commit(
         self, connection: Connection, database: Path | None, *, synced: bool
     ) -> asyncio.Future[None] | None:
-        """Commit, and return when that can be read; gives what is done when it is on disk, see
-        Committed. One of some commits is SQLite's own, which brings the log into the database where
-        it has grown long. Raises what the driver raises; the future, NotSynced."""
+        """Commit, and return when that can be read; gives what is done when it is on disk; None: it
+        is, or need not be. One of some commits is SQLite's own, which brings the log into the
+        database where it has grown long. Raises what the driver raises; the future, NotSynced."""
         if self._each:
             await asyncio.get_running_loop().run_in_executor(self._thread, commit, connection)
-            return self.taken_along()
+            return None
         commit(connection)
         if not synced:
             self.sync_soon(database)
-            return self._next or self._running  # in the order of commits
+            return None
         assert database is not None
         if self._next is None:
             self._next = asyncio.get_running_loop().create_future()
@@ -305,7 +305,7 @@ class SyncedLog:
 
     def _sync_next(self, database: Path) -> None:
         """Sync all that is committed by now. What comes meanwhile waits for the next time,
-        together."""
+        together: a commit of SQLite's own says nothing of it, which syncs only what it changed."""
         self._running, self._next = self._next, None
         self._not_soon()
         syncing = asyncio.get_running_loop().run_in_executor(self._thread, sync_log, database)
@@ -315,21 +315,14 @@ class SyncedLog:
         done, self._running = self._running, None
         assert done is not None
         error = syncing.exception()
-        if error is not None and not done.done():
+        if error is None:
+            done.set_result(None)
+        else:
             done.set_exception(error)
-        _finish(done)
         if self._next is not None:
             self._sync_next(database)
-
-    def taken_along(self) -> asyncio.Future[None] | None:
-        """A commit of SQLite's own is on disk, and all before it. Gives what is done by then, whose
-        callers are told first; None: nobody waited."""
-        self._not_soon()
-        last = self._next or self._running
-        for waited in (self._running, self._next):
-            _finish(waited)
-        self._next = None
-        return last
+        elif error is not None:
+            self.sync_soon(database)
 
     def sync_soon(self, database: Path | None) -> None:
         """Something was committed without it. database: the file; None: there is none."""
@@ -349,23 +342,18 @@ class SyncedLog:
         return self._thread.submit(_sync, database)
 
 
-def _finish(waited: asyncio.Future[None] | None) -> None:
-    if waited is not None and not waited.done():
-        waited.set_result(None)
-
-
 def sync_log(database: Path) -> None:
     """Sync the log of a database. Raises NotSynced."""
     try:
         opened = os.open(f"{database}-wal", os.O_RDONLY)
+        try:
+            _sync_file(opened)
+        finally:
+            os.close(opened)
     except FileNotFoundError:  # all of it is in the database
         return
-    try:
-        _sync_file(opened)
     except OSError as error:
         raise NotSynced("away", f"its log can't be synced: {error.strerror}") from error
-    finally:
-        os.close(opened)
 
 
 def _sync(database: Path) -> None:

@@ -16,7 +16,7 @@ from sqlalchemy import Connection
 
 from contract.turnstile import turnstile
 from contract.values import dataclass
-from store.health import StoreHealth, StoreRefusal
+from store.health import NotSynced, StoreHealth, StoreRefusal
 from store.patience import Patience, patience, wait_s
 
 log = structlog.stdlib.get_logger("moot.memory")
@@ -54,8 +54,8 @@ class How:
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """A transaction that can be read. results: of its works. on_disk: done when it is, unless it
-    need not be; None: it is."""
+    """A transaction that can be read. results: of its works. on_disk: done when it is; None: it is,
+    or need not be."""
 
     results: list[Any]
     on_disk: asyncio.Future[None] | None = None
@@ -128,6 +128,7 @@ class Writer:
         self._later: list[_Job] = []
         self._hurrying: asyncio.TimerHandle | None = None
         self._pause_s = FIRST_PAUSE_S
+        self._syncing: asyncio.Future[None] | None = None  # of the last commit that waits for it
 
     def write(
         self,
@@ -238,25 +239,35 @@ class Writer:
             return await self._failed(commit, error)
         self._pause_s = FIRST_PAUSE_S
         commit.seen(made.results)
-        if made.on_disk is None:
-            self._tell_all(commit, made.results)
-        else:
+        if made.on_disk is not None:
+            self._syncing = made.on_disk
             made.on_disk.add_done_callback(partial(self._synced, commit, made.results))
+        elif self._syncing is not None:  # who wrote before is told before
+            self._syncing.add_done_callback(lambda _: self._tell_all(commit, made.results))
+        else:
+            self._tell_all(commit, made.results)
         return True
 
     def _synced(
         self, commit: _Commit, results: Sequence[Any], on_disk: asyncio.Future[None]
     ) -> None:
+        """It is on disk, or whoever wants that is told why not."""
+        if self._syncing is on_disk:
+            self._syncing = None
         error = on_disk.exception()
-        if isinstance(error, Exception) and commit.how.synced:
-            told = self._health.failed(error)
-            for job in commit.jobs:
-                self._fail(job, told)
-        else:
+        if not isinstance(error, Exception):
             self._tell_all(commit, results)
+            return
+        told = self._health.failed(error)
+        for job, result in zip(commit.jobs, results, strict=True):
+            if job.synced:
+                self._fail(job, told)
+            else:
+                self._tell(job, result)
 
     def _tell_all(self, commit: _Commit, results: Sequence[Any]) -> None:
-        self._wrote()
+        if commit.how.synced or self._holds:  # a server syncs each
+            self._wrote()
         for job, result in zip(commit.jobs, results, strict=True):
             turnstile("turns").let(partial(self._tell, job, result))
 
@@ -279,8 +290,9 @@ class Writer:
         if self._holds and isinstance(told, StoreRefusal) and told.state == "away":
             self._wait_or_fail([commit])
             return False
-        if len(commit.jobs) == 1:
-            self._fail(commit.jobs[0], told)
+        if len(commit.jobs) == 1 or isinstance(told, NotSynced):
+            for job in commit.jobs:
+                self._fail(job, told)
             return True
         for number, job in enumerate(commit.jobs):
             if not await self._take(_Commit([job])):

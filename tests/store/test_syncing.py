@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import Connection, delete, func, insert, select
 
 from store.database import Store
 from store.health import NotSynced
@@ -23,24 +23,27 @@ def put(connection: Connection, layer: str) -> None:
     connection.execute(insert(pointers), {"layer": layer, "scope": "s", "seq": 1, "failures": 0})
 
 
+def forget_none(connection: Connection) -> int:
+    return connection.execute(delete(pointers).where(pointers.c.layer == "nobody's")).rowcount
+
+
 def count(connection: Connection) -> int:
     return connection.execute(select(func.count()).select_from(pointers)).scalar_one()
 
 
 class Disk:
-    """What is synced, but by SQLite. synced: the files' numbers, each time; error: what it fails
-    with the next time. goes_on: cleared, it takes until that is set."""
+    """What is synced, but by SQLite. synced: the files' numbers, each time; errors: what it fails
+    with the next times. goes_on: cleared, it takes until that is set."""
 
     def __init__(self) -> None:
         self.synced: list[int] = []
-        self.error: OSError | None = None
+        self.errors: list[OSError | None] = []
         self.goes_on = threading.Event()
         self.goes_on.set()
 
     def sync(self, opened: int) -> None:
         assert self.goes_on.wait(30)
-        error, self.error = self.error, None
-        if error is not None:
+        if self.errors and (error := self.errors.pop(0)) is not None:
             raise error
         os.fsync(opened)
         self.synced.append(os.fstat(opened).st_ino)
@@ -121,7 +124,7 @@ async def test_a_sync_that_fails_is_told_to_those_alone_who_wait_for_it(
     async with Store.open(f"sqlite:///{tmp_path / 'moot.db'}") as store, asyncio.timeout(20):
         await store.write(partial(put, layer="a"))
         disk.goes_on.clear()
-        disk.error = OSError(errno.EIO, "Input/output error")
+        disk.errors = [OSError(errno.EIO, "Input/output error")]
         waits = store.write(partial(put, layer="b"), small=True, seen=seen.put_nowait)
         await seen.get()
         lazy = store.write(partial(put, layer="c"), small=True, synced=False, seen=seen.put_nowait)
@@ -134,6 +137,91 @@ async def test_a_sync_that_fails_is_told_to_those_alone_who_wait_for_it(
         await asyncio.gather(lazy, later)
         assert store.health.state == "ok"
     assert len(disk.synced) == 1
+
+
+async def test_a_commit_that_changes_nothing_brings_nobody_elses_to_disk(
+    tmp_path: Path, disk: Disk
+) -> None:
+    """SQLite syncs nothing for it."""
+    seen: asyncio.Queue[None] = asyncio.Queue()
+    done: list[str] = []
+    async with Store.open(f"sqlite:///{tmp_path / 'moot.db'}") as store, asyncio.timeout(20):
+        await store.write(partial(put, layer="a"))
+        disk.goes_on.clear()
+        disk.errors = [None, OSError(errno.EIO, "Input/output error")]
+        first = store.write(partial(put, layer="b"), small=True, seen=seen.put_nowait)
+        await seen.get()
+        second = store.write(partial(put, layer="c"), small=True, seen=seen.put_nowait)
+        await seen.get()
+        second.add_done_callback(told_as("c", done))
+        nothing = store.write(forget_none)
+        nothing.add_done_callback(told_as("nothing", done))
+        disk.goes_on.set()
+        await first
+        with pytest.raises(NotSynced):
+            await second
+        assert await nothing == 0
+        await asyncio.sleep(0)
+    assert done == ["c", "nothing"]
+
+
+async def test_trouble_lasts_until_something_is_synced(tmp_path: Path, disk: Disk) -> None:
+    async with Store.open(f"sqlite:///{tmp_path / 'moot.db'}") as store, asyncio.timeout(20):
+        await store.write(partial(put, layer="a"))
+        disk.errors = [OSError(errno.EIO, "Input/output error")]
+        waits = store.write(partial(put, layer="b"), small=True)
+        lazy = store.write(partial(put, layer="c"), small=True, synced=False)
+        with pytest.raises(NotSynced):
+            await waits
+        await lazy
+        await store.write(partial(put, layer="d"), small=True, synced=False)
+        states = [store.health.state]
+        disk.errors = [OSError(errno.EIO, "Input/output error")]
+        with pytest.raises(NotSynced):
+            await store.write(forget_none)
+        states.append(store.health.state)
+        await store.write(forget_none)
+        assert [*states, store.health.state] == ["away", "away", "ok"]
+
+
+async def test_a_sync_that_fails_is_made_again_for_what_need_not_be_on_disk_at_once(
+    tmp_path: Path, disk: Disk
+) -> None:
+    async with Store.open(f"sqlite:///{tmp_path / 'moot.db'}") as store, asyncio.timeout(20):
+        await store.write(partial(put, layer="a"))
+        await store.write(partial(put, layer="b"), small=True, synced=False)
+        disk.errors = [OSError(errno.EIO, "Input/output error")]
+        with pytest.raises(NotSynced):
+            await store.write(partial(put, layer="c"), small=True)
+        assert disk.synced == []
+        await store.flush()
+        assert disk.synced == [log_of(tmp_path)]
+
+
+async def test_who_wrote_before_is_told_before(tmp_path: Path, disk: Disk) -> None:
+    seen: asyncio.Queue[None] = asyncio.Queue()
+    done: list[str] = []
+    expected: list[str] = []
+    async with Store.open(f"sqlite:///{tmp_path / 'moot.db'}") as store, asyncio.timeout(20):
+        await store.write(partial(put, layer="a"))
+        for number in range(50):
+            sure = store.write(
+                partial(put, layer=f"sure {number}"), small=True, seen=seen.put_nowait
+            )
+            sure.add_done_callback(told_as(f"sure {number}", done))
+            expected.append(f"sure {number}")
+            await seen.get()
+            lazy = 0
+            while not sure.done():
+                name = f"lazy {number}.{lazy}"
+                writing = store.write(partial(put, layer=name), small=True, synced=False)
+                writing.add_done_callback(told_as(name, done))
+                expected.append(name)
+                lazy += 1
+                await asyncio.sleep(0)
+        await store.flush()
+        await asyncio.sleep(0)
+    assert done == expected
 
 
 async def test_what_need_not_be_on_disk_at_once_is_read_at_once_and_synced_soon(
@@ -188,7 +276,7 @@ async def test_who_waits_is_told_that_it_could_not_be_synced_and_it_is_written_o
 ) -> None:
     async with Store.open(f"sqlite:///{tmp_path / 'moot.db'}") as store:
         await store.write(partial(put, layer="a"))
-        disk.error = OSError(errno.EIO, "Input/output error")
+        disk.errors = [OSError(errno.EIO, "Input/output error")]
         both = [store.write(partial(put, layer=layer), small=True) for layer in "bc"]
         for one in await asyncio.gather(*both, return_exceptions=True):
             assert isinstance(one, NotSynced)
