@@ -79,9 +79,7 @@ class _Compiled:
             value = values.get(name, value)
             if as_stored is not None:
                 value = as_stored(value)
-            if isinstance(value, str) and not (value.isascii() and "\0" not in value):
-                value = storable(value)  # of the hundred texts of a turn nearly none
-            given.append(value)
+            given.append(storable(value) if isinstance(value, str) else value)
         return given
 
     def row(self, row: Sequence[Any]) -> Any:

@@ -87,11 +87,15 @@ class _Commit:
         return [job.work for job in self.jobs]
 
     @property
+    def synced(self) -> bool:
+        return any(job.synced for job in self.jobs)
+
+    @property
     def how(self) -> How:
         return How(
             self.id,
             small=all(job.small for job in self.jobs),
-            synced=any(job.synced for job in self.jobs),
+            synced=self.synced,
             again=self.results is not None,
         )
 
@@ -266,7 +270,7 @@ class Writer:
                 self._tell(job, result)
 
     def _tell_all(self, commit: _Commit, results: Sequence[Any]) -> None:
-        if commit.how.synced or self._holds:  # a server syncs each
+        if commit.synced or self._holds:  # a server syncs each
             self._wrote()
         for job, result in zip(commit.jobs, results, strict=True):
             turnstile("turns").let(partial(self._tell, job, result))
