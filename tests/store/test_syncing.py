@@ -7,7 +7,8 @@ import asyncio
 import errno
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from sqlalchemy import Connection, delete, func, insert, select
 from store.database import Store
 from store.health import NotSynced
 from store.schema import pointers
+
+BROKEN = OSError(errno.EIO, "Input/output error")
 
 
 def put(connection: Connection, layer: str) -> None:
@@ -47,6 +50,24 @@ class Disk:
             raise error
         os.fsync(opened)
         self.synced.append(os.fstat(opened).st_ino)
+
+
+@asynccontextmanager
+async def opened(folder: Path) -> AsyncIterator[Store]:
+    """A store that has written "a": the first write is in the thread, which others need not be."""
+    async with Store.open(f"sqlite:///{folder / 'moot.db'}") as store, asyncio.timeout(20):
+        await store.write(partial(put, layer="a"))
+        yield store
+
+
+async def readable(store: Store, layer: str, *, synced: bool = True) -> asyncio.Future[None]:
+    """Write it; returns what waits for it once it can be read."""
+    seen = asyncio.Event()
+    writing = store.write(
+        partial(put, layer=layer), small=True, synced=synced, seen=lambda _: seen.set()
+    )
+    await seen.wait()
+    return writing
 
 
 def told_as(layer: str, done: list[str]) -> Callable[[object], None]:
@@ -93,17 +114,11 @@ async def test_it_can_be_read_before_it_is_synced(tmp_path: Path, disk: Disk) ->
 async def test_others_are_written_while_one_is_synced_and_share_the_next_time(
     tmp_path: Path, disk: Disk
 ) -> None:
-    seen: asyncio.Queue[None] = asyncio.Queue()
     done: list[str] = []
-    async with Store.open(f"sqlite:///{tmp_path / 'moot.db'}") as store, asyncio.timeout(20):
-        await store.write(partial(put, layer="a"))
+    async with opened(tmp_path) as store:
         disk.goes_on.clear()
-        writing = []
-        for layer in "bcd":
-            writing.append(store.write(partial(put, layer=layer), small=True, seen=seen.put_nowait))
-            await seen.get()
-        lazy = store.write(partial(put, layer="e"), small=True, synced=False, seen=seen.put_nowait)
-        await seen.get()
+        writing = [await readable(store, layer) for layer in "bcd"]
+        lazy = await readable(store, "e", synced=False)
         assert await store.read(count, small=True) == 5
         in_thread = store.write(partial(put, layer="f"))
         await asyncio.sleep(0.05)
@@ -120,17 +135,12 @@ async def test_others_are_written_while_one_is_synced_and_share_the_next_time(
 async def test_a_sync_that_fails_is_told_to_those_alone_who_wait_for_it(
     tmp_path: Path, disk: Disk
 ) -> None:
-    seen: asyncio.Queue[None] = asyncio.Queue()
-    async with Store.open(f"sqlite:///{tmp_path / 'moot.db'}") as store, asyncio.timeout(20):
-        await store.write(partial(put, layer="a"))
+    async with opened(tmp_path) as store:
         disk.goes_on.clear()
-        disk.errors = [OSError(errno.EIO, "Input/output error")]
-        waits = store.write(partial(put, layer="b"), small=True, seen=seen.put_nowait)
-        await seen.get()
-        lazy = store.write(partial(put, layer="c"), small=True, synced=False, seen=seen.put_nowait)
-        await seen.get()
-        later = store.write(partial(put, layer="d"), small=True, seen=seen.put_nowait)
-        await seen.get()
+        disk.errors = [BROKEN]
+        waits = await readable(store, "b")
+        lazy = await readable(store, "c", synced=False)
+        later = await readable(store, "d")
         disk.goes_on.set()
         with pytest.raises(NotSynced):
             await waits
@@ -143,16 +153,12 @@ async def test_a_commit_that_changes_nothing_brings_nobody_elses_to_disk(
     tmp_path: Path, disk: Disk
 ) -> None:
     """SQLite syncs nothing for it."""
-    seen: asyncio.Queue[None] = asyncio.Queue()
     done: list[str] = []
-    async with Store.open(f"sqlite:///{tmp_path / 'moot.db'}") as store, asyncio.timeout(20):
-        await store.write(partial(put, layer="a"))
+    async with opened(tmp_path) as store:
         disk.goes_on.clear()
-        disk.errors = [None, OSError(errno.EIO, "Input/output error")]
-        first = store.write(partial(put, layer="b"), small=True, seen=seen.put_nowait)
-        await seen.get()
-        second = store.write(partial(put, layer="c"), small=True, seen=seen.put_nowait)
-        await seen.get()
+        disk.errors = [None, BROKEN]
+        first = await readable(store, "b")
+        second = await readable(store, "c")
         second.add_done_callback(told_as("c", done))
         nothing = store.write(forget_none)
         nothing.add_done_callback(told_as("nothing", done))
@@ -166,9 +172,8 @@ async def test_a_commit_that_changes_nothing_brings_nobody_elses_to_disk(
 
 
 async def test_trouble_lasts_until_something_is_synced(tmp_path: Path, disk: Disk) -> None:
-    async with Store.open(f"sqlite:///{tmp_path / 'moot.db'}") as store, asyncio.timeout(20):
-        await store.write(partial(put, layer="a"))
-        disk.errors = [OSError(errno.EIO, "Input/output error")]
+    async with opened(tmp_path) as store:
+        disk.errors = [BROKEN]
         waits = store.write(partial(put, layer="b"), small=True)
         lazy = store.write(partial(put, layer="c"), small=True, synced=False)
         with pytest.raises(NotSynced):
@@ -176,7 +181,7 @@ async def test_trouble_lasts_until_something_is_synced(tmp_path: Path, disk: Dis
         await lazy
         await store.write(partial(put, layer="d"), small=True, synced=False)
         states = [store.health.state]
-        disk.errors = [OSError(errno.EIO, "Input/output error")]
+        disk.errors = [BROKEN]
         with pytest.raises(NotSynced):
             await store.write(forget_none)
         states.append(store.health.state)
@@ -187,10 +192,9 @@ async def test_trouble_lasts_until_something_is_synced(tmp_path: Path, disk: Dis
 async def test_a_sync_that_fails_is_made_again_for_what_need_not_be_on_disk_at_once(
     tmp_path: Path, disk: Disk
 ) -> None:
-    async with Store.open(f"sqlite:///{tmp_path / 'moot.db'}") as store, asyncio.timeout(20):
-        await store.write(partial(put, layer="a"))
+    async with opened(tmp_path) as store:
         await store.write(partial(put, layer="b"), small=True, synced=False)
-        disk.errors = [OSError(errno.EIO, "Input/output error")]
+        disk.errors = [BROKEN]
         with pytest.raises(NotSynced):
             await store.write(partial(put, layer="c"), small=True)
         assert disk.synced == []
@@ -199,18 +203,13 @@ async def test_a_sync_that_fails_is_made_again_for_what_need_not_be_on_disk_at_o
 
 
 async def test_who_wrote_before_is_told_before(tmp_path: Path, disk: Disk) -> None:
-    seen: asyncio.Queue[None] = asyncio.Queue()
     done: list[str] = []
     expected: list[str] = []
-    async with Store.open(f"sqlite:///{tmp_path / 'moot.db'}") as store, asyncio.timeout(20):
-        await store.write(partial(put, layer="a"))
+    async with opened(tmp_path) as store:
         for number in range(50):
-            sure = store.write(
-                partial(put, layer=f"sure {number}"), small=True, seen=seen.put_nowait
-            )
+            sure = await readable(store, f"sure {number}")
             sure.add_done_callback(told_as(f"sure {number}", done))
             expected.append(f"sure {number}")
-            await seen.get()
             lazy = 0
             while not sure.done():
                 name = f"lazy {number}.{lazy}"
@@ -228,8 +227,7 @@ async def test_what_need_not_be_on_disk_at_once_is_read_at_once_and_synced_soon(
     tmp_path: Path, disk: Disk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("store.engines.SYNC_S", 0.05)
-    async with Store.open(f"sqlite:///{tmp_path / 'moot.db'}") as store:
-        await store.write(partial(put, layer="a"))
+    async with opened(tmp_path) as store:
         await store.write(partial(put, layer="b"), small=True, synced=False)
         assert await store.read(count) == 2
         assert disk.synced == []
@@ -240,8 +238,7 @@ async def test_what_need_not_be_on_disk_at_once_is_read_at_once_and_synced_soon(
 
 
 async def test_a_commit_that_is_synced_takes_along_what_was_not(tmp_path: Path, disk: Disk) -> None:
-    async with Store.open(f"sqlite:///{tmp_path / 'moot.db'}") as store:
-        await store.write(partial(put, layer="a"))
+    async with opened(tmp_path) as store:
         await store.write(partial(put, layer="b"), small=True, synced=False)
         await store.write(partial(put, layer="c"), small=True)
         await store.flush()
@@ -249,8 +246,7 @@ async def test_a_commit_that_is_synced_takes_along_what_was_not(tmp_path: Path, 
 
 
 async def test_one_in_a_commit_that_is_to_be_synced_is_enough(tmp_path: Path, disk: Disk) -> None:
-    async with Store.open(f"sqlite:///{tmp_path / 'moot.db'}") as store:
-        await store.write(partial(put, layer="a"))
+    async with opened(tmp_path) as store:
         lazy = store.write(partial(put, layer="b"), small=True, synced=False)
         sure = store.write(partial(put, layer="c"), small=True)
         await asyncio.gather(lazy, sure)
@@ -261,8 +257,7 @@ async def test_one_in_a_commit_that_is_to_be_synced_is_enough(tmp_path: Path, di
 async def test_what_is_flushed_or_closed_is_on_disk(
     tmp_path: Path, disk: Disk, *, flushed: bool
 ) -> None:
-    async with Store.open(f"sqlite:///{tmp_path / 'moot.db'}") as store:
-        await store.write(partial(put, layer="a"))
+    async with opened(tmp_path) as store:
         await store.write(partial(put, layer="b"), small=True, synced=False)
         log = log_of(tmp_path)
         if flushed:
@@ -274,9 +269,8 @@ async def test_what_is_flushed_or_closed_is_on_disk(
 async def test_who_waits_is_told_that_it_could_not_be_synced_and_it_is_written_once(
     tmp_path: Path, disk: Disk
 ) -> None:
-    async with Store.open(f"sqlite:///{tmp_path / 'moot.db'}") as store:
-        await store.write(partial(put, layer="a"))
-        disk.errors = [OSError(errno.EIO, "Input/output error")]
+    async with opened(tmp_path) as store:
+        disk.errors = [BROKEN]
         both = [store.write(partial(put, layer=layer), small=True) for layer in "bc"]
         for one in await asyncio.gather(*both, return_exceptions=True):
             assert isinstance(one, NotSynced)
@@ -299,8 +293,7 @@ async def test_the_log_does_not_grow_for_ever(tmp_path: Path) -> None:
 
 async def test_what_may_wait_is_in_the_next_commit(tmp_path: Path) -> None:
     done: list[str] = []
-    async with Store.open(f"sqlite:///{tmp_path / 'moot.db'}") as store, asyncio.timeout(20):
-        await store.write(partial(put, layer="a"))
+    async with opened(tmp_path) as store:
         waits = store.write(partial(put, layer="b"), small=True, synced=False, within_s=10.0)
         waits.add_done_callback(lambda _: done.append("b"))
         await asyncio.sleep(0.05)
@@ -316,8 +309,7 @@ async def test_what_may_wait_is_in_the_next_commit(tmp_path: Path) -> None:
 
 async def test_what_is_read_at_once_sees_nothing_that_is_not_committed(tmp_path: Path) -> None:
     """A small read goes by the writer's connection while nothing is written by it."""
-    async with Store.open(f"sqlite:///{tmp_path / 'moot.db'}") as store, asyncio.timeout(20):
-        await store.write(partial(put, layer="a"))
+    async with opened(tmp_path) as store:
         assert await store.read(count, small=True) == 1
         began = threading.Event()
         goes_on = threading.Event()
