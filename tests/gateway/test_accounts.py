@@ -328,6 +328,7 @@ async def test_a_restart_between_answer_and_post_hands_over_once(tmp_path: Path)
         async with asyncio.timeout(20):
             while [t.state for t in await moot.house.ledger.open_turns()] != ["answered"]:
                 await asyncio.sleep(0.005)
+            await until(lambda: not claude.faults)  # it can be read a little before it is posted
     for bot in (claude, codex):
         bot.own_ids = frozenset()  # they have not connected yet
     for _ in range(2):
